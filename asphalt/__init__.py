@@ -1,0 +1,3 @@
+"""asphalt: make the communication of Fortran MPI programs overlap their computation, by proof."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The program as small frozen dataclasses; every node knows the source text it came from."""

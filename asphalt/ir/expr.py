@@ -1,0 +1,131 @@
+"""Expressions.
+
+A ``Ref`` is whatever Fortran writes as a name with an optional parenthesised list: a variable, an
+array element, an array section or a function reference.  Which of these it is depends on
+declarations, so only the analysis decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """A literal constant, as spelled (``kind`` suffix included), e.g. ``1``, ``3.0_dp``, ``'a'``."""
+
+    kind: str  # integer | real | complex | logical | character | boz
+    text: str
+
+    @property
+    def integer(self) -> int | None:
+        """The value of an integer literal, else None."""
+        return int(self.text.split("_")[0]) if self.kind == "integer" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """``spelled`` or ``spelled(args)``; ``name`` is folded to lower case; ``args`` None: no list."""
+
+    name: str
+    spelled: str
+    args: tuple[Arg, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """``base%name`` or ``base%name(args)``."""
+
+    base: Expr
+    name: str
+    spelled: str
+    args: tuple[Arg, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A subscript triplet ``lower:upper:stride``, each part optional."""
+
+    lower: Expr | None
+    upper: Expr | None
+    stride: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A keyword argument ``spelled=value``; ``name`` is folded to lower case."""
+
+    name: str
+    spelled: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class AltReturn:
+    """An alternate return specifier ``*label`` in an actual argument list."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An operation.
+
+    ``op`` is ``()`` for a parenthesis (kept: it fixes the order of operations); ``+ - * / ** //``;
+    ``== /= < <= > >=`` (also for ``.eq.`` and so on); ``.and. .or. .not. .eqv. .neqv.``; or a
+    defined operator such as ``.cross.``, folded to lower case.  One operand: a unary operator.
+    ``spelled`` keeps the operator as the source wrote it.
+    """
+
+    op: str
+    operands: tuple[Expr, ...]
+    spelled: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueExpr:
+    """An expression kept as text; ``names`` are all names in it, folded (an over-approximation)."""
+
+    text: str
+    names: frozenset[str]
+
+
+Expr = Lit | Ref | Component | Op | OpaqueExpr
+Arg = Expr | Section | Keyword | AltReturn
+
+
+def children(expr: Arg) -> tuple[Arg, ...]:
+    """The direct parts of an expression or argument, in source order."""
+    match expr:
+        case Ref(args=args):
+            return args or ()
+        case Component(base=base, args=args):
+            return (base, *(args or ()))
+        case Op(operands=operands):
+            return operands
+        case Section(lower=lower, upper=upper, stride=stride):
+            return tuple(part for part in (lower, upper, stride) if part is not None)
+        case Keyword(value=value):
+            return (value,)
+        case _:
+            return ()
+
+
+def walk(expr: Arg) -> Iterator[Arg]:
+    """``expr`` and all its parts, outermost first."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def names_in(expr: Arg) -> frozenset[str]:
+    """All variable, array and function names that occur in an expression (folded)."""
+    found: set[str] = set()
+    for part in walk(expr):
+        match part:
+            case Ref(name=name):
+                found.add(name)
+            case OpaqueExpr(names=names):
+                found |= names
+    return frozenset(found)

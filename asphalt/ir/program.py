@@ -1,0 +1,64 @@
+"""What the analysis may ask about the rest of the source tree.
+
+The frontend implements ``Program``; it reads and interprets units when they are asked for, and
+never raises for a unit that cannot be read: its statements are ``Opaque``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from asphalt.ir.source import Form
+from asphalt.ir.tree import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A unit with its hosts: ``chain`` goes from the outermost unit to the unit itself.
+
+    The specification parts of the hosts and the whole of the last unit (without the units that it
+    contains) are interpreted: they hold no ``Raw`` statement.
+    """
+
+    path: str
+    form: Form
+    chain: tuple[Unit, ...]
+
+    @property
+    def unit(self) -> Unit:
+        """The unit itself."""
+        return self.chain[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class MpiMention:
+    """A call of an MPI procedure in the tree: ``operation`` is folded (``mpi_alltoall``)."""
+
+    path: str
+    line: int
+    unit: str
+    operation: str
+
+
+class Program(Protocol):
+    """The whole source tree as the analysis sees it; all names are folded."""
+
+    def module(self, name: str) -> Located | None:
+        """The module of that name, if it is in the tree (intrinsic and MPI modules are not)."""
+
+    def external(self, name: str) -> Located | None:
+        """The external procedure (not in a module, not internal) of that name."""
+
+    def contained(self, host: Located, name: str) -> Located | None:
+        """The module procedure or internal procedure ``name`` of ``host``."""
+
+    def mentions(self, name: str) -> tuple[Located, ...]:
+        """Every unit whose own statements contain the identifier ``name`` (comments and strings
+        do not count; the unit that defines it does not count for its own head and end)."""
+
+    def mpi_calls(self) -> tuple[MpiMention, ...]:
+        """Every MPI call statement of the tree."""
+
+    def main_programs(self) -> tuple[Located, ...]:
+        """The main programs of the tree."""

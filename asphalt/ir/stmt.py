@@ -1,0 +1,278 @@
+"""What a statement means.
+
+``Leaf.what`` is one of these.  ``Raw`` is a statement that nobody has needed to understand yet;
+``Opaque`` is one that could not be understood and is taken to read and write everything in scope,
+to branch, to call MPI and to alias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from asphalt.ir.expr import Arg, Expr, Keyword
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Not interpreted; ``code`` is the logical line: continuations joined, comments removed."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Could not be interpreted; ``reason`` says why, ``names`` are the folded names in it."""
+
+    code: str
+    reason: str
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """``target = value``, or ``target => value`` with ``pointer``."""
+
+    target: Expr
+    value: Expr
+    pointer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``call procedure(args)``; the procedure is a ``Ref`` without args or a ``Component``."""
+
+    procedure: Expr
+    args: tuple[Arg, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DoHead:
+    """The head of a DO loop.
+
+    ``kind``: ``count`` (``var = first, last [, step]``), ``while`` (``condition``), ``forever`` or
+    ``concurrent`` (kept whole in ``condition`` as an OpaqueExpr).  ``label``: ``do 10 ...``.
+    """
+
+    kind: str
+    var: Expr | None = None
+    first: Expr | None = None
+    last: Expr | None = None
+    step: Expr | None = None
+    condition: Expr | None = None
+    label: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArmHead:
+    """The head of an arm of a construct.
+
+    ``kind``: ``if else_if else select_case case case_default select_type type_is class_is
+    class_default where elsewhere forall associate block critical``.
+    ``exprs`` are all expressions that the head evaluates.  For ``associate`` they are
+    ``Keyword(name, spelled, selector)``.
+    """
+
+    kind: str
+    exprs: tuple[Arg, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A one-line ``if (condition) action``, ``where (mask) a = b`` or ``forall (...) a = b``."""
+
+    condition: Expr
+    action: What
+    kind: str = "if"
+
+
+class JumpKind(Enum):
+    """How a statement leaves its place."""
+
+    GOTO = "goto"
+    COMPUTED_GOTO = "computed goto"
+    ASSIGNED_GOTO = "assigned goto"
+    ARITHMETIC_IF = "arithmetic if"
+    CYCLE = "cycle"
+    EXIT = "exit"
+    RETURN = "return"
+    STOP = "stop"
+    ERROR_STOP = "error stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A transfer of control; ``labels`` it may go to, ``construct`` named by cycle or exit."""
+
+    kind: JumpKind
+    labels: tuple[int, ...] = ()
+    construct: str | None = None
+    exprs: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IO:
+    """An input/output statement: expressions it reads, variables it defines, labels it may go to."""
+
+    kind: str  # read write print open close inquire rewind backspace endfile flush wait
+    reads: tuple[Arg, ...] = ()
+    writes: tuple[Arg, ...] = ()
+    labels: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """``allocate``, ``deallocate`` or ``nullify``.
+
+    ``objects``: what is (de)allocated; for ``allocate`` a Ref or Component whose args are the shape
+    (``Section(lower, upper, None)`` for ``lower:upper``).  ``options`` are the keywords
+    (``stat=``, ``source=``, ...).
+    """
+
+    kind: str
+    objects: tuple[Expr, ...]
+    options: tuple[Keyword, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TypeSpec:
+    """A declared type; ``base``: integer real double_precision complex double_complex logical
+    character type class; ``kind`` is the kind expression, ``name`` that of a derived type.
+    The old ``real*8`` is ``kind=Lit('integer', '8')`` with ``star`` set (for complex*16 the star
+    counts bytes of the whole number)."""
+
+    base: str
+    kind: Expr | None = None
+    name: str | None = None
+    length: Arg | None = None
+    star: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One declared dimension.
+
+    ``kind``: ``explicit`` (``upper``, and ``lower`` or 1), ``assumed_shape`` (dummy ``:`` or
+    ``lower:``), ``deferred`` (``:`` of an allocatable or pointer), ``assumed_size`` (``*``),
+    ``assumed_rank`` (``..``).  The frontend writes every ``:`` as ``assumed_shape``; the symbol
+    table turns it into ``deferred`` where the entity is allocatable or a pointer.
+    """
+
+    kind: str
+    lower: Expr | None = None
+    upper: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One declared name: its own dimensions, character length and initial value."""
+
+    name: str
+    spelled: str
+    dims: tuple[Dim, ...] | None = None
+    length: Arg | None = None
+    initial: Expr | None = None
+    points_to_initial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decl:
+    """A declaration.
+
+    ``kind``: ``type`` for a type declaration statement, else the attribute statement's keyword:
+    ``dimension common parameter equivalence save external intrinsic pointer target allocatable
+    optional intent contiguous asynchronous volatile value public private protected bind data
+    namelist import enumerator codimension cray_pointer implicit procedure``.
+
+    ``attrs``: folded attributes of a type declaration (``intent(in)``, ``allocatable``, ...), with
+    ``dimension`` in ``dims``.  ``common``: entities with ``block`` (folded name, '' for blank);
+    a statement with several blocks is several groups in ``groups``.  ``equivalence``: each group is
+    one equivalence set.  ``save``/``public``/... without a list: ``entities`` is empty.
+    ``implicit``: ``attrs`` is ``('none',)`` or the spelled rules.  ``data``: ``entities`` are the
+    names that get a value.
+    """
+
+    kind: str
+    type: TypeSpec | None = None
+    attrs: tuple[str, ...] = ()
+    dims: tuple[Dim, ...] | None = None
+    entities: tuple[Entity, ...] = ()
+    groups: tuple[tuple[str, tuple[Entity, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UseItem:
+    """One item of an only list or rename list: ``local => name`` (equal when not renamed)."""
+
+    local: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """``use module [, only: items]``; ``only`` False: everything, with ``items`` renamed."""
+
+    module: str
+    only: bool
+    items: tuple[UseItem, ...] = ()
+    intrinsic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """A Fortran ``include 'path'`` line."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementFunction:
+    """``name(args) = value`` in a specification part."""
+
+    name: str
+    args: tuple[str, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class UnitHead:
+    """The first statement of a program unit, procedure, interface, type or enum.
+
+    ``prefix``: folded prefixes (``pure``, ``recursive``, ``elemental``, ``module`` ...).
+    ``args``: folded dummy names (``*`` for an alternate return).
+    """
+
+    kind: str
+    name: str
+    args: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
+    result: str | None = None
+    type: TypeSpec | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A statement without data flow: continue, end..., contains, format, sequence, null, entry."""
+
+    keyword: str
+
+
+What = (
+    Raw
+    | Opaque
+    | Assign
+    | Call
+    | DoHead
+    | ArmHead
+    | Guarded
+    | Jump
+    | IO
+    | Allocation
+    | Decl
+    | Use
+    | Include
+    | StatementFunction
+    | UnitHead
+    | Plain
+)
+

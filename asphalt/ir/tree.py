@@ -1,0 +1,180 @@
+"""The tree of a file: leaves own the text, constructs are structure.
+
+The text of a leaf is ``lead + head + body + trail``; the text of a file is that of its leaves in
+order, then ``tail``.  ``head`` is what stands on the physical line before the statement (white
+space, label, construct name with its colon); ``trail`` is what follows it (white space, a comment,
+a ``;``, the line ending).  ``body`` is the statement itself, continuation lines and the comments
+between them included; ``None`` means that it is to be printed anew from ``what``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.ir.source import Form, Span, Trivia
+from asphalt.ir.stmt import What
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One statement with the text around it.
+
+    ``span`` is that of the body; None for a statement that asphalt made.  ``joined``: it follows a
+    ``;`` on the same line.  ``shift``: how many columns a moved leaf is to be indented further.
+    ``frozen``: the preprocessor changed a line of it, or it contains preprocessor lines; its text
+    may not be edited or moved.
+    """
+
+    what: What
+    span: Span | None = None
+    lead: tuple[Trivia, ...] = ()
+    head: str = ""
+    body: str | None = None
+    trail: str = ""
+    label: int | None = None
+    name: str | None = None
+    joined: bool = False
+    shift: int = 0
+    frozen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """A DO construct.
+
+    ``end`` is the END DO, or a ``10 continue`` that ends this loop alone.  ``end`` None: the loop
+    ends with a labelled statement that is executed (``10 a(i) = 0``) or that several loops share;
+    that statement is the last leaf in the body of the innermost of them, and carries the label.
+    """
+
+    head: Leaf
+    body: tuple[Node, ...]
+    end: Leaf | None
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm of a branch: its head (``if``, ``else if``, ``case`` ...) and its statements.
+
+    The head of a SELECT construct is an arm of its own, with an empty body (or only trivia).
+    """
+
+    head: Leaf
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """IF, SELECT CASE, SELECT TYPE, SELECT RANK, WHERE construct.  ``kind``: if, select, where."""
+
+    kind: str
+    arms: tuple[Arm, ...]
+    end: Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A construct that only groups.
+
+    ``kind``: associate, block, critical, forall, team in executable parts; type, enum, interface in
+    specification parts (an interface's procedures are Units in its body).
+    """
+
+    kind: str
+    head: Leaf
+    body: tuple[Node, ...]
+    end: Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A program unit or procedure.
+
+    ``kind``: program module submodule subroutine function block_data module_procedure.
+    ``head`` None: a main program without PROGRAM statement.  ``name`` is folded ('' when unnamed).
+    """
+
+    kind: str
+    name: str
+    head: Leaf | None
+    spec: tuple[Node, ...]
+    body: tuple[Node, ...]
+    contains: Leaf | None
+    contained: tuple[Unit, ...]
+    end: Leaf
+
+
+Node = Leaf | Do | Branch | Block | Unit
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A source file.
+
+    ``eol`` and ``width`` (line limit in columns) are what new statements are printed with.
+    ``bom`` is what stood before the first character.  ``stray``: leaves after the last unit that belong to no unit (kept, never analysed).
+    """
+
+    path: str
+    form: Form
+    eol: str
+    width: int
+    units: tuple[Unit, ...]
+    tail: tuple[Trivia, ...] = ()
+    bom: str = ""
+    stray: tuple[Leaf, ...] = ()
+
+
+def leaves(node: Node | File) -> Iterator[Leaf]:
+    """All leaves below ``node`` in source order."""
+    match node:
+        case Leaf():
+            yield node
+        case Do(head=head, body=body, end=end):
+            yield head
+            for child in body:
+                yield from leaves(child)
+            if end is not None:
+                yield end
+        case Branch(arms=arms, end=end):
+            for arm in arms:
+                yield arm.head
+                for child in arm.body:
+                    yield from leaves(child)
+            yield end
+        case Block(head=head, body=body, end=end):
+            yield head
+            for child in body:
+                yield from leaves(child)
+            yield end
+        case Unit():
+            if node.head is not None:
+                yield node.head
+            for child in (*node.spec, *node.body):
+                yield from leaves(child)
+            if node.contains is not None:
+                yield node.contains
+            for unit in node.contained:
+                yield from leaves(unit)
+            yield node.end
+        case File(units=units, stray=stray):
+            for unit in units:
+                yield from leaves(unit)
+            yield from stray
+
+
+def units_in(node: File | Unit) -> Iterator[Unit]:
+    """All units of a file, or below and including a unit, outermost first."""
+    if isinstance(node, Unit):
+        yield node
+    for unit in node.units if isinstance(node, File) else node.contained:
+        yield from units_in(unit)
+
+
+def rewrite(leaf: Leaf, what: What) -> Leaf:
+    """The leaf with another meaning: its text is cleared so that it can never contradict ``what``.
+
+    Lead, trail, construct name and label stay.
+    """
+    return replace(leaf, what=what, body=None)
