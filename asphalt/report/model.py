@@ -1,0 +1,39 @@
+"""One record a site: what every output format is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """What is known about one site.
+
+    ``verdict``: applied, proved, assumed, refused or skipped.  ``line`` counts from 1 and is that
+    of the call.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is tiled).
+    """
+
+    id: str
+    file: str
+    line: int
+    operation: str
+    unit: str
+    verdict: str
+    code: str | None = None
+    message: str = ""
+    witness: str | None = None
+    passes: tuple[str, ...] = ()
+    tile: int | None = None
+    depth: int | None = None
+    backend: str | None = None
+    assumptions: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file, or a part of one, that could not be used; ``line`` None: the whole file."""
+
+    file: str
+    line: int | None
+    message: str
