@@ -1,0 +1,1 @@
+"""Text to IR: lossless source, scan, preprocessing, statements, the index of the whole tree."""

@@ -1,0 +1,149 @@
+"""What a user can set once for a project, and the files it is read from."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.errors import UsageError
+from asphalt.ir.source import Form
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a tree is read and transformed.
+
+    ``defines`` are ``NAME`` or ``NAME=VALUE`` and ``include_dirs`` directories, as a compiler takes
+    them with -D and -I.  ``jobs`` None: as many as there are processors.  ``form`` and ``width``
+    None: by the file's suffix.  ``tile`` None or 0: chosen on entry.  ``assume``: the names of
+    assumptions that the user accepts.
+    """
+
+    defines: tuple[str, ...] = ()
+    include_dirs: tuple[str, ...] = ()
+    jobs: int | None = None
+    cache: bool = True
+    form: Form | None = None
+    width: int | None = None
+    tile: int | None = None
+    depth: int | None = None
+    assume: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for define in self.defines:
+            if not re.match(r"[A-Za-z_]\w*(\([\w, ]*\))?(=|$)", define) or "\n" in define:
+                raise UsageError(f"-D {define}: a definition is NAME or NAME=VALUE")
+        _at_least("jobs", self.jobs, 1)
+        _at_least("width", self.width, 72)
+        _at_least("tile", self.tile, 0)
+        _at_least("depth", self.depth, 1)
+
+
+def load_settings(start_dir: Path, config_file: Path | None = None) -> Settings:
+    """The settings of ``config_file``, or of the nearest configuration at or above ``start_dir``.
+
+    Looked for in each directory: ``asphalt.toml``, ``[tool.asphalt]`` of ``pyproject.toml``,
+    ``[extra.asphalt]`` of ``fpm.toml``.  Relative include directories start at the file's own.
+    Raises UsageError for a file that cannot be read or holds something that is not a setting.
+    """
+    if config_file is not None:
+        return _settings_from(config_file, _table(config_file) or {})
+    start = start_dir.absolute()
+    for directory in (start, *start.parents):
+        for name in _SECTIONS:
+            candidate = directory / name
+            if candidate.is_file() and (table := _table(candidate)) is not None:
+                return _settings_from(candidate, table)
+    return Settings()
+
+
+_SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "asphalt.toml": (),
+    "pyproject.toml": ("tool", "asphalt"),
+    "fpm.toml": ("extra", "asphalt"),
+}
+
+
+def _table(path: Path) -> Mapping[str, object] | None:
+    """The table of settings in a file; None where it has none."""
+    try:
+        table: object = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: is not TOML: {error}") from None
+    for section in _SECTIONS.get(path.name, ()):
+        if not isinstance(table, dict) or section not in table:
+            return None
+        table = table[section]
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: the settings must be a table")
+    return table
+
+
+def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
+    known = set(Settings.__dataclass_fields__)
+    for name in table:
+        if name.replace("-", "_") not in known:
+            raise UsageError(f"{path}: {name} is not a setting (known: {', '.join(sorted(known))})")
+    values = {name.replace("-", "_"): value for name, value in table.items()}
+    try:
+        return Settings(
+            defines=_defines(values.get("defines", [])),
+            include_dirs=tuple(
+                str(path.absolute().parent / directory)
+                for directory in _strings("include_dirs", values.get("include_dirs", []))
+            ),
+            jobs=_integer("jobs", values.get("jobs")),
+            cache=_boolean("cache", values.get("cache", True)),
+            form=_form(values.get("form")),
+            width=_integer("width", values.get("width")),
+            tile=_integer("tile", values.get("tile")),
+            depth=_integer("depth", values.get("depth")),
+            assume=frozenset(_strings("assume", values.get("assume", []))),
+        )
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _at_least(name: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise UsageError(f"{name} must be {least} or more, not {value}")
+
+
+def _defines(value: object) -> tuple[str, ...]:
+    if isinstance(value, dict):
+        return tuple(name if v is True else f"{name}={v}" for name, v in value.items())
+    return _strings("defines", value)
+
+
+def _strings(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise UsageError(f"{name} must be a list of strings")
+    return tuple(value)
+
+
+def _integer(name: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageError(f"{name} must be a whole number, not {value!r}")
+    return value
+
+
+def _boolean(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} must be true or false, not {value!r}")
+    return value
+
+
+def _form(value: object) -> Form | None:
+    if value is None:
+        return None
+    try:
+        return Form(value)
+    except ValueError:
+        raise UsageError(f"form must be 'free' or 'fixed', not {value!r}") from None
