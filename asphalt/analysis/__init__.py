@@ -1,0 +1,1 @@
+"""From the program to facts about it: what its names mean, what its MPI calls do, what may move."""

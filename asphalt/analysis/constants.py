@@ -1,0 +1,210 @@
+"""Integer constant expressions and the size of a type in bytes.
+
+A kind number is taken to be the number of bytes, as gfortran, flang, ifort and nvfortran do.
+"""
+
+from __future__ import annotations
+
+import re
+
+from asphalt.analysis.declarations import Names, Origin, Symbol
+from asphalt.analysis.intrinsic_modules import MPI_KINDS
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref
+from asphalt.ir.stmt import TypeSpec
+
+_DEPTH = 50  # named constants defined by named constants; deeper than any real program
+
+_DEFAULT_KIND = {
+    "integer": 4,
+    "logical": 4,
+    "real": 4,
+    "complex": 4,
+    "double_precision": 8,
+    "double_complex": 8,
+    "character": 1,
+}
+# Decimal digits and decimal exponent range of the real kinds (IEEE binary32, 64, x87, binary128).
+_REAL_KINDS = ((6, 37, 4), (15, 307, 8), (18, 4931, 10), (33, 4931, 16))
+_INTEGER_KINDS = ((2, 1), (4, 2), (9, 4), (18, 8), (38, 16))
+
+
+def constant(expr: Arg | None, scope: Names) -> int | None:
+    """The value of an integer constant expression in ``scope``; None: it is not known to be one."""
+    return _value(expr, scope, _DEPTH)
+
+
+def kind_of(expr: Arg, scope: Names) -> int | None:
+    """The kind of an expression; None: not known."""
+    return _kind(expr, scope, _DEPTH)
+
+
+def element_bytes(symbol: Symbol, scope: Names) -> int | None:
+    """The storage size of one element of a variable in bytes; None: not known."""
+    home = symbol.home or scope
+    return type_bytes(symbol.type, home)
+
+
+def type_bytes(spec: TypeSpec | None, scope: Names) -> int | None:
+    """The storage size of a scalar of an intrinsic type in bytes; None: not known."""
+    if spec is None or spec.base not in _DEFAULT_KIND:
+        return None
+    kind = _type_kind(spec, scope, _DEPTH)
+    if kind is None:
+        return None
+    if spec.base == "character":
+        length = 1 if spec.length is None else constant(spec.length, scope)
+        return None if length is None else max(0, length) * kind
+    if spec.base == "real":
+        return 16 if kind == 10 else kind
+    if spec.base in ("complex", "double_complex"):
+        return 2 * (16 if kind == 10 else kind)
+    return kind
+
+
+def _type_kind(spec: TypeSpec, scope: Names, depth: int) -> int | None:
+    if spec.kind is None:
+        return _DEFAULT_KIND.get(spec.base)
+    kind = _value(spec.kind, scope, depth)
+    if kind is not None and spec.star and spec.base in ("complex", "double_complex"):
+        return kind // 2
+    return kind
+
+
+def _value(expr: Arg | None, scope: Names, depth: int) -> int | None:
+    if depth == 0:
+        return None
+    match expr:
+        case Lit(kind="integer"):
+            return expr.integer
+        case Ref(name=name, args=None):
+            return _named(scope.lookup(name), scope, depth)
+        case Ref(name=name, args=args) if args is not None:
+            return _function(name, args, scope, depth)
+        case Op(op=op, operands=operands):
+            values = [_value(part, scope, depth) for part in operands]
+            known = [value for value in values if value is not None]
+            return _operation(op, known) if len(known) == len(values) else None
+        case Keyword(value=value):
+            return _value(value, scope, depth)
+        case _:
+            return None
+
+
+def _named(symbol: Symbol | None, scope: Names, depth: int) -> int | None:
+    if symbol is None:
+        return None
+    if symbol.origin is Origin.MPI:
+        return MPI_KINDS.get(symbol.name)
+    if symbol.origin is not Origin.PARAMETER or symbol.dims is not None:
+        return None
+    if symbol.type is not None and symbol.type.base != "integer":
+        return None
+    return _value(symbol.initial, symbol.home or scope, depth - 1)
+
+
+def _operation(op: str, values: list[int]) -> int | None:
+    match op, values:
+        case "()", [a]:
+            return a
+        case "+", [a]:
+            return a
+        case "-", [a]:
+            return -a
+        case "+", [a, b]:
+            return a + b
+        case "-", [a, b]:
+            return a - b
+        case "*", [a, b]:
+            return a * b
+        case "/", [a, b] if b != 0:
+            return divide(a, b)
+        case "**", [a, b] if 0 <= b <= 64:
+            return int(a**b)
+        case _:
+            return None
+
+
+def divide(a: int, b: int) -> int:
+    """Fortran's integer division: towards zero (F2018 10.1.5.2.2)."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _function(name: str, args: tuple[Arg, ...], scope: Names, depth: int) -> int | None:
+    symbol = scope.lookup(name)
+    if symbol is None or not (symbol.origin is Origin.INTRINSIC or "intrinsic" in symbol.attrs):
+        return None
+    if name == "kind" and len(args) == 1:
+        return _kind(args[0], scope, depth)
+    positions = {"selected_real_kind": ("p", "r", "radix"), "selected_int_kind": ("r",)}
+    if name in positions:
+        return _selected(name, _bind(args, positions[name]), scope, depth)
+    values = [_value(arg, scope, depth) for arg in args]
+    known = [value for value in values if value is not None]
+    if not known or len(known) != len(values):
+        return None
+    match name, known:
+        case (("int" | "abs"), [a]):
+            return a if name == "int" else abs(a)
+        case (("max" | "min"), _):
+            return max(known) if name == "max" else min(known)
+        case "mod", [a, b] if b != 0:
+            return a - b * divide(a, b)
+        case "modulo", [a, b] if b != 0:
+            return a % b
+        case _:
+            return None
+
+
+def _bind(args: tuple[Arg, ...], names: tuple[str, ...]) -> dict[str, Expr | None]:
+    bound: dict[str, Expr | None] = {}
+    for position, arg in enumerate(args):
+        if isinstance(arg, Keyword):
+            bound[arg.name] = arg.value
+        elif isinstance(arg, Lit | Ref | Op) and position < len(names):
+            bound[names[position]] = arg
+        else:
+            bound[f"#{position}"] = None
+    return bound
+
+
+def _selected(name: str, args: dict[str, Expr | None], scope: Names, depth: int) -> int | None:
+    values = {key: _value(arg, scope, depth) for key, arg in args.items()}
+    if None in values.values() or "radix" in values:
+        return None
+    wanted = {key: value for key, value in values.items() if value is not None}
+    if name == "selected_int_kind":
+        fits = [kind for digits, kind in _INTEGER_KINDS if digits >= wanted.get("r", 0)]
+    else:
+        fits = [
+            kind
+            for digits, reach, kind in _REAL_KINDS
+            if digits >= wanted.get("p", 0) and reach >= wanted.get("r", 0)
+        ]
+    return fits[0] if fits else None
+
+
+def _kind(expr: Arg, scope: Names, depth: int) -> int | None:
+    match expr:
+        case Lit(kind=kind, text=text):
+            return _literal_kind(kind, text, scope, depth)
+        case Ref(name=name, args=None):
+            symbol = scope.lookup(name)
+            if symbol is None or symbol.type is None:
+                return None
+            return _type_kind(symbol.type, symbol.home or scope, depth - 1)
+        case Op(op="()" | "-" | "+", operands=(operand,)):
+            return _kind(operand, scope, depth)
+        case _:
+            return None
+
+
+def _literal_kind(kind: str, text: str, scope: Names, depth: int) -> int | None:
+    suffix = re.search(r"_([A-Za-z0-9_]+)$", text) if kind != "character" else None
+    if kind == "complex":
+        return 8 if re.search(r"\d[dD]|\.[dD]", text) else (4 if "_" not in text else None)
+    if suffix is not None:
+        word = suffix[1].lower()
+        return int(word) if word.isdigit() else _value(Ref(word, word), scope, depth - 1)
+    if kind == "real" and "d" in text.lower():
+        return 8
+    return _DEFAULT_KIND.get(kind)

@@ -1,0 +1,425 @@
+"""What the specification part of one unit says about its names, all its statements combined.
+
+Fortran spreads the description of a variable over a type declaration and DIMENSION, COMMON,
+PARAMETER, SAVE, EQUIVALENCE ... statements (F2018 clause 8).  ``own_names`` gathers them into one
+``Symbol`` a name.  What other units contribute (host and use association) is in ``symbols``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Protocol
+
+from asphalt.analysis.words import words
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
+from asphalt.ir.source import Span
+from asphalt.ir.stmt import (
+    Decl,
+    Dim,
+    Entity,
+    Include,
+    Opaque,
+    Plain,
+    Raw,
+    StatementFunction,
+    TypeSpec,
+    UnitHead,
+    Use,
+)
+from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
+
+
+class Origin(Enum):
+    """Where the storage, or the meaning, of a name comes from."""
+
+    LOCAL = "local"
+    DUMMY = "dummy"
+    RESULT = "result"
+    COMMON = "common"
+    MODULE = "module"
+    HOST = "host"  # a variable of the host procedure or main program
+    PARAMETER = "parameter"
+    PROCEDURE = "procedure"
+    STATEMENT_FUNCTION = "statement function"
+    MPI = "mpi"  # anything that an MPI module or mpif.h declares
+    INTRINSIC = "intrinsic"
+
+
+class Names(Protocol):
+    """Something that names can be looked up in."""
+
+    def lookup(self, name: str) -> Symbol | None:
+        """What a folded name means; None: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One name, as its declaring unit sees it.
+
+    ``name`` is its folded name where it is declared (a renamed ``use`` may give it another one).
+    ``owner`` is the unit that declares it, folded.  ``attrs``: folded attributes; ``save`` also
+    where it is implied, ``implicit`` where the type is, ``dummy`` for a dummy of a host.
+    ``home`` is the scope in which ``type``, ``dims`` and ``initial`` are to be read.
+    """
+
+    name: str
+    spelled: str
+    type: TypeSpec | None
+    dims: tuple[Dim, ...] | None
+    attrs: frozenset[str]
+    intent: str | None
+    initial: Expr | None
+    origin: Origin
+    owner: str
+    common_block: str | None = None
+    equivalenced: bool = False
+    span: Span | None = None
+    home: Names | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is declared with dimensions."""
+        return self.dims is not None
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it is a named constant."""
+        return self.origin is Origin.PARAMETER
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Equal for two symbols exactly if they are the same declared entity."""
+        return (self.span.file if self.span is not None else "", self.owner, self.name)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A symbol while its statements are gathered."""
+
+    spelled: str
+    type: TypeSpec | None = None
+    dims: tuple[Dim, ...] | None = None
+    attrs: set[str] = field(default_factory=set)
+    intent: str | None = None
+    initial: Expr | None = None
+    block: str | None = None
+    equivalenced: bool = False
+    span: Span | None = None
+    origin: Origin | None = None
+
+
+@dataclass(slots=True)
+class Declarations:
+    """The specification part of one unit.
+
+    ``unclear``: names that an uninterpreted statement mentions.  ``open``: something unread (an
+    include file, an uninterpreted statement) may declare any further name.  ``implicit``: the
+    letters' types; None: ``implicit none``; absent letters follow the host or the default.
+    """
+
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    uses: list[Use] = field(default_factory=list)
+    unclear: set[str] = field(default_factory=set)
+    open: bool = False
+    mpif: bool = False
+    implicit_none: bool = False
+    implicit: dict[str, TypeSpec | None] = field(default_factory=dict)
+    private_default: bool = False
+    private: set[str] = field(default_factory=set)
+    public: set[str] = field(default_factory=set)
+    equivalences: list[frozenset[str]] = field(default_factory=list)
+    commons: dict[str, list[str]] = field(default_factory=dict)
+
+
+class IncludeReader(Protocol):
+    """Gives the interpreted statements of an include file; None: it cannot be read."""
+
+    def __call__(self, path: str) -> Iterable[Leaf] | None: ...
+
+
+_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_ATTRIBUTE_KINDS = words(
+    "dimension save external intrinsic pointer target allocatable optional contiguous asynchronous"
+    " volatile value protected bind codimension procedure"
+)
+_MAX_INCLUDE_DEPTH = 20
+
+
+class _Gatherer:
+    def __init__(self, unit: Unit, include: IncludeReader) -> None:
+        self.unit = unit
+        self.include = include
+        self.out = Declarations()
+        self.drafts: dict[str, _Draft] = {}
+        self.save_all = False
+
+    def draft(self, name: str, spelled: str | None = None, span: Span | None = None) -> _Draft:
+        found = self.drafts.get(name)
+        if found is None:
+            found = self.drafts[name] = _Draft(spelled or name, span=span)
+        return found
+
+    def nodes(self, nodes: Iterable[Node], depth: int = 0) -> None:
+        for node in nodes:
+            match node:
+                case Leaf():
+                    self.leaf(node, depth)
+                case Block(kind="interface"):
+                    self.interface(node)
+                case Block(kind="enum"):
+                    self.enum(node)
+                case Block(kind="type"):
+                    pass  # components are not names of the unit
+                case _:
+                    for leaf in leaves(node):
+                        self.leaf(leaf, depth)
+
+    def leaf(self, leaf: Leaf, depth: int) -> None:
+        match leaf.what:
+            case Decl() as decl:
+                self.declaration(decl, leaf.span)
+            case Use() as use:
+                self.out.uses.append(use)
+            case Include(path=path):
+                self.included(path, depth)
+            case StatementFunction(name=name):
+                self.draft(name, None, leaf.span).origin = Origin.STATEMENT_FUNCTION
+            case Opaque(names=names):
+                self.out.unclear |= names
+            case Raw(code=code):
+                self.out.unclear |= set(_WORD.findall(code.lower()))
+                self.out.open = True
+            case _:
+                pass
+
+    def included(self, path: str, depth: int) -> None:
+        if path.lower().rsplit("/", 1)[-1] in ("mpif.h", "mpif-config.h"):
+            self.out.mpif = True
+            return
+        found = self.include(path) if depth < _MAX_INCLUDE_DEPTH else None
+        if found is None:
+            self.out.open = True
+        else:
+            self.nodes(found, depth + 1)
+
+    def interface(self, block: Block) -> None:
+        if isinstance(block.head.what, UnitHead) and block.head.what.name:
+            self.draft(block.head.what.name, None, block.head.span).attrs.add("generic")
+        for node in block.body:
+            if isinstance(node, Unit):
+                name, head = node.name, node.head
+                self.draft(name, None, head.span if head else None).attrs.add("external")
+
+    def enum(self, block: Block) -> None:
+        value: Expr = Lit("integer", "0")
+        for leaf in leaves(block):
+            if isinstance(leaf.what, Decl) and leaf.what.kind == "enumerator":
+                for entity in leaf.what.entities:
+                    value = entity.initial or value
+                    draft = self.draft(entity.name, entity.spelled, leaf.span)
+                    draft.type = TypeSpec("integer")
+                    draft.attrs.add("parameter")
+                    draft.initial = value
+                    value = Op("+", (value, Lit("integer", "1")), "+")
+
+    def declaration(self, decl: Decl, span: Span | None) -> None:
+        match decl.kind:
+            case "type" | "procedure":
+                for entity in decl.entities:
+                    self.typed(decl, entity, span)
+            case "parameter":
+                for entity in decl.entities:
+                    draft = self.draft(entity.name, entity.spelled, span)
+                    draft.attrs.add("parameter")
+                    draft.initial = entity.initial
+            case "common":
+                for block, entities in decl.groups:
+                    for entity in entities:
+                        draft = self.entity(entity, span)
+                        draft.block = block
+                        self.out.commons.setdefault(block, []).append(entity.name)
+            case "equivalence" | "cray_pointer":
+                for _, entities in decl.groups or (("", decl.entities),):
+                    for entity in entities:
+                        self.draft(entity.name, entity.spelled, span).equivalenced = True
+                    self.out.equivalences.append(frozenset(e.name for e in entities))
+            case "implicit":
+                self.implicit(decl.attrs)
+            case "public" | "private":
+                names = {entity.name for entity in decl.entities}
+                (self.out.private if decl.kind == "private" else self.out.public).update(names)
+                if not names:
+                    self.out.private_default = decl.kind == "private"
+            case "intent":
+                intent = _intent(decl.attrs) or "inout"
+                for entity in decl.entities:
+                    self.draft(entity.name, entity.spelled, span).intent = intent
+            case "data":
+                for entity in decl.entities:
+                    self.draft(entity.name, entity.spelled, span).attrs |= {"save", "data"}
+            case "save" if not decl.entities and not decl.groups:
+                self.save_all = True
+            case kind if kind in _ATTRIBUTE_KINDS:
+                for entity in decl.entities:
+                    self.entity(entity, span).attrs.add(kind)
+            case _:
+                pass
+
+    def entity(self, entity: Entity, span: Span | None) -> _Draft:
+        draft = self.draft(entity.name, entity.spelled, span)
+        if entity.dims is not None:
+            draft.dims = entity.dims
+        return draft
+
+    def typed(self, decl: Decl, entity: Entity, span: Span | None) -> None:
+        draft = self.entity(entity, span)
+        draft.span = span
+        if draft.dims is None:
+            draft.dims = decl.dims
+        draft.type = _with_length(decl.type, entity.length)
+        for attr in decl.attrs:
+            if attr.startswith("intent"):
+                draft.intent = _intent((attr,))
+            else:
+                draft.attrs.add(attr)
+        if decl.kind == "procedure":
+            draft.attrs.add("procedure")
+        if entity.initial is not None:
+            draft.initial = entity.initial
+            if "parameter" not in draft.attrs:
+                draft.attrs.add("save")
+
+    def implicit(self, rules: tuple[str, ...]) -> None:
+        if rules and rules[0].startswith("none"):
+            self.out.implicit_none = True
+            return
+        for rule in rules:
+            for letter, spec in implicit_rule(rule).items():
+                self.out.implicit[letter] = spec
+
+    def finish(self, home: Names) -> Declarations:
+        self.heading()
+        for name, draft in self.drafts.items():
+            self.out.symbols[name] = self.symbol(name, draft, home)
+        return self.out
+
+    def heading(self) -> None:
+        """The unit's own head: dummies, result; and the procedures that it contains."""
+        head = self.unit.head.what if self.unit.head is not None else None
+        if isinstance(head, UnitHead) and self.unit.kind in ("subroutine", "function"):
+            for name in head.args:
+                if name != "*":
+                    self.draft(name).origin = Origin.DUMMY
+            if self.unit.kind == "function":
+                draft = self.draft(head.result or self.unit.name)
+                draft.origin = Origin.RESULT
+                draft.type = draft.type or head.type
+        for unit in self.unit.contained:
+            span = unit.head.span if unit.head is not None else None
+            self.draft(unit.name, None, span).origin = Origin.PROCEDURE
+
+    def symbol(self, name: str, draft: _Draft, home: Names) -> Symbol:
+        attrs = set(draft.attrs)
+        for attr in list(attrs):
+            if attr.startswith("bind"):
+                attrs.add("bind")
+        dims = draft.dims
+        if dims is not None and attrs & {"allocatable", "pointer"}:
+            dims = tuple(
+                replace(d, kind="deferred") if d.kind == "assumed_shape" else d for d in dims
+            )
+        origin = draft.origin or self.origin_of(draft)
+        if draft.origin is Origin.DUMMY and "parameter" not in attrs:
+            origin = Origin.DUMMY
+        if origin is Origin.MODULE or (self.save_all and origin is Origin.LOCAL):
+            attrs.add("save")
+        return Symbol(
+            name, draft.spelled, draft.type, dims, frozenset(attrs), draft.intent, draft.initial,
+            origin, self.unit.name, draft.block, draft.equivalenced, draft.span, home,
+        )  # fmt: skip
+
+    def origin_of(self, draft: _Draft) -> Origin:
+        if "parameter" in draft.attrs:
+            return Origin.PARAMETER
+        if draft.block is not None:
+            return Origin.COMMON
+        if draft.attrs & {"external", "intrinsic", "procedure", "generic"}:
+            return Origin.PROCEDURE
+        if self.unit.kind in ("module", "submodule"):
+            return Origin.MODULE
+        return Origin.LOCAL
+
+
+def own_names(unit: Unit, home: Names, include: IncludeReader) -> Declarations:
+    """The names that ``unit`` declares itself; ``home`` becomes the home of each symbol."""
+    gatherer = _Gatherer(unit, include)
+    gatherer.nodes(unit.spec)
+    if any(
+        isinstance(leaf.what, Plain) and leaf.what.keyword == "entry"
+        for node in (*unit.spec, *unit.body)
+        for leaf in leaves(node)
+    ):
+        # The dummies of an ENTRY are not in the IR: any name that looks local may be one.
+        out = gatherer.finish(home)
+        local = {n for n, s in out.symbols.items() if s.origin is Origin.LOCAL}
+        out.unclear |= local
+        out.open = True
+        return out
+    return gatherer.finish(home)
+
+
+def _deferred(dim: Dim) -> Dim:
+    return replace(dim, kind="deferred") if dim.kind == "assumed_shape" else dim
+
+
+def _intent(attrs: tuple[str, ...]) -> str | None:
+    text = "".join(attrs).replace(" ", "").removeprefix("intent").strip("()")
+    return text if text in ("in", "out", "inout") else None
+
+
+def _with_length(spec: TypeSpec | None, length: Arg | None) -> TypeSpec | None:
+    if spec is None or length is None:
+        return spec
+    if spec.base == "character":
+        return replace(spec, length=length)
+    return None if isinstance(length, Section) else replace(spec, kind=_expr(length), star=True)
+
+
+def _expr(arg: Arg) -> Expr | None:
+    return arg if isinstance(arg, Lit | Op) else None
+
+
+_RULE = re.compile(
+    r"^\s*(?P<type>integer|real|double\s*precision|double\s*complex|complex|logical|character|type)"
+    r"\s*(?:\*\s*(?P<star>\d+)|\((?P<kind>[^()]*)\))?\s*\((?P<letters>[a-z\s,-]+)\)\s*$"
+)
+
+
+def implicit_rule(rule: str) -> dict[str, TypeSpec | None]:
+    """The types that one rule of an IMPLICIT statement (``real*8 (a-h,o-z)``) gives to letters.
+
+    A type that is not understood is None.  A rule that is not understood covers all letters.
+    """
+    match = _RULE.match(rule.lower())
+    if match is None:
+        return dict.fromkeys("abcdefghijklmnopqrstuvwxyz")
+    base = re.sub(r"\s+", "_", match["type"]).replace("doublep", "double_p")
+    base = base.replace("doublec", "double_c")
+    spec: TypeSpec | None = TypeSpec(base)
+    kind = (match["kind"] or "").replace(" ", "").removeprefix("kind=")
+    if base in ("character", "type"):
+        spec = None
+    elif match["star"]:
+        spec = TypeSpec(base, Lit("integer", match["star"]), star=True)
+    elif match["kind"] is not None:
+        spec = TypeSpec(base, Lit("integer", kind)) if kind.isdigit() else None
+    letters: dict[str, TypeSpec | None] = {}
+    for part in match["letters"].replace(" ", "").split(","):
+        first, _, last = part.partition("-")
+        if len(first) != 1 or len(last) > 1:
+            return dict.fromkeys("abcdefghijklmnopqrstuvwxyz")
+        letters |= {chr(c): spec for c in range(ord(first), ord(last or first) + 1)}
+    return letters

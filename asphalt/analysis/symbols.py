@@ -1,0 +1,343 @@
+"""What a name means at a unit: its own declarations, then its modules, its hosts, implicit typing.
+
+``Scope.lookup`` answers None for a name that is not known: it may come from a module or an include
+file that is not in the tree, from a statement that could not be interpreted, or it is bound by an
+ASSOCIATE or BLOCK construct somewhere in the unit.  It never guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import Enum
+from typing import Protocol, runtime_checkable
+
+from asphalt.analysis.constants import constant as constant
+from asphalt.analysis.constants import element_bytes as element_bytes
+from asphalt.analysis.declarations import Declarations, own_names
+from asphalt.analysis.declarations import Origin as Origin
+from asphalt.analysis.declarations import Symbol as Symbol
+from asphalt.analysis.intrinsic_modules import (
+    MPI_MODULES,
+    intrinsic_module_name,
+    is_intrinsic_module,
+)
+from asphalt.analysis.intrinsics import is_intrinsic
+from asphalt.ir.expr import Expr, Keyword, Ref
+from asphalt.ir.program import Located, Program
+from asphalt.ir.stmt import (
+    IO,
+    ArmHead,
+    Assign,
+    Decl,
+    DoHead,
+    Guarded,
+    TypeSpec,
+    Use,
+    UseItem,
+    What,
+)
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+
+
+class Absence(Enum):
+    """Why there is no symbol."""
+
+    ABSENT = "absent"  # certainly not declared there
+    UNKNOWN = "unknown"  # may be declared in something that cannot be seen
+
+
+Answer = Symbol | Absence
+
+
+@runtime_checkable
+class _Includes(Protocol):
+    def include(self, located: Located, name: str) -> tuple[Leaf, ...] | None: ...
+
+
+class Scopes:
+    """The scopes of one program; each is built once."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._by_unit: dict[int, Scope] = {}
+        self._modules: dict[str, Scope | None] = {}
+
+    def of(self, located: Located) -> Scope:
+        """The scope of the last unit of ``located``."""
+        key = id(located.unit)
+        found = self._by_unit.get(key)
+        if found is None or found.located.chain != located.chain:
+            found = self._by_unit[key] = Scope(located, self)
+        return found
+
+    def module(self, name: str) -> Scope | None:
+        """The scope of a module of the tree."""
+        if name not in self._modules:
+            located = self.program.module(name)
+            self._modules[name] = self.of(located) if located is not None else None
+        return self._modules[name]
+
+
+def scope_of(located: Located, program: Program) -> Scope:
+    """The scope of one unit (use ``Scopes`` where several are wanted)."""
+    return Scopes(program).of(located)
+
+
+class Scope:
+    """The names of one unit."""
+
+    def __init__(self, located: Located, scopes: Scopes) -> None:
+        self.located = located
+        self.unit = located.unit
+        self.scopes = scopes
+        self._answers: dict[str, Answer] = {}
+        self.declared: Declarations = own_names(self.unit, self, self._include)
+        self._bound: frozenset[str] | None = None
+        self._plain: frozenset[str] | None = None
+
+    def _include(self, path: str) -> Iterable[Leaf] | None:
+        program = self.scopes.program
+        return program.include(self.located, path) if isinstance(program, _Includes) else None
+
+    @property
+    def program(self) -> Program:
+        """The tree that this scope is in."""
+        return self.scopes.program
+
+    @property
+    def host(self) -> Scope | None:
+        """The scope around this one, if the unit is contained in another."""
+        chain = self.located.chain
+        if len(chain) < 2:
+            return None
+        return self.scopes.of(replace(self.located, chain=chain[:-1]))
+
+    @property
+    def shadowed(self) -> frozenset[str]:
+        """The names that a construct inside the unit gives a meaning of its own."""
+        if self._bound is None:
+            self._bound = frozenset(_bound_in(self.unit.body))
+        return self._bound
+
+    @property
+    def own(self) -> dict[str, Symbol]:
+        """The symbols that the unit declares itself."""
+        return self.declared.symbols
+
+    def lookup(self, name: str) -> Symbol | None:
+        """What a folded name means in the unit; None: not known."""
+        answer = self.resolve(name)
+        return answer if isinstance(answer, Symbol) and name not in self.shadowed else None
+
+    def resolve(self, name: str) -> Answer:
+        """Like ``lookup``, but tells absent from unknown, and does not look into constructs."""
+        found = self._answers.get(name)
+        if found is None:
+            found = self._answers[name] = self._resolve(name)
+        return found
+
+    def _resolve(self, name: str) -> Answer:
+        visible = self.visible(name)
+        if visible is not Absence.ABSENT:
+            if isinstance(visible, Symbol):
+                return self._implicitly_typed(visible)
+            return visible
+        return self._implicit(name)
+
+    def visible(self, name: str) -> Answer:
+        """What declarations say about a name: the unit's own, its modules' and its hosts'."""
+        if name in self.declared.unclear:
+            return Absence.UNKNOWN
+        own = self.declared.symbols.get(name)
+        if own is not None:
+            return own
+        used = self.used(name, frozenset())
+        if used is not Absence.ABSENT:
+            return used
+        if self.declared.mpif and name.startswith(("mpi_", "pmpi_")):
+            return _built_in(name, "mpif.h", Origin.MPI)
+        if self.declared.open:
+            return Absence.UNKNOWN
+        if self.unit.kind == "submodule":
+            return Absence.UNKNOWN  # its parent is a host that the tree does not link
+        host = self.host
+        if host is None:
+            return Absence.ABSENT
+        found = host.visible(name)
+        return _seen_from_inside(found, host) if isinstance(found, Symbol) else found
+
+    def used(self, name: str, visiting: frozenset[str]) -> Answer:
+        """What the unit's USE statements give for a name."""
+        answers = [self._through(use, name, visiting) for use in self.declared.uses]
+        symbols = [answer for answer in answers if isinstance(answer, Symbol)]
+        if symbols:
+            same = all(symbol.identity == symbols[0].identity for symbol in symbols)
+            return symbols[0] if same else Absence.UNKNOWN
+        return Absence.UNKNOWN if Absence.UNKNOWN in answers else Absence.ABSENT
+
+    def _through(self, use: Use, name: str, visiting: frozenset[str]) -> Answer:
+        original = _original_name(use, name)
+        if original is None:
+            return Absence.ABSENT
+        module = None if use.intrinsic else self.scopes.module(use.module)
+        if module is not None:
+            return module.exported(original, visiting)
+        if use.module in MPI_MODULES:
+            if original.startswith(("mpi_", "pmpi_")):
+                return _built_in(original, use.module, Origin.MPI)
+            return Absence.ABSENT
+        if is_intrinsic_module(use.module):
+            return intrinsic_module_name(use.module, original) or Absence.ABSENT
+        return Absence.UNKNOWN
+
+    def exported(self, name: str, visiting: frozenset[str] = frozenset()) -> Answer:
+        """What a module gives to those who use it."""
+        if self.unit.name in visiting:
+            return Absence.ABSENT
+        declared = self.declared
+        hidden = name in declared.private or (
+            declared.private_default and name not in declared.public
+        )
+        own = declared.symbols.get(name)
+        if own is not None and own.attrs & {"public", "private"}:
+            hidden = "private" in own.attrs
+        if hidden:
+            return Absence.ABSENT
+        if name in declared.unclear:
+            return Absence.UNKNOWN
+        if own is not None:
+            return self._implicitly_typed(own)
+        used = self.used(name, visiting | {self.unit.name})
+        if used is Absence.ABSENT:
+            if declared.mpif and name.startswith(("mpi_", "pmpi_")):
+                return _built_in(name, "mpif.h", Origin.MPI)
+            if declared.open:
+                return Absence.UNKNOWN
+        return used
+
+    def _implicit(self, name: str) -> Answer:
+        """A name that nothing declares: an intrinsic procedure, or implicitly typed."""
+        typed = not self._implicit_none()
+        if is_intrinsic(name) and not (typed and name in self._variables_by_use()):
+            return _built_in(name, "", Origin.INTRINSIC)
+        if not typed:
+            return Absence.ABSENT
+        host = self.host
+        if host is not None and host.unit.kind not in ("module", "submodule"):
+            return Absence.UNKNOWN  # the host's body may make it a variable of the host
+        if name in MPI_MODULES or name.startswith(("mpi_", "pmpi_")):
+            return Absence.ABSENT
+        symbol = Symbol(
+            name, name, self._implicit_type(name), None, frozenset({"implicit"}), None, None,
+            Origin.LOCAL, self.unit.name, home=self,
+        )  # fmt: skip
+        return symbol
+
+    def _implicitly_typed(self, symbol: Symbol) -> Symbol:
+        variable = symbol.origin in (
+            Origin.LOCAL, Origin.DUMMY, Origin.RESULT, Origin.COMMON, Origin.MODULE, Origin.HOST,
+            Origin.PARAMETER,
+        )  # fmt: skip
+        if symbol.type is not None or not variable or not isinstance(symbol.home, Scope):
+            return symbol
+        home = symbol.home
+        if home._implicit_none() or "procedure" in symbol.attrs:
+            return symbol
+        spec = home._implicit_type(symbol.name)
+        return replace(symbol, type=spec, attrs=symbol.attrs | {"implicit"})
+
+    def _implicit_none(self) -> bool:
+        if self.declared.implicit_none:
+            return True
+        host = self.host
+        return not self.declared.implicit and host is not None and host._implicit_none()
+
+    def _implicit_type(self, name: str) -> TypeSpec | None:
+        if name[0] in self.declared.implicit:
+            return self.declared.implicit[name[0]]
+        if self.host is not None:
+            return self.host._implicit_type(name)
+        return TypeSpec("integer" if name[0] in "ijklmn" else "real")
+
+    def _variables_by_use(self) -> frozenset[str]:
+        """Names that statements of the body define without a list: certainly variables."""
+        if self._plain is None:
+            found: set[str] = set()
+            for node in self.unit.body:
+                for leaf in leaves(node):
+                    found |= _defined_plainly(leaf.what)
+            self._plain = frozenset(found)
+        return self._plain
+
+
+def _original_name(use: Use, name: str) -> str | None:
+    """The module's name for what this USE statement makes accessible as ``name``."""
+    for item in use.items:
+        if item.local == name:
+            return item.name
+    if use.only or UseItem(name, name) in use.items:
+        return None
+    return None if any(item.name == name for item in use.items) else name
+
+
+def _seen_from_inside(symbol: Symbol, host: Scope) -> Symbol:
+    if host.unit.kind in ("module", "submodule"):
+        return symbol
+    if symbol.origin in (Origin.LOCAL, Origin.RESULT, Origin.DUMMY):
+        extra = {symbol.origin.value} - {"local"}
+        return replace(symbol, origin=Origin.HOST, attrs=symbol.attrs | extra)
+    return symbol
+
+
+def _built_in(name: str, owner: str, origin: Origin) -> Symbol:
+    return Symbol(name, name, None, None, frozenset(), None, None, origin, owner)
+
+
+def _bound_in(nodes: Iterable[Node]) -> Iterable[str]:
+    for node in nodes:
+        match node:
+            case Block(kind=kind, head=head, body=body):
+                yield from _bound_by(head.what)
+                if kind == "block":
+                    for child in body:
+                        if isinstance(child, Leaf) and isinstance(child.what, Decl):
+                            yield from (entity.name for entity in child.what.entities)
+                yield from _bound_in(body)
+            case Do(body=body):
+                yield from _bound_in(body)
+            case Branch(arms=arms):
+                for arm in arms:
+                    yield from _bound_by(arm.head.what)
+                    yield from _bound_in(arm.body)
+            case _:
+                pass
+
+
+def _bound_by(what: What) -> Iterable[str]:
+    if isinstance(what, ArmHead):
+        yield from (part.name for part in what.exprs if isinstance(part, Keyword))
+
+
+def _defined_plainly(what: What) -> set[str]:
+    match what:
+        case Assign(target=target):
+            return _plain(target)
+        case DoHead(var=var):
+            return _plain(var)
+        case Guarded(action=action):
+            return _defined_plainly(action)
+        case IO(writes=writes):
+            return {part.name for part in writes if isinstance(part, Ref) and part.args is None}
+        case _:
+            return set()
+
+
+def _plain(target: Expr | None) -> set[str]:
+    return {target.name} if isinstance(target, Ref) and target.args is None else set()
+
+
+__all__ = [
+    "Absence", "Answer", "Origin", "Scope", "Scopes", "Symbol", "constant", "element_bytes",
+    "scope_of",
+]  # fmt: skip
