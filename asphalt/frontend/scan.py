@@ -1,0 +1,157 @@
+"""Which files are Fortran, and in which of them an MPI name can occur: text only, and fast.
+
+The scan may say yes where there is nothing, never no where there is a call.  A name can hide from
+a plain search in three ways: it is split over a continuation, it has blanks in it (fixed form), or
+a macro makes it.  The first two are undone here; for macros, ``tree.py`` passes the names that are
+defined with MPI names in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from asphalt.frontend.problems import Problem
+from asphalt.ir.source import Form
+
+SUFFIXES = frozenset([".f", ".for", ".ftn", ".f77", ".fpp", ".f90", ".f95", ".f03", ".f08", ".f18"])
+_PRUNED = frozenset({"CVS", "__pycache__", "node_modules"})
+
+
+def find_sources(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Problem, ...]]:
+    """The Fortran files at and below ``paths``, sorted, each once, and what was wrong with paths.
+
+    A path that is a file is taken whatever its suffix; hidden directories and links that come back
+    to a directory above are passed over; of several links to one file, the file itself is taken.
+    """
+    found: dict[str, Path] = {}
+    problems: list[Problem] = []
+    for root in paths:
+        if root.is_dir():
+            below = sorted(_files_below(root, problems), key=lambda p: (p.is_symlink(), p))
+            if not below:
+                problems.append(Problem(str(root), None, "no Fortran file in this directory"))
+            for path in below:
+                found.setdefault(os.path.realpath(path), path)
+        elif root.exists():
+            found.setdefault(os.path.realpath(root), root)
+        else:
+            problems.append(Problem(str(root), None, "no such file or directory"))
+    return tuple(sorted(found.values())), tuple(problems)
+
+
+def _files_below(root: Path, problems: list[Problem]) -> Iterator[Path]:
+    seen: set[tuple[int, int]] = set()
+
+    def unreadable(error: OSError) -> None:
+        problems.append(Problem(str(error.filename), None, f"cannot be read: {error.strerror}"))
+
+    for directory, subdirectories, names in os.walk(root, onerror=unreadable, followlinks=True):
+        status = os.stat(directory)
+        if (status.st_dev, status.st_ino) in seen:
+            subdirectories.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        subdirectories[:] = sorted(
+            name for name in subdirectories if not name.startswith(".") and name not in _PRUNED
+        )
+        for name in names:
+            if os.path.splitext(name)[1].lower() in SUFFIXES and not name.startswith("."):
+                path = Path(directory, name)
+                if path.is_file():
+                    yield path
+                elif path.is_symlink():
+                    problems.append(Problem(str(path), None, "a link to a file that is not there"))
+
+
+# A continuation in free form, with the blank, comment and preprocessor lines inside it.
+_FREE_CONTINUATION = re.compile(
+    rb"&[ \t]*(?:![^\n]*)?\r?\n(?:[ \t]*(?:![^\n]*)?\r?\n|\#[^\n]*\n)*[ \t]*&"
+)
+_FREE_SPLIT = re.compile(rb"m(?:pi?)?" + _FREE_CONTINUATION.pattern)
+# After removal of blanks: a line whose second character (the first is that of column 6) begins the
+# rest of a split name; the line that holds the underscore of the name is always one of these.
+_FIXED_REST = re.compile(rb"\n.((?:p?i)?)_")
+
+
+def has_name(data: bytes, names: Iterable[bytes], form: Form) -> bool:
+    """Whether one of the lower-case ``names`` can occur in the file, in any of its disguises."""
+    lowered = data.lower()
+    if any(name in lowered for name in names):
+        return True
+    if form is Form.FREE:
+        return any(name in joined_free(lowered) for name in names)
+    joined = joined_fixed(lowered)
+    return any(name in joined for name in names)
+
+
+def has_mpi_name(data: bytes, form: Form) -> bool:
+    """Whether an MPI name (``mpi_...``) can occur in the file: at several hundred MB/s."""
+    lowered = data.lower()
+    if b"mpi_" in lowered:
+        return True
+    if any(map(lowered.__contains__, (b"m&", b"mp&", b"mpi&"))) and (
+        _FREE_SPLIT.search(lowered) is not None and b"mpi_" in joined_free(lowered)
+    ):
+        return True
+    if form is Form.FREE:
+        return False
+    stripped = lowered.translate(None, b" \t\r")
+    if b"mpi_" in stripped:
+        return True
+    rests = list(_FIXED_REST.finditer(stripped))
+    if not rests:
+        return False
+    cut = max(map(len, lowered.split(b"\n"))) > 72
+    return any(_may_end_name(stripped, rest, cut) for rest in rests) and (
+        b"mpi_" in joined_fixed(lowered)
+    )
+
+
+def _may_end_name(stripped: bytes, rest: re.Match[bytes], cut: bool) -> bool:
+    """Whether the statement line before ``rest`` has what is missing of ``mpi_``.
+
+    It may be followed by a comment or, in a file with lines to ``cut`` at column 72 (which is lost
+    here), by anything; and it may itself be the middle of a name that is split twice.
+    """
+    missing = b"mpi"[: 3 - len(rest[1])]
+    end = rest.start()
+    while end > 0:
+        start = stripped.rfind(b"\n", 0, end) + 1
+        line = stripped[start:end]
+        if line and line[:1] not in b"*!#":
+            code = line.partition(b"!")[0]
+            if (missing in line) if cut else code.endswith(missing):
+                return True
+            if line[:1] != b"c":  # a comment, or a statement that begins with this letter
+                return line[1:2] in (b"p", b"i")
+        end = start - 1
+    return False
+
+
+def joined_free(lowered: bytes) -> bytes:
+    """Free-form text with the names that are split over a continuation put together again."""
+    return _FREE_CONTINUATION.sub(b"", lowered)
+
+
+def joined_fixed(lowered: bytes) -> bytes:
+    """Fixed-form text (lower case) without blanks and comments, one statement a line."""
+    statements: list[bytes] = []
+    for line in lowered.split(b"\n"):
+        if not line.strip() or line[:1] in b"c*!#":
+            continue
+        if b"\t" in line[:6]:
+            _, _, rest = line.partition(b"\t")
+            continued = rest[:1].isdigit() and rest[:1] != b"0"
+            text = rest[1:] if continued else rest
+        else:
+            continued = line[5:6] not in (b"", b" ", b"0", b"\r") and not line[:5].strip()
+            text = line[6:72]
+        text = text.translate(None, b" \t\r")
+        if continued and statements:
+            statements[-1] += text
+        else:
+            statements.append(text)
+    return b"\n".join(statements)
