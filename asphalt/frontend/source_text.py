@@ -1,0 +1,75 @@
+"""The text of a source file as it stands on disk, and the form it is written in.
+
+Bytes and characters correspond one to one (Latin-1), so that columns are byte columns and what is
+written back is what was read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.errors import InputError
+from asphalt.ir.source import Form
+
+FREE_WIDTH = 132
+FIXED_WIDTH = 72
+ENCODING = "latin-1"
+
+_UTF8_BOM = "\xef\xbb\xbf"
+_FIXED_SUFFIXES = frozenset({".f", ".for", ".ftn", ".f77", ".fpp"})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source file: ``text`` is everything after ``bom``.
+
+    ``width`` is the line limit in columns (0: none); ``eol`` is the line ending that most lines
+    have, and that new lines get.
+    """
+
+    path: str
+    text: str
+    form: Form
+    width: int
+    eol: str = "\n"
+    bom: str = ""
+
+
+def form_of(path: str | Path) -> Form:
+    """The form that gfortran assumes for a file of this name."""
+    return Form.FIXED if Path(path).suffix.lower() in _FIXED_SUFFIXES else Form.FREE
+
+
+def source_text(
+    path: str, content: bytes, form: Form | None = None, width: int | None = None
+) -> SourceText:
+    """The source text in ``content``; raises InputError where it is not text."""
+    text = content.decode(ENCODING)
+    nul = text.find("\0")
+    if nul >= 0:
+        line = text.count("\n", 0, nul) + 1
+        raise InputError(path, line, "not a text file: it contains a NUL byte")
+    bom = _UTF8_BOM if text.startswith(_UTF8_BOM) else ""
+    text = text[len(bom) :]
+    form = form_of(path) if form is None else form
+    if width is None:
+        width = FIXED_WIDTH if form is Form.FIXED else FREE_WIDTH
+    crlf = text.count("\r\n")
+    eol = "\r\n" if 2 * crlf > text.count("\n") else "\n"
+    return SourceText(path, text, form, width, eol, bom)
+
+
+def read_source(
+    path: str | Path, form: Form | None = None, width: int | None = None
+) -> SourceText:
+    """Reads a file; ``form`` and ``width`` None: as gfortran takes a file of this name.
+
+    Raises InputError for what cannot be read or is not text.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(str(path), None, f"cannot be read: {reason}") from error
+    return source_text(str(path), content, form, width)
