@@ -122,8 +122,7 @@ def _may_end_name(stripped: bytes, rest: re.Match[bytes], cut: bool) -> bool:
         start = stripped.rfind(b"\n", 0, end) + 1
         line = stripped[start:end]
         if line and line[:1] not in b"*!#":
-            code = line.partition(b"!")[0]
-            if (missing in line) if cut else code.endswith(missing):
+            if (missing in line) if cut or b"!" in line else line.endswith(missing):
                 return True
             if line[:1] != b"c":  # a comment, or a statement that begins with this letter
                 return line[1:2] in (b"p", b"i")
@@ -149,6 +148,9 @@ def joined_fixed(lowered: bytes) -> bytes:
         else:
             continued = line[5:6] not in (b"", b" ", b"0", b"\r") and not line[:5].strip()
             text = line[6:72]
+        code, mark, _ = text.partition(b"!")
+        if mark and code.count(b"'") % 2 == code.count(b'"') % 2 == 0:
+            text = code
         text = text.translate(None, b" \t\r")
         if continued and statements:
             statements[-1] += text
