@@ -1,0 +1,282 @@
+!> What code emitted by asphalt needs at run time.
+!!
+!! `asphalt_enter` is called once before an exchange that was cut into tiles.  It answers three
+!! questions in a way that is the same on all ranks: on which communicator the tiles travel, how
+!! many iterations make a tile, and whether to tile at all.  When the answer is "no" (`k` = 0) the
+!! original collective call, which stays in the code, does the work.
+!!
+!! This file needs nothing but MPI 2.2 and its module `mpi`.  Callers that use `mpi_f08` pass the
+!! `MPI_VAL` components of their handles.
+module asphalt_rt
+  use, intrinsic :: iso_fortran_env, only: int64
+  use, intrinsic :: iso_c_binding, only: c_int
+  use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_ERRORS_ARE_FATAL, &
+                 MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, MPI_SUCCESS
+  implicit none
+  private
+  public :: asphalt_enter, asphalt_sync, MPI_Isend, MPI_Irecv
+
+  !> Bytes of a message that is large enough to cost little more than its transfer.
+  integer(int64), parameter :: good_message = 65536_int64
+  !> Bytes of a message below which the cost of sending it outweighs what it hides.
+  integer(int64), parameter :: least_message = 16384_int64
+  !> With fewer tiles than this, messages smaller than `good_message` are preferred: the last tile
+  !! is never hidden.
+  integer(int64), parameter :: few_tiles = 8_int64
+  !> More tiles than this hide nothing more, and each of them costs requests and calls.
+  integer(int64), parameter :: many_tiles = 128_int64
+
+  !> The key under which a communicator carries its private duplicate; made at the first use.
+  integer :: private_key = 0
+  logical :: private_key_exists = .false.
+
+  !> Explicit interfaces for programs that include `mpif.h`, whose calls have none: there, a new
+  !! call with a buffer of another type than the caller's own calls would be an error.
+  interface
+    subroutine MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count, datatype, dest, tag, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Isend
+
+    subroutine MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count, datatype, source, tag, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Irecv
+  end interface
+
+  !> Declared here because the choice buffer has no interface in some MPI modules.
+  interface
+    subroutine MPI_Get_address(location, address, ierror)
+      import :: MPI_ADDRESS_KIND
+      implicit none
+      !GCC$ attributes no_arg_check :: location
+      !DIR$ ignore_tkr location
+      type(*), dimension(*), asynchronous :: location
+      integer(MPI_ADDRESS_KIND), intent(out) :: address
+      integer, intent(out) :: ierror
+    end subroutine MPI_Get_address
+  end interface
+
+contains
+
+  !> Enters one exchange.
+  !!
+  !! `comm`, `datatype`: those of the exchange.  `bytes`: storage of one element of the buffer; the
+  !! exchange is not tiled where the data type is not exactly that.  `elements`: elements that one
+  !! iteration adds to one message.  `trips`: iterations over which one stream of messages runs.
+  !! `grain`: a chosen `k` is a multiple of it.  `wanted_k`, `wanted_d`: from the header;
+  !! `wanted_k` = 0 means: choose.  `legal`: the guards of this rank hold.  `certain`: `datatype`,
+  !! `elements`, `trips` and `legal` are known to be equal on all ranks of `comm`; if not, the ranks
+  !! agree here by one reduction.  `slab`: the streams to the ranks follow one another (otherwise,
+  !! and by default, every tile sends to every rank).
+  !!
+  !! `own`, `me`, `np`: the private duplicate of `comm`, rank and size in it.  `k`: iterations of a
+  !! tile, 1 <= `k` <= `trips`, or 0: do not tile.  `d`: tiles in flight, at least 1 and at most
+  !! the number of tiles.  `ierror`: the first error, if `comm` has an error handler that returns.
+  subroutine asphalt_enter(comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d, &
+                           legal, certain, own, me, np, k, d, ierror, slab)
+    integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
+    logical, intent(in) :: legal, certain
+    integer, intent(out) :: own, me, np, k, d, ierror
+    logical, intent(in), optional :: slab
+    logical :: between_groups, dense
+    integer(int64) :: streams
+
+    own = comm
+    me = 0
+    np = 1
+    k = 0
+    d = 1
+    ierror = MPI_SUCCESS
+    if (comm == MPI_COMM_NULL) return  ! the original call reports it
+    call MPI_Comm_test_inter(comm, between_groups, ierror)
+    if (ierror /= MPI_SUCCESS .or. between_groups) return
+
+    ! Every rank gets here or none: nothing that only one rank knows has been looked at.
+    call private_duplicate(comm, own, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call MPI_Comm_rank(own, me, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call MPI_Comm_size(own, np, ierror)
+    if (ierror /= MPI_SUCCESS) return
+
+    call is_dense(datatype, bytes, dense, ierror)
+    if (ierror == MPI_SUCCESS .and. dense .and. legal .and. trips > 0 .and. elements > 0) then
+      streams = 1
+      if (present(slab)) streams = merge(np, 1, slab)
+      k = min(wanted_k, trips)
+      if (wanted_k <= 0) k = chosen_k(np, streams, int(elements, int64) * bytes, trips, grain)
+      if (k > 0) d = int(max(1_int64, min(int(wanted_d, int64), tiles(streams, trips, k))))
+    end if
+    if (certain .or. np == 1) return
+    call agree(own, [k, d, trips, elements, bytes], k, ierror)
+  end subroutine asphalt_enter
+
+  !> The number of tiles of a rank: each stream is cut into pieces of `k` iterations.
+  pure integer(int64) function tiles(streams, trips, k)
+    integer(int64), intent(in) :: streams
+    integer, intent(in) :: trips, k
+
+    tiles = streams * ((int(trips, int64) + k - 1) / k)
+  end function tiles
+
+  !> The tile length where the header leaves it open; 0: tiling would not pay.
+  !!
+  !! `piece`: bytes that one iteration adds to one message.  What a tile hides is the transfer of
+  !! the tiles before it; what it costs is a latency and a few calls for each message.  So messages
+  !! should be `good_message` bytes.  The last tile of a rank is never hidden: where that length
+  !! leaves fewer than `few_tiles` tiles, messages get shorter, down to `least_message`.
+  !! One tile alone hides nothing.
+  pure integer function chosen_k(np, streams, piece, trips, grain) result(k)
+    integer, intent(in) :: np, trips, grain
+    integer(int64), intent(in) :: streams, piece
+    integer(int64) :: length, iterations
+
+    k = 0
+    if (np == 1) return
+    iterations = streams * trips
+    length = min(over(good_message, piece), max(1_int64, iterations / few_tiles))
+    length = max(length, over(least_message, piece), over(iterations, many_tiles))
+    length = over(length, int(grain, int64)) * grain
+    length = min(length, int(trips, int64))
+    if (tiles(streams, trips, int(length)) >= 2 .and. length * piece >= least_message) &
+      k = int(length)
+  end function chosen_k
+
+  !> `a / b` rounded up, for positive numbers.
+  pure integer(int64) function over(a, b)
+    integer(int64), intent(in) :: a, b
+
+    over = (a + b - 1) / b
+  end function over
+
+  !> Whether elements of `datatype` lie one behind the other, `bytes` apart, without holes, so
+  !! that the n-th element of a message is the n-th element of the buffer.
+  subroutine is_dense(datatype, bytes, dense, ierror)
+    integer, intent(in) :: datatype, bytes
+    logical, intent(out) :: dense
+    integer, intent(out) :: ierror
+    integer(MPI_ADDRESS_KIND) :: lower, extent
+    integer :: size
+
+    dense = .false.
+    call MPI_Type_size(datatype, size, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call MPI_Type_get_extent(datatype, lower, extent, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    dense = size == bytes .and. extent == bytes .and. lower == 0
+  end subroutine is_dense
+
+  !> Sets `k` to 0 unless `facts` are the same on all ranks of `comm`.
+  subroutine agree(comm, facts, k, ierror)
+    integer, intent(in) :: comm, facts(:)
+    integer, intent(inout) :: k
+    integer, intent(inout) :: ierror
+    integer :: mine(2 * size(facts)), most(2 * size(facts)), failed
+
+    mine = [facts, -facts]
+    call MPI_Allreduce(mine, most, size(mine), MPI_INTEGER, MPI_MAX, comm, failed)
+    if (ierror == MPI_SUCCESS) ierror = failed
+    if (failed /= MPI_SUCCESS) k = 0
+    if (any(most(:size(facts)) /= -most(size(facts)+1:))) k = 0
+  end subroutine agree
+
+  !> The communicator with the ranks of `comm` on which nobody else sends.
+  !!
+  !! It is an attribute of `comm`, made at the first use and freed with it, so that every rank
+  !! agrees about whether it exists, in whatever order the communicators are used.  It is not
+  !! inherited by duplicates that the program makes (two owners would free it twice), and it is
+  !! made from the group, so that it does not inherit the attributes of the program.
+  subroutine private_duplicate(comm, own, ierror)
+    integer, intent(in) :: comm
+    integer, intent(out) :: own, ierror
+    integer(MPI_ADDRESS_KIND) :: attribute
+    logical :: found
+    integer :: group, handler, failed
+
+    own = comm
+    if (.not. private_key_exists) then
+      if (callbacks_are_fortran()) then
+        call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_duplicate, private_key, &
+                                    0_MPI_ADDRESS_KIND, ierror)
+      else
+        call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, keep_duplicate, private_key, &
+                                    0_MPI_ADDRESS_KIND, ierror)
+      end if
+      if (ierror /= MPI_SUCCESS) return
+      private_key_exists = .true.
+    end if
+    call MPI_Comm_get_attr(comm, private_key, attribute, found, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    if (found) then
+      own = int(attribute)
+    else
+      call MPI_Comm_group(comm, group, ierror)
+      if (ierror /= MPI_SUCCESS) return
+      call MPI_Comm_create(comm, group, own, ierror)
+      call MPI_Group_free(group, failed)
+      if (ierror == MPI_SUCCESS) ierror = failed
+      if (ierror /= MPI_SUCCESS) return
+      attribute = own
+      call MPI_Comm_set_attr(comm, private_key, attribute, ierror)
+      if (ierror /= MPI_SUCCESS) return
+    end if
+    ! The program may have changed its error handler since.
+    call MPI_Comm_get_errhandler(comm, handler, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call MPI_Comm_set_errhandler(own, handler, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    if (handler == MPI_ERRORS_ARE_FATAL .or. handler == MPI_ERRORS_RETURN) return
+    call MPI_Errhandler_free(handler, ierror)  ! the reference that the query made
+  end subroutine private_duplicate
+
+  !> Whether MPI calls the callback with Fortran's arguments.  SimGrid's SMPI 3.32 calls it as a C
+  !! function; there, private communicators are not freed.
+  logical function callbacks_are_fortran()
+    character(:), allocatable :: version
+    integer :: length, ierror
+
+    allocate(character(4096) :: version)  ! what the largest MPI needs
+    call MPI_Get_library_version(version, length, ierror)
+    callbacks_are_fortran = version(:4) /= 'SMPI'
+  end function callbacks_are_fortran
+
+  !> Called by MPI when a communicator with a private duplicate is freed.
+  subroutine free_duplicate(comm, key, attribute, state, ierror)
+    integer :: comm, key, ierror
+    integer(MPI_ADDRESS_KIND) :: attribute, state
+    integer :: own
+
+    ierror = MPI_SUCCESS
+    own = int(attribute)
+    if (key /= private_key .or. state /= 0 .or. own == comm) return
+    call MPI_Comm_free(own, ierror)
+  end subroutine free_duplicate
+
+  !> Tells the compiler that `buf` may be read or written behind its back until here.
+  !!
+  !! What MPI_F_SYNC_REG is for (MPI-3.1 section 17.1.17), which not every MPI has.  The address
+  !! is passed to a procedure of the MPI library, which no compiler can look into.
+  subroutine asphalt_sync(buf)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    type(*), dimension(*), asynchronous :: buf
+    integer(MPI_ADDRESS_KIND) :: address
+    integer :: ierror
+
+    call MPI_Get_address(buf, address, ierror)
+  end subroutine asphalt_sync
+
+  !> The same for an MPI that calls it as a C function: leaves the duplicate alone.
+  integer(c_int) function keep_duplicate() bind(c, name="asphalt_keep_duplicate")
+    keep_duplicate = 0
+  end function keep_duplicate
+end module asphalt_rt

@@ -1,0 +1,216 @@
+! Calls asphalt_enter in every way and prints PASS, or what went wrong.
+module checks
+  use mpi
+  use asphalt_rt, only: asphalt_enter
+  implicit none
+  integer :: failures = 0
+  integer :: own, me, np, k, d, error
+contains
+  subroutine check(holds, what)
+    logical, intent(in) :: holds
+    character(*), intent(in) :: what
+    if (holds) return
+    failures = failures + 1
+    print '(3a,7i12)', 'FAIL ', what, ': own me np k d error', own, me, np, k, d, error
+  end subroutine check
+
+  subroutine enter(comm, elements, trips, wanted_k, legal, certain)
+    integer, intent(in) :: comm, elements, trips, wanted_k
+    logical, intent(in) :: legal, certain
+    call asphalt_enter(comm, MPI_DOUBLE_PRECISION, 8, elements, trips, 1, wanted_k, 2, legal, &
+                       certain, own, me, np, k, d, error)
+  end subroutine enter
+end module checks
+
+program main
+  use checks
+  implicit none
+  integer :: rank, ranks, ierr, total
+
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+  call equal_and_unequal()
+  call chosen()
+  call datatypes()
+  call communicators()
+  call duplicates()
+  call wildcards()
+  call between_groups()
+  call errors()
+  call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+  if (rank == 0 .and. total == 0) print '(a)', 'PASS'
+  call MPI_Finalize(ierr)
+
+contains
+
+  subroutine equal_and_unequal()
+    logical :: certain
+    integer :: turn
+    do turn = 1, 2
+      certain = turn == 1
+      call enter(MPI_COMM_WORLD, 10, 7, 3, .true., certain)
+      call check(k == 3 .and. d == 2 .and. error == MPI_SUCCESS, 'wanted k')
+      call check(me == rank .and. np == ranks .and. own /= MPI_COMM_WORLD, 'rank and size')
+      call enter(MPI_COMM_WORLD, 10, 7, 100, .true., certain)
+      call check(k == 7 .and. d == 1, 'k beyond the trip count')
+      call enter(MPI_COMM_WORLD, 10, 0, 3, .true., certain)
+      call check(k == 0, 'no trips')
+      call enter(MPI_COMM_WORLD, 0, 7, 3, .true., certain)
+      call check(k == 0, 'no elements')
+      call enter(MPI_COMM_WORLD, 10, 7, 3, .false., certain)
+      call check(k == 0, 'not legal')
+    end do
+    if (ranks == 1) return
+    call enter(MPI_COMM_WORLD, 10, 7, 3, rank /= ranks - 1, .false.)
+    call check(k == 0, 'not legal on the last rank')
+    call enter(MPI_COMM_WORLD, 10, 7 + rank, 3, .true., .false.)
+    call check(k == 0, 'trips differ')
+    call enter(MPI_COMM_WORLD, merge(0, 10, rank == 0), 7, 3, .true., .false.)
+    call check(k == 0, 'elements differ')
+    call enter(MPI_COMM_WORLD, 10, 7, 3 + rank, .true., .false.)
+    call check(k == 0, 'k differs')
+    call enter(MPI_COMM_WORLD, 10, 7, 3, .true., .false.)
+    call check(k == 3, 'agreed again')
+  end subroutine equal_and_unequal
+
+  subroutine chosen()
+    call enter(MPI_COMM_WORLD, 100, 4, 0, .true., .false.)
+    call check(k == 0, 'tiny')
+    call enter(MPI_COMM_WORLD, 4096, 64, 0, .true., .true.)
+    call check(k == merge(0, 2, ranks == 1), '64 KiB messages')
+    call enter(MPI_COMM_WORLD, 4096, 12, 0, .true., .true.)
+    call check(k == merge(0, 1, ranks == 1), 'shorter messages for more tiles')
+    call enter(MPI_COMM_WORLD, 512, 8, 0, .true., .true.)
+    call check(k == merge(0, 4, ranks == 1), 'not below 16 KiB')
+    call enter(MPI_COMM_WORLD, 8192, 1, 0, .true., .true.)
+    call check(k == 0, 'one tile hides nothing')
+    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 8192, 1, 1, 0, 2, .true., .true., &
+                       own, me, np, k, d, error, slab=.true.)
+    call check(k == merge(0, 1, ranks == 1), 'one tile for each rank')
+    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 1, 100000, 16, 0, 2, .true., &
+                       .true., own, me, np, k, d, error)
+    call check(mod(k, 16) == 0 .and. (k > 0 .eqv. ranks > 1), 'grain')
+    call enter(MPI_COMM_WORLD, 1, huge(1), 0, .true., .true.)
+    call check(k > 0 .eqv. ranks > 1, 'the largest trip count')
+    call enter(MPI_COMM_WORLD, huge(1), 2, 0, .true., .true.)
+    call check(k == merge(0, 1, ranks == 1), 'the largest message')
+  end subroutine chosen
+
+  subroutine datatypes()
+    integer :: pair, padded
+    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 4, 10, 7, 1, 3, 2, .true., .true., &
+                       own, me, np, k, d, error)
+    call check(k == 0, 'storage of another size')
+    call MPI_Type_contiguous(2, MPI_DOUBLE_PRECISION, pair, ierr)
+    call MPI_Type_commit(pair, ierr)
+    call asphalt_enter(MPI_COMM_WORLD, pair, 16, 10, 7, 1, 3, 2, .true., .true., &
+                       own, me, np, k, d, error)
+    call check(k == 3, 'a dense derived type')
+    call MPI_Type_create_resized(MPI_DOUBLE_PRECISION, 0_MPI_ADDRESS_KIND, 16_MPI_ADDRESS_KIND, &
+                                 padded, ierr)
+    call MPI_Type_commit(padded, ierr)
+    call asphalt_enter(MPI_COMM_WORLD, padded, 8, 10, 7, 1, 3, 2, .true., .true., &
+                       own, me, np, k, d, error)
+    call check(k == 0, 'a type with holes')
+    call MPI_Type_free(pair, ierr)
+    call MPI_Type_free(padded, ierr)
+  end subroutine datatypes
+
+  ! Ranks use their communicators in different orders; own ones are kept and congruent.
+  subroutine communicators()
+    integer :: half, order, first, again, relation, world_own
+    call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), -rank, half, ierr)
+    do order = 1, 2
+      if (mod(rank + order, 2) == 0) then
+        call enter(half, 10, 7, 3, .true., .false.)
+        call check(k == 3 .and. np == (ranks + 1 - mod(rank, 2)) / 2, 'half of the ranks')
+      else
+        call enter(MPI_COMM_SELF, 10, 7, 3, .true., .false.)
+        call check(k == 3 .and. np == 1, 'one rank')
+      end if
+    end do
+    call enter(MPI_COMM_WORLD, 10, 7, 3, .true., .false.)
+    world_own = own
+    call enter(half, 10, 7, 3, .true., .false.)
+    first = own
+    call check(first /= world_own, 'each has its own')
+    call MPI_Comm_compare(half, first, relation, ierr)
+    call check(relation == MPI_CONGRUENT, 'congruent')
+    call enter(half, 10, 7, 3, .true., .false.)
+    again = own
+    call check(first == again, 'made once')
+    call MPI_Comm_free(half, ierr)
+  end subroutine communicators
+
+  ! More cycles than an MPI has communicators, if the private ones were not freed.
+  subroutine duplicates()
+    integer :: copy, cycle, world_own
+    call enter(MPI_COMM_WORLD, 10, 7, 3, .true., .false.)
+    world_own = own
+    call MPI_Comm_dup(MPI_COMM_WORLD, copy, ierr)
+    call enter(copy, 10, 7, 3, .true., .false.)
+    call check(own /= world_own .and. own /= copy, 'a duplicate has its own')
+    call MPI_Comm_free(copy, ierr)
+    call enter(MPI_COMM_WORLD, 10, 7, 3, .true., .false.)
+    call check(own == world_own .and. k == 3, 'the original keeps its own')
+    do cycle = 1, merge(1200, 40, ranks == 2)
+      call MPI_Comm_dup(MPI_COMM_WORLD, copy, ierr)
+      call enter(copy, 10, 7, 3, .true., .true.)
+      call MPI_Comm_free(copy, ierr)
+    end do
+    call check(ierr == MPI_SUCCESS, 'freed')
+  end subroutine duplicates
+
+  ! A pending receive of the program that takes anything must not take ours.
+  subroutine wildcards()
+    integer :: theirs, ours, requests(2), status(MPI_STATUS_SIZE), next, previous
+    call enter(MPI_COMM_WORLD, 10, 7, 3, .true., .false.)
+    next = modulo(rank + 1, ranks)
+    previous = modulo(rank - 1, ranks)
+    theirs = -1
+    ours = -1
+    call MPI_Irecv(theirs, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &
+                   requests(1), ierr)
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)
+    call MPI_Irecv(ours, 1, MPI_INTEGER, previous, 0, own, requests(2), ierr)
+    call MPI_Send(1000 + rank, 1, MPI_INTEGER, next, 0, own, ierr)
+    call MPI_Wait(requests(2), status, ierr)
+    call check(ours == 1000 + previous .and. theirs == -1, 'our message')
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)
+    call MPI_Send(rank, 1, MPI_INTEGER, next, 5, MPI_COMM_WORLD, ierr)
+    call MPI_Wait(requests(1), status, ierr)
+    call check(theirs == previous, 'their message')
+  end subroutine wildcards
+
+  subroutine between_groups()
+    integer :: half, inter, length
+    character(4096) :: version
+    call MPI_Get_library_version(version, length, ierr)
+    if (ranks == 1 .or. version(:4) == 'SMPI') return  ! SMPI has no intercommunicators
+    call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, ierr)
+    call MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - mod(rank, 2), 9, inter, ierr)
+    call enter(inter, 10, 7, 3, .true., .false.)
+    call check(k == 0 .and. own == inter .and. error == MPI_SUCCESS, 'intercommunicator')
+    call MPI_Comm_free(inter, ierr)
+    call MPI_Comm_free(half, ierr)
+  end subroutine between_groups
+
+  subroutine errors()
+    integer :: copy
+    call enter(MPI_COMM_NULL, 10, 7, 3, .true., .false.)
+    call check(k == 0 .and. error == MPI_SUCCESS, 'no communicator: left to the original call')
+    call MPI_Comm_dup(MPI_COMM_WORLD, copy, ierr)
+    call enter(copy, 10, 7, 3, .true., .false.)
+    call MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN, ierr)
+    call enter(copy, 10, 7, 3, .true., .false.)
+    call MPI_Send(rank, 1, MPI_INTEGER, ranks + 5, 0, own, ierr)
+    call check(ierr /= MPI_SUCCESS, 'the error handler follows that of the program')
+    call MPI_Comm_free(copy, ierr)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, ierr)
+    call asphalt_enter(MPI_COMM_WORLD, MPI_DATATYPE_NULL, 8, 10, 7, 1, 3, 2, .true., .false., &
+                       own, me, np, k, d, error)
+    call check(k == 0 .and. error /= MPI_SUCCESS, 'the first error is returned')
+  end subroutine errors
+end program main
