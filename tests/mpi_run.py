@@ -68,7 +68,7 @@ class Outcome:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The diagnostics of a compilation: the lines that start with ``Warning:`` or ``Error:``."""
+        """The diagnostics of a compilation: lines that start with ``Warning:`` or ``Error:``."""
         lines = self.stderr.splitlines()
         return tuple(line for line in lines if line.startswith(("Warning:", "Error:", "Fatal")))
 
