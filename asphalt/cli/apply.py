@@ -1,0 +1,114 @@
+"""``asphalt apply``: writes the transformed tree, or transforms files in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from asphalt.cli.options import (
+    PATHS,
+    CommonOptions,
+    assume_option,
+    common_options,
+    depth_option,
+    paths_argument,
+    tile_option,
+)
+from asphalt.cli.session import note, open_project, report_of, reports_of, tell, warn_of
+from asphalt.errors import UsageError
+from asphalt.output.atomic import write_atomically
+from asphalt.output.makefile import makefile_fragment
+from asphalt.output.write import Written, write_in_place, write_tree
+from asphalt.project import Change, Project
+from asphalt.report.model import SiteReport
+
+
+@click.command()
+@paths_argument
+@click.option("-o", "--output", type=PATHS, metavar="DIR", help="Write the whole tree below DIR.")
+@click.option("--in-place", is_flag=True, help="Replace the transformed files themselves.")
+@common_options
+@assume_option
+@tile_option
+@depth_option
+@click.option(
+    "--root",
+    type=PATHS,
+    metavar="DIR",
+    help="Paths below the output are relative to DIR (else to the deepest common directory).",
+)
+@click.option("--report", type=PATHS, metavar="FILE.json", help="Write the report on all sites.")
+@click.option(
+    "--makefile",
+    type=PATHS,
+    metavar="FILE.mk",
+    help="Write what depends on the header and the runtime, for make (see 'asphalt mk').",
+)
+@click.option(
+    "--objects", type=PATHS, metavar="DIR", help="With --makefile: where object files go."
+)
+@click.option("--force", is_flag=True, help="Overwrite files that asphalt has not written.")
+def apply(
+    paths: tuple[Path, ...],
+    output: Path | None,
+    in_place: bool,
+    common: CommonOptions,
+    assume: tuple[str, ...],
+    tile: int | None,
+    depth: int | None,
+    root: Path | None,
+    report: Path | None,
+    makefile: Path | None,
+    objects: Path | None,
+    force: bool,
+) -> int:
+    """Transform what is proved, and write it.
+
+    With --output the whole tree is mirrored, other files included, so that it builds; with
+    --in-place only transformed files are replaced.  Either way the parameter header and the runtime
+    are put beside them.  Files whose content is right already are not touched.
+    """
+    if (output is None) != in_place:
+        raise click.UsageError("Give --output DIR or --in-place, one of them.")
+    if output is None and (root or makefile or objects):
+        raise click.UsageError("--root, --makefile and --objects need --output DIR.")
+    if objects is not None and makefile is None:
+        raise click.UsageError("--objects needs --makefile FILE.mk.")
+    if output is not None and output.exists() and not output.is_dir():
+        raise UsageError(f"--output {output}: is no directory; choose another name")
+    project = open_project(paths, common, assume)
+    changes = project.transform(tile, depth)
+    sites = reports_after(project, changes)
+    if output is None:
+        written = write_in_place(paths, changes, force=force)
+    else:
+        written = write_tree(paths, changes, output, root=root, force=force)
+    warn_of(written.problems)
+    changed = {str(change.path) for change in changes}
+    if makefile is not None:
+        fragment = makefile_fragment(written, makefile.parent if objects is None else objects)
+        write_atomically(makefile, fragment.encode(), 0o644)
+    if report is not None:
+        write_atomically(report, report_of(project, sites, changed).encode(), 0o644)
+    tell(common, project, sites, changed)
+    _tell_what_was_written(written, len(changes), output)
+    return 0
+
+
+def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
+    """The reports of all sites, those of the transformed ones as the transformation left them."""
+    applied = {(site.file, site.id): site for change in changes for site in change.sites}
+    return tuple(applied.get((site.file, site.id), site) for site in reports_of(project))
+
+
+def _tell_what_was_written(written: Written, transformed: int, output: Path | None) -> None:
+    where = "" if output is None else f" in {output}"
+    files = "file" if transformed == 1 else "files"
+    rewritten = (
+        "1 file written"
+        if len(written.rewritten) == 1
+        else (f"{len(written.rewritten)} files written")
+    )
+    note(f"{transformed} {files} transformed, {rewritten}{where}")

@@ -1,0 +1,91 @@
+"""``asphalt diff``: what ``apply`` would change."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from asphalt.cli.apply import reports_after
+from asphalt.cli.options import (
+    CommonOptions,
+    assume_option,
+    common_options,
+    depth_option,
+    paths_argument,
+    tile_option,
+)
+from asphalt.cli.session import note, open_project, show, tell
+from asphalt.project import Change
+from asphalt.report.unified import unified_diff
+from asphalt.resources import RUNTIME
+from asphalt.unparse.params import HEADER, Parameter, merge_header
+
+
+@click.command()
+@paths_argument
+@common_options
+@assume_option
+@tile_option
+@depth_option
+@click.option("--check", is_flag=True, help="Exit with 1 if apply would change something.")
+def diff(
+    paths: tuple[Path, ...],
+    common: CommonOptions,
+    assume: tuple[str, ...],
+    tile: int | None,
+    depth: int | None,
+    check: bool,
+) -> int:
+    """Show what apply would change, as a unified diff, and write nothing.
+
+    The parameter header is part of it; the runtime (asphalt_rt.f90) is only mentioned.
+    """
+    project = open_project(paths, common, assume)
+    changes = project.transform(tile, depth)
+    if common.format == "text":
+        for text in _diffs(changes):
+            _print_diff(text)
+        if changes:
+            note(f"apply would also write {RUNTIME}, the runtime that the new code calls")
+        else:
+            note("apply would change nothing")
+    else:
+        changed = {str(change.path) for change in changes}
+        tell(common, project, reports_after(project, changes), changed)
+    return int(check and bool(changes))
+
+
+def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:
+    """The diffs of the changed sources, and of the header of each of their directories."""
+    parameters: dict[Path, list[Parameter]] = defaultdict(list)
+    for change in changes:
+        yield unified_diff(str(change.path), change.before, change.after)
+        parameters[change.path.parent].extend(change.parameters)
+    for directory, entries in parameters.items():
+        header = directory / HEADER
+        before = header.read_bytes() if header.exists() else None
+        existing = None if before is None else before.decode("latin-1")
+        yield unified_diff(str(header), before, merge_header(existing, entries).encode("latin-1"))
+
+
+def _print_diff(diff: bytes) -> None:
+    """Bytes as they are; on a terminal in colour."""
+    if not Console().is_terminal:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(diff)
+        sys.stdout.buffer.flush()
+        return
+    text = diff.decode("utf-8", "replace")
+    show(Text(line, style=_style(line)) for line in text.removesuffix("\n").split("\n"))
+
+
+def _style(line: str) -> str:
+    if line.startswith(("---", "+++")):
+        return "bold"
+    return {"-": "red", "+": "green", "@": "cyan"}.get(line[:1], "")

@@ -1,0 +1,97 @@
+"""The ``asphalt`` command: its subcommands, and what becomes of errors.
+
+Exit codes: 0 done; 1 a check found something; 2 bad usage or input (one line on stderr); 130
+interrupted; 141 the reader of our output went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from asphalt import __version__
+from asphalt.errors import AsphaltError
+
+COMMANDS = ("scan", "explain", "diff", "apply", "verify", "mk")
+
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 128 + 2
+EXIT_BROKEN_PIPE = 128 + 13
+
+
+class Subcommands(click.Group):
+    """The subcommands, each imported when it is called, so that ``mk`` is instant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"asphalt.cli.{cmd_name}"), cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+
+@click.group(
+    cls=Subcommands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="asphalt", message="%(prog)s %(version)s")
+def asphalt() -> None:
+    """Make the communication of Fortran MPI programs overlap their computation, by proof.
+
+    What cannot be proved is left byte for byte as it was, with the reason.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (without the program's name) and return its exit code."""
+    try:
+        outcome = asphalt.main(arguments, prog_name="asphalt", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Abort:
+        return _interrupted()
+    except KeyboardInterrupt:
+        return _interrupted()
+    except click.ClickException as error:
+        return _failed(_usage(error))
+    except AsphaltError as error:
+        return _failed(str(error))
+    except BrokenPipeError:
+        # What is still buffered can go nowhere, and must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _failed(f"{error.filename}: {error.strerror}; check the path and its permissions")
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _usage(error: click.ClickException) -> str:
+    """A usage error in one line, with the command whose help tells more."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "asphalt"
+    return f"{error.format_message()} See '{path} --help'."
+
+
+def _failed(message: str) -> int:
+    # Names of files may hold bytes that are no text in this locale.
+    line = " ".join(f"asphalt: error: {message}".splitlines())
+    encoding = sys.stderr.encoding or "utf-8"
+    print(line.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+    return EXIT_USAGE
+
+
+def _interrupted() -> int:
+    print("asphalt: interrupted; every file is either old or new", file=sys.stderr)
+    return EXIT_INTERRUPTED
+
+
+def run() -> None:
+    """The entry point of the installed command."""
+    raise SystemExit(main())

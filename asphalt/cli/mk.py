@@ -1,0 +1,19 @@
+"""``asphalt mk``: where the makefile fragment is that makes the transformation a build step."""
+
+from __future__ import annotations
+
+import click
+
+from asphalt.resources import MAKEFILE, shipped
+
+
+@click.command()
+def mk() -> None:
+    """Print the path of asphalt.mk, for a makefile's include line.
+
+    \b
+        ASPHALT_SOURCES = src/main.f90 src/transpose.f90
+        ASPHALT_BUILD = build/asphalt
+        include $(shell asphalt mk)
+    """
+    print(shipped(MAKEFILE))

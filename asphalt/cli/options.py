@@ -1,0 +1,148 @@
+"""The options that every subcommand that reads source takes, and the settings made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from asphalt.ir.source import Form
+from asphalt.settings import Settings, load_settings
+
+FORMATS = ("text", "json", "github")
+PATHS = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonOptions:
+    """What the options in common say; None and () where nothing was given."""
+
+    defines: tuple[str, ...]
+    include_dirs: tuple[str, ...]
+    config: Path | None
+    jobs: int | None
+    format: str
+    cache: bool
+    form: Form | None
+    width: int | None
+
+    def settings(self, path: Path) -> Settings:
+        """The values of the settings file at or above ``path``, the command line's on top."""
+        found = load_settings(path if path.is_dir() else path.parent, self.config)
+        return replace(
+            found,
+            defines=(*found.defines, *self.defines),
+            include_dirs=(*found.include_dirs, *self.include_dirs),
+            jobs=found.jobs if self.jobs is None else self.jobs,
+            cache=found.cache and self.cache,
+            form=found.form if self.form is None else self.form,
+            width=found.width if self.width is None else self.width,
+        )
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options in common, as one argument ``common``."""
+
+    @wraps(command)
+    def with_common(
+        *args: Any,
+        defines: tuple[str, ...],
+        include_dirs: tuple[str, ...],
+        config: Path | None,
+        jobs: int | None,
+        format: str,
+        no_cache: bool,
+        form: str | None,
+        width: int | None,
+        **kwargs: Any,
+    ) -> Any:
+        common = CommonOptions(
+            defines=defines,
+            include_dirs=include_dirs,
+            config=config,
+            jobs=jobs,
+            format=format,
+            cache=not no_cache,
+            form=None if form is None else Form(form),
+            width=width,
+        )
+        return command(*args, common=common, **kwargs)
+
+    for option in reversed(_OPTIONS):
+        with_common = option(with_common)
+    return with_common
+
+
+_OPTIONS = (
+    click.option(
+        "-D",
+        "defines",
+        metavar="NAME[=VALUE]",
+        multiple=True,
+        help="Define a preprocessor macro, as a compiler does.",
+    ),
+    click.option(
+        "-I",
+        "include_dirs",
+        metavar="DIR",
+        multiple=True,
+        help="Look for included files in DIR too.",
+    ),
+    click.option(
+        "--config",
+        type=PATHS,
+        metavar="FILE",
+        help="Settings file (else asphalt.toml, pyproject.toml or fpm.toml is looked for).",
+    ),
+    click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Worker processes (else one a core).",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        default="text",
+        show_default=True,
+        help="How sites are told: for people, for programs, as workflow annotations.",
+    ),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of parses."),
+    click.option("--free", "form", flag_value="free", help="All files are in free form."),
+    click.option("--fixed", "form", flag_value="fixed", help="All files are in fixed form."),
+    click.option(
+        "--line-length",
+        "width",
+        type=click.IntRange(min=72),
+        metavar="N",
+        help="Columns of a source line (else 132 in free form, 72 in fixed form).",
+    ),
+)
+
+paths_argument = click.argument("paths", nargs=-1, required=True, type=PATHS, metavar="PATH...")
+assume_option = click.option(
+    "--assume",
+    callback=lambda _context, _option, values: tuple(
+        name.strip() for value in values for name in value.split(",") if name.strip()
+    ),
+    multiple=True,
+    metavar="NAME,...",
+    help="Accept these assumptions, as the reports name them.",
+)
+tile_option = click.option(
+    "--tile",
+    type=click.IntRange(min=0),
+    metavar="K",
+    help="Iterations a tile, for sites new in the header (0: chosen on entry).",
+)
+depth_option = click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    metavar="D",
+    help="Tiles in flight, for sites new in the header.",
+)

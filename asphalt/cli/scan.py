@@ -1,0 +1,32 @@
+"""``asphalt scan``: the exchanges of a tree and what is known about each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
+from asphalt.cli.session import open_project, reports_of, tell
+
+UNPROVED = frozenset({"refused", "assumed"})
+
+
+@click.command()
+@paths_argument
+@common_options
+@assume_option
+@click.option(
+    "--check", is_flag=True, help="Exit with 1 if a site is refused, or proved only by assumptions."
+)
+def scan(
+    paths: tuple[Path, ...], common: CommonOptions, assume: tuple[str, ...], check: bool
+) -> int:
+    """List the exchanges in files and trees, one a line.
+
+    A line tells where the call is, the operation, the verdict, its code, and why.
+    """
+    project = open_project(paths, common, assume)
+    sites = reports_of(project)
+    tell(common, project, sites)
+    return int(check and any(site.verdict in UNPROVED for site in sites))

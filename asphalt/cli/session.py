@@ -1,0 +1,99 @@
+"""What the subcommands share: opening a project, and telling about sites and problems."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from asphalt.cli.options import CommonOptions
+from asphalt.errors import InputError
+from asphalt.project import Project
+from asphalt.report.github import annotation_lines
+from asphalt.report.json import report_text
+from asphalt.report.model import Problem, SiteReport
+from asphalt.report.text import problem_line, site_lines, summary
+
+
+def open_project(
+    paths: Sequence[Path], common: CommonOptions, assume: Iterable[str] = ()
+) -> Project:
+    """Read the given files and trees.
+
+    Raises ``InputError`` for a path that does not exist, a named file that cannot be used, and
+    where nothing can be done at all.  Other problems are told on stderr.
+    """
+    for path in paths:
+        if not path.exists():
+            raise InputError(str(path), None, "no such file or directory; check the path")
+    settings = common.settings(paths[0])
+    settings = replace(settings, assume=settings.assume | frozenset(assume))
+    with Console(stderr=True).status("reading the source"):
+        project = Project(*paths, settings=settings)
+        problems = project.problems
+    named = {str(path) for path in paths if path.is_file()}
+    for problem in problems:
+        if problem.file in named:
+            raise InputError(problem.file, problem.line, problem.message)
+    if not project.files:
+        names = ", ".join(map(str, paths))
+        raise InputError(names, None, "no Fortran source here; name a file or a directory with one")
+    warn_of(problems)
+    if {str(file) for file in project.files} <= {problem.file for problem in problems}:
+        raise InputError(", ".join(map(str, paths)), None, "none of its files can be used")
+    return project
+
+
+def reports_of(project: Project) -> tuple[SiteReport, ...]:
+    """The reports of all sites, in the order of files and lines."""
+    with Console(stderr=True).status("analysing the exchanges"):
+        reports = [site.report for site in project.sites()]
+    return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
+
+
+def warn_of(problems: Iterable[Problem]) -> None:
+    """Tell problems that do not stop the run, one a line, on stderr."""
+    for problem in problems:
+        note(f"warning: {problem_line(problem)}")
+
+
+def note(message: str) -> None:
+    """Say something to a person, on stderr, so that stdout stays a program's."""
+    encoding = sys.stderr.encoding or "utf-8"
+    line = f"asphalt: {message}".encode(encoding, "backslashreplace").decode(encoding)
+    print(line, file=sys.stderr)
+
+
+def show(lines: Iterable[Text | str]) -> None:
+    """Print lines to stdout, in colour on a terminal, never folded or cut."""
+    console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    for line in lines:
+        console.print(line)
+
+
+def tell(
+    common: CommonOptions,
+    project: Project,
+    sites: Sequence[SiteReport],
+    changed: Collection[str] = (),
+) -> None:
+    """Tell about the sites in the format that was asked for."""
+    match common.format:
+        case "json":
+            print(report_of(project, sites, changed), end="")
+        case "github":
+            for line in annotation_lines(sites, project.problems):
+                print(line)
+        case _:
+            show(site_lines(sites))
+            note(summary(sites))
+
+
+def report_of(project: Project, sites: Sequence[SiteReport], changed: Collection[str] = ()) -> str:
+    """The JSON report on a whole project."""
+    files = [str(file) for file in project.files]
+    return report_text(files, sites, project.problems, changed)

@@ -1,0 +1,1 @@
+"""Writing: whole trees or in place, every file either old or new, nobody else's file lost."""

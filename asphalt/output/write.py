@@ -1,0 +1,213 @@
+"""Writing what ``apply`` made: a mirrored tree, or the sources in place.
+
+Everything that can be refused is refused before the first file is written.  The parameter header
+and the runtime are written before the sources that need them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.errors import InputError, UsageError
+from asphalt.output.atomic import link_atomically, write_atomically
+from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
+from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
+from asphalt.project import Change
+from asphalt.report.model import Problem
+from asphalt.resources import RUNTIME, shipped
+from asphalt.unparse.params import HEADER, Parameter, update_header
+
+_RUNTIME_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a run wrote.
+
+    ``sources`` are all mirrored files (for in-place: the transformed ones), ``rewritten`` those of
+    all files whose content changed, ``headers`` the parameter headers, ``runtime`` the runtime's
+    source (None where nothing needs it).
+    """
+
+    sources: tuple[Path, ...]
+    rewritten: tuple[Path, ...]
+    headers: tuple[Path, ...]
+    runtime: Path | None
+    problems: tuple[Problem, ...] = ()
+
+
+def write_tree(
+    paths: Sequence[Path],
+    changes: Sequence[Change],
+    output: Path,
+    *,
+    root: Path | None = None,
+    force: bool = False,
+) -> Written:
+    """Mirror the given trees and files below ``output``, with ``changes`` applied.
+
+    Raises ``UsageError`` if a file would be overwritten that asphalt has not written (unless
+    ``force``), and ``InputError`` if a source has changed since it was read.
+    """
+    changed = {absolute(change.path): change for change in changes}
+    for change in changes:
+        _refuse_stale(change)
+    data = {path: change.after for path, change in changed.items()}
+    mirror = plan_mirror(paths, data, output, root)
+    planned = {entry.source: entry for entry in mirror.entries if entry.link is None}
+    parameters: dict[Path, list[Parameter]] = defaultdict(list)
+    problems = list(mirror.problems)
+    for path, change in changed.items():
+        if path in planned:
+            parameters[planned[path].destination.parent].extend(change.parameters)
+        elif not any(entry.source.samefile(path) for entry in mirror.entries):
+            problems.append(Problem(str(change.path), None, "is reached by a symbolic link only"))
+    entries = _without_kept_headers(mirror)
+    runtime = _runtime_entry(mirror, list(parameters)) if parameters else None
+    if runtime is not None:
+        entries = [entry for entry in entries if entry.destination != runtime.destination]
+        entries.insert(0, runtime)
+    _refuse_foreign(mirror.output, entries, force)
+
+    for directory in mirror.directories:
+        directory.mkdir(parents=True, exist_ok=True)
+    prints = {
+        str(entry.destination.relative_to(mirror.output)): _fingerprint(entry) for entry in entries
+    }
+    add_to_ledger(mirror.output, prints)
+    rewritten = [entry.destination for entry in entries if entry.data is None and _write(entry)]
+    rewritten += _write_headers(parameters)
+    rewritten += [entry.destination for entry in entries if entry.data is not None if _write(entry)]
+    return Written(
+        tuple(entry.destination for entry in mirror.entries),
+        tuple(rewritten),
+        tuple(directory / HEADER for directory in parameters),
+        None if runtime is None else runtime.destination,
+        tuple(problems),
+    )
+
+
+def write_in_place(
+    paths: Sequence[Path], changes: Sequence[Change], *, force: bool = False
+) -> Written:
+    """Replace the sources that ``changes`` names, after their headers and the runtime.
+
+    Where a source is a symbolic link, the file it leads to is replaced.  Raises as ``write_tree``.
+    """
+    if not changes:
+        return Written((), (), (), None)
+    parameters: dict[Path, list[Parameter]] = defaultdict(list)
+    entries: list[Entry] = []
+    for change in changes:
+        _refuse_stale(change)
+        real = Path(os.path.realpath(change.path))
+        if not os.access(real.parent, os.W_OK) or not os.access(real, os.W_OK):
+            raise InputError(str(change.path), None, "cannot be written; check its permissions")
+        parameters[real.parent].extend(change.parameters)
+        mode = stat.S_IMODE(real.stat().st_mode)
+        entries.append(Entry(real, real, mode, change.after))
+    base = Path(os.path.realpath(base_of(paths)))
+    runtime = _runtime_entry(Mirror(base, base, (), (), ()), list(parameters))
+    existing = runtime.destination
+    if existing.exists() and not force and not _is_runtime(existing):
+        raise UsageError(f"{existing}: was not written by asphalt; move it away or use --force")
+    rewritten = [entry.destination for entry in (runtime,) if _write(entry)]
+    rewritten += _write_headers(parameters)
+    rewritten += [entry.destination for entry in entries if _write(entry)]
+    return Written(
+        tuple(entry.destination for entry in entries),
+        tuple(rewritten),
+        tuple(directory / HEADER for directory in parameters),
+        runtime.destination,
+    )
+
+
+def _refuse_stale(change: Change) -> None:
+    if change.path.read_bytes() != change.before:
+        raise InputError(str(change.path), None, "has changed while asphalt worked; run it again")
+
+
+def _without_kept_headers(mirror: Mirror) -> list[Entry]:
+    """The entries to be written: a parameter header that is there already is merged, not copied."""
+    return [
+        entry
+        for entry in mirror.entries
+        if entry.destination.name != HEADER or not entry.destination.exists()
+    ]
+
+
+def _runtime_entry(mirror: Mirror, directories: Sequence[Path]) -> Entry:
+    """The runtime's place: where it is already, at or above the transformed files; else the deepest
+    directory that holds them all."""
+    deepest = Path(os.path.commonpath(directories))
+    place = deepest
+    for directory in (deepest, *deepest.parents):
+        if not directory.is_relative_to(mirror.output):
+            break
+        if (directory / RUNTIME).is_file():
+            place = directory
+            break
+    source = shipped(RUNTIME)
+    return Entry(place / RUNTIME, source, 0o644, source.read_bytes())
+
+
+def _is_runtime(path: Path) -> bool:
+    return _RUNTIME_MODULE.search(path.read_bytes()) is not None
+
+
+def _refuse_foreign(output: Path, entries: Sequence[Entry], force: bool) -> None:
+    """Raise ``UsageError`` if writing would lose a file of somebody else."""
+    ledger = read_ledger(output)
+    real_output = Path(os.path.realpath(output))
+    for entry in entries:
+        path = entry.destination
+        if not Path(os.path.realpath(path.parent)).is_relative_to(real_output):
+            raise UsageError(f"{path}: a symbolic link leads out of --output; remove it")
+        if path.is_dir() and not path.is_symlink():
+            raise UsageError(f"{path}: is a directory where a file is to be written; remove it")
+        if force or not os.path.lexists(path):
+            continue
+        known = ledger.get(str(path.relative_to(output)), frozenset())
+        if not ({_fingerprint_on_disk(path)} & {*known, _fingerprint(entry)}) and not (
+            path.name == RUNTIME and _is_runtime(path)
+        ):
+            raise UsageError(
+                f"{path}: was not written by asphalt, or edited since; move it away or use --force"
+            )
+
+
+def _fingerprint(entry: Entry) -> str:
+    return fingerprint(
+        entry.content() if entry.link is None else b"link to " + os.fsencode(entry.link)
+    )
+
+
+def _fingerprint_on_disk(path: Path) -> str:
+    if path.is_symlink():
+        return fingerprint(b"link to " + os.fsencode(os.readlink(path)))
+    return fingerprint(path.read_bytes())
+
+
+def _write(entry: Entry) -> bool:
+    if entry.link is not None:
+        return link_atomically(entry.destination, entry.link)
+    durable = entry.data is not None
+    return write_atomically(entry.destination, entry.content(), entry.mode, durable=durable)
+
+
+def _write_headers(parameters: Mapping[Path, Sequence[Parameter]]) -> list[Path]:
+    """Merge each directory's header on disk; the headers whose text changed."""
+    rewritten = []
+    for directory, entries in parameters.items():
+        header = directory / HEADER
+        before = header.read_bytes() if header.exists() else None
+        update_header(header, entries)
+        if header.read_bytes() != before:
+            rewritten.append(header)
+    return rewritten

@@ -1,0 +1,80 @@
+"""Sites and problems as lines for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from asphalt.analysis.verdict import Code
+from asphalt.report.model import Problem, SiteReport
+
+_STYLES = {
+    "applied": "green",
+    "proved": "green",
+    "assumed": "yellow",
+    "refused": "red",
+    "skipped": "dim",
+}
+
+
+def site_lines(sites: Sequence[SiteReport]) -> list[Text]:
+    """One line a site: where, operation, verdict, code and message, in columns."""
+    rows = [(f"{site.file}:{site.line}", site.operation, site) for site in sites]
+    where_width = max((len(where) for where, _, _ in rows), default=0)
+    operation_width = max((len(operation) for _, operation, _ in rows), default=0)
+    return [
+        _site_line(where.ljust(where_width), operation.ljust(operation_width), site)
+        for where, operation, site in rows
+    ]
+
+
+def summary(sites: Sequence[SiteReport]) -> str:
+    """How many sites there are of each verdict, e.g. ``3 sites: 1 proved, 2 refused``."""
+    if not sites:
+        return "no exchange found"
+    counts = Counter(site.verdict for site in sites)
+    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _STYLES if counts[verdict])
+    return f"{len(sites)} {'site' if len(sites) == 1 else 'sites'}: {parts}"
+
+
+def problem_line(problem: Problem) -> str:
+    """A problem with its place, e.g. ``src/a.f90:3: is not text``."""
+    where = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
+    return f"{where}: {problem.message}"
+
+
+def site_details(site: SiteReport) -> list[Text]:
+    """A site with all that is known about it, a fact a line."""
+    lines = site_lines([site])
+    lines += [_fact("evidence", sentence) for sentence in site.evidence]
+    lines += [_fact("assumed", assumption) for assumption in site.assumptions]
+    if site.witness:
+        lines.append(_fact("witness", site.witness))
+    if site.passes:
+        lines.append(_fact("passes", ", ".join(site.passes)))
+    return lines
+
+
+def code_details(code: Code) -> list[Text]:
+    """What a code means, with an example."""
+    title = Text.assemble((code.id, "bold"), f"  {code.title}")
+    lines = [title, Text(), Text(code.meaning.strip()), Text()]
+    if code.example.strip():
+        lines += [Text("Example", style="bold"), *map(Text, code.example.strip("\n").splitlines())]
+        lines.append(Text())
+    lines += [Text("What you can do", style="bold"), Text(code.advice.strip())]
+    return lines
+
+
+def _site_line(where: str, operation: str, site: SiteReport) -> Text:
+    verdict = (site.verdict.ljust(len("refused")), _STYLES.get(site.verdict, ""))
+    code = (site.code or "").ljust(len("ASP000"))
+    line = Text.assemble(where, "  ", operation, "  ", verdict, "  ", code, "  ", site.message)
+    line.rstrip()
+    return line
+
+
+def _fact(kind: str, sentence: str) -> Text:
+    return Text.assemble("  ", (f"{kind}: ", "bold"), sentence)

@@ -1,0 +1,17 @@
+"""The files that are shipped beside the Python modules: the Fortran runtime and ``asphalt.mk``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RUNTIME = "asphalt_rt.f90"
+MAKEFILE = "asphalt.mk"
+
+_PACKAGE = Path(__file__).resolve().parent
+_IN_REPOSITORY = {RUNTIME: Path("fortran_runtime") / RUNTIME, MAKEFILE: Path(MAKEFILE)}
+
+
+def shipped(name: str) -> Path:
+    """Where the shipped file ``name`` is: in the installed package, else in the repository."""
+    installed = _PACKAGE / "data" / name
+    return installed if installed.is_file() else _PACKAGE.parent / _IN_REPOSITORY[name]
