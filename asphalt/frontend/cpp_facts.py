@@ -13,10 +13,11 @@ class CppFacts:
     ``dead``: lines that are not blank in the source and leave nothing behind.  ``changed``: lines
     whose text macros changed, with the text they become (no line ending).  ``included``: lines
     that hold a live ``#include``, with the text it brings in ('' when it brings only macros).
-    ``missing``: live ``#include`` lines whose file was not found, with its name.
+    ``missing``: the files that a live ``#include`` did not find, with its line (None: it stands in
+    an included file).
     """
 
     dead: frozenset[int] = frozenset()
     changed: Mapping[int, str] = field(default_factory=dict)
     included: Mapping[int, str] = field(default_factory=dict)
-    missing: tuple[tuple[int, str], ...] = ()
+    missing: tuple[tuple[int | None, str], ...] = ()

@@ -1,0 +1,244 @@
+"""The C preprocessor, line by line: which lines it removes, changes and brings in.
+
+Only the compiler's own preprocessor is run (``gfortran -E -cpp``), on the text given on its
+standard input, in the directory of the file.  It takes no shell and runs nothing that a source
+file says.  Its output carries line markers, so that each line can be put back at its own number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import resource
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from asphalt.errors import InputError
+from asphalt.frontend.cpp_facts import CppFacts
+from asphalt.frontend.source_text import SourceText
+from asphalt.ir.source import Form
+
+TIME_LIMIT = 20.0
+"""Seconds that one file may take."""
+OUTPUT_LIMIT = 64 << 20
+"""Bytes that one file may become."""
+MEMORY_LIMIT = 2 << 30
+"""Bytes of memory of the preprocessor (it reads a device that is included until it has no more)."""
+
+_CPP_LINE = re.compile(r"^#", re.M)
+_LINE_NUMBERING = re.compile(r"^#[ \t]*(?:line\b|[0-9]).*", re.M)
+_INCLUDE = re.compile(r'^#[ \t]*include[ \t]*["<]([^">\n]*)[">]')
+_MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\r?$')
+_LOCATED = re.compile(r"^(.+?):(\d+):\d+:$")
+_NOT_FOUND = re.compile(r"(?:Fatal )?Error: (.*): No such file or directory")
+_MAIN = "<stdin>"
+_MISSING = "asphalt_missing_include"
+
+
+def has_cpp_lines(text: str) -> bool:
+    """Whether a line begins with ``#``; a compiler is then asked to preprocess, whatever the
+    suffix (build systems set the flag for a whole tree)."""
+    return _CPP_LINE.search(text) is not None
+
+
+def preprocess(
+    source: SourceText, defines: Sequence[str] = (), include_dirs: Sequence[str] = ()
+) -> CppFacts | None:
+    """The facts of a file in the configuration ``defines``; None when it has no cpp lines.
+
+    A file that is included but not found counts as empty, and is named in ``missing``.  Raises
+    InputError where the preprocessor reports an error, and where there is none.
+    """
+    if not has_cpp_lines(source.text):
+        return None
+    lines = _LINE_NUMBERING.sub("#", source.text).split("\n")
+    _refuse_devices(source, lines, include_dirs)
+    missing: dict[int, str] = {}
+    stubbed: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="asphalt-") as stubs:
+        command = _command(source, defines, [*include_dirs, stubs])
+        deadline = time.monotonic() + TIME_LIMIT
+        while True:
+            status, output, errors = _run(source, command, "\n".join(lines), deadline)
+            if status == 0:
+                return _facts(source.text.split("\n"), output, missing, stubbed)
+            file, reported, name = _missing_include(source, errors)
+            line = _include_line(lines, reported, name) if file == _MAIN else None
+            if line is not None:
+                missing[line] = name
+                lines[line - 1] = f"{_MISSING}_{line}"
+            elif _stub(Path(stubs), name):
+                stubbed.append(name)
+            else:
+                raise InputError(source.path, None, f"cannot include {name} ({file})")
+
+
+def _refuse_devices(source: SourceText, lines: list[str], include_dirs: Sequence[str]) -> None:
+    """Raises InputError for an include of what can be read without end."""
+    directories = (os.path.dirname(os.path.abspath(source.path)), *include_dirs)
+    for number, line in enumerate(lines, 1):
+        if line.startswith("#") and (include := _INCLUDE.match(line)):
+            for path in (os.path.join(directory, include[1]) for directory in directories):
+                if os.path.exists(path) and not os.path.isfile(path):
+                    raise InputError(source.path, number, f"{include[1]} is not a file")
+
+
+def _command(source: SourceText, defines: Sequence[str], include_dirs: Sequence[str]) -> list[str]:
+    form = "-ffixed-form" if source.form is Form.FIXED else "-ffree-form"
+    flags = [f"-D{define}" for define in defines]
+    flags += [f"-I{os.path.abspath(directory)}" for directory in include_dirs]
+    language = "f77-cpp-input" if source.form is Form.FIXED else "f95-cpp-input"
+    return ["gfortran", "-E", "-cpp", "-w", form, *flags, "-x", language, "-"]
+
+
+def _run(
+    source: SourceText, command: list[str], text: str, deadline: float
+) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of the preprocessor."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+        given.write(text.encode("latin-1"))
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=os.path.dirname(os.path.abspath(source.path)),
+                env={**os.environ, "LC_ALL": "C"},
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise InputError(
+                source.path,
+                None,
+                "has preprocessor lines, and gfortran is not installed: install gfortran",
+            ) from None
+        with process:
+            with contextlib.suppress(ProcessLookupError, PermissionError, AttributeError):
+                resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+            try:
+                output = _read(source, process, deadline)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        errors.seek(0)
+        return process.returncode, output, errors.read().decode("latin-1")
+
+
+def _read(source: SourceText, process: subprocess.Popen[bytes], deadline: float) -> str:
+    pipe = process.stdout
+    assert pipe is not None
+    chunks: list[bytes] = []
+    size = 0
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not selector.select(left):
+                raise InputError(
+                    source.path, None, f"preprocessing takes longer than {TIME_LIMIT:g} s"
+                )
+            chunk = os.read(pipe.fileno(), 1 << 20)
+            if not chunk:
+                return b"".join(chunks).decode("latin-1")
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > OUTPUT_LIMIT:
+                raise InputError(source.path, None, "macros make it larger than 64 MB")
+
+
+def _missing_include(source: SourceText, errors: str) -> tuple[str, int | None, str]:
+    """The place (file, line) and name of the include that is not found; else raises the error."""
+    file, line = _MAIN, None
+    for text in errors.split("\n"):
+        if located := _LOCATED.match(text):
+            file, line = located[1], int(located[2])
+        elif not_found := _NOT_FOUND.match(text):
+            return file, line, not_found[1]
+        elif "Error: " in text:
+            message = text.partition("Error: ")[2].strip()
+            if file == _MAIN:
+                raise InputError(source.path, line, f"the preprocessor says: {message}")
+            raise InputError(
+                source.path, None, f"the preprocessor says: {message} ({file}, line {line})"
+            )
+    last = errors.strip().split("\n")[-1] or "no message"
+    raise InputError(source.path, None, f"the preprocessor fails: {last}")
+
+
+def _include_line(lines: list[str], reported: int | None, name: str) -> int | None:
+    """The line that includes ``name``, at or shortly before the one that gfortran reports."""
+    last = len(lines) if reported is None else min(reported, len(lines))
+    for number in range(last, 0, -1):
+        include = _INCLUDE.match(lines[number - 1])
+        if include and include[1] == name:
+            return number
+    return None
+
+
+def _stub(directory: Path, name: str) -> bool:
+    """Puts an empty file for an include that a header wants; False where that cannot be."""
+    path = Path(os.path.normpath(directory / name))
+    if not path.is_relative_to(directory) or path.exists():
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return True
+
+
+def _facts(
+    original: list[str], output: str, missing: dict[int, str], stubbed: list[str]
+) -> CppFacts:
+    seen: dict[int, str] = {}
+    included: dict[int, list[str]] = {}
+    waiting: list[str] = []
+    for number, text in _numbered(output):
+        if number is None:
+            waiting.append(text)
+            continue
+        if waiting:
+            included.setdefault(number - 1, []).extend(waiting)
+            waiting = []
+        seen[number] = text
+    live_missing = {n for n in missing if seen.get(n, "").startswith(_MISSING)}
+    dead: set[int] = set()
+    changed: dict[int, str] = {}
+    for number, line in enumerate(original, 1):
+        was, now = line.rstrip(), seen.get(number, "").rstrip()
+        if was == now or was.startswith("#"):
+            continue
+        if now:
+            changed[number] = now
+        else:
+            dead.add(number)
+    texts = {n: "\n".join(line for line in body if line.strip()) for n, body in included.items()}
+    not_found = [(n, missing[n]) for n in sorted(live_missing)]
+    return CppFacts(
+        frozenset(dead), changed, texts, (*not_found, *((None, name) for name in stubbed))
+    )
+
+
+def _numbered(output: str) -> Iterator[tuple[int | None, str]]:
+    """The lines of the output: with their number where they are the main file's, else None.
+
+    A line with an empty text and a number marks the return from an include.
+    """
+    number = 0
+    in_main = False
+    for text in output.split("\n"):
+        marker = _MARKER.match(text)
+        if marker is None:
+            yield (number if in_main else None), text
+            number += 1
+            continue
+        number = int(marker[1])
+        in_main = marker[2] == _MAIN
+        if in_main and " 2" in marker[3]:
+            yield number, ""

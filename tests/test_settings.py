@@ -1,0 +1,88 @@
+"""Settings come from the nearest file, and what is not a setting is a usage error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.errors import UsageError
+from asphalt.ir.source import Form
+from asphalt.settings import Settings, load_settings
+
+ALL = """
+defines = ["__MPI", "N=3"]
+include-dirs = ["include"]
+jobs = 2
+cache = false
+form = "fixed"
+width = 132
+tile = 8
+depth = 2
+assume = ["uniform"]
+"""
+
+
+def test_nothing_set(tmp_path: Path) -> None:
+    assert load_settings(tmp_path) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [("asphalt.toml", ""), ("pyproject.toml", "[tool.asphalt]"), ("fpm.toml", "[extra.asphalt]")],
+)
+def test_everything_set_in_a_directory_above(tmp_path: Path, name: str, header: str) -> None:
+    (tmp_path / name).write_text(header + ALL)
+    (tmp_path / "src").mkdir()
+    assert load_settings(tmp_path / "src") == Settings(
+        defines=("__MPI", "N=3"),
+        include_dirs=(str(tmp_path / "include"),),
+        jobs=2,
+        cache=False,
+        form=Form.FIXED,
+        width=132,
+        tile=8,
+        depth=2,
+        assume=frozenset({"uniform"}),
+    )
+
+
+def test_a_file_of_another_tool_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "asphalt.toml").write_text("tile = 4\n")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
+    assert load_settings(tmp_path / "src").tile == 4
+
+
+def test_a_named_file_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("defines = {A = true, B = 2}\n")
+    assert load_settings(tmp_path, tmp_path / "mine.toml").defines == ("A", "B=2")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tiles = 3",
+        "tile = -1",
+        "tile = '8'",
+        "tile = true",
+        "depth = 0",
+        "jobs = 0",
+        "width = 10",
+        "form = 'loose'",
+        "cache = 1",
+        "assume = 'x'",
+        "defines = ['1X']",
+        "defines = ['-o evil']",
+        "not toml",
+    ],
+)
+def test_what_is_not_a_setting(tmp_path: Path, line: str) -> None:
+    (tmp_path / "asphalt.toml").write_text(line + "\n")
+    with pytest.raises(UsageError, match=r"asphalt\.toml"):
+        load_settings(tmp_path)
+
+
+def test_a_named_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_settings(tmp_path, tmp_path / "nowhere.toml")
