@@ -15,7 +15,7 @@ from typing import Protocol
 
 from asphalt.analysis.words import words
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
-from asphalt.ir.source import Span
+from asphalt.ir.source import Span, TriviaKind
 from asphalt.ir.stmt import (
     Decl,
     Dim,
@@ -141,6 +141,7 @@ class IncludeReader(Protocol):
 
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_CPP_INCLUDE = re.compile(r"\s*#\s*include\s*[\"<]([^\">]*)[\">]")
 _ATTRIBUTE_KINDS = words(
     "dimension save external intrinsic pointer target allocatable optional contiguous asynchronous"
     " volatile value protected bind codimension procedure"
@@ -178,6 +179,9 @@ class _Gatherer:
                         self.leaf(leaf, depth)
 
     def leaf(self, leaf: Leaf, depth: int) -> None:
+        for trivia in leaf.lead:
+            if trivia.kind is TriviaKind.CPP:
+                self.preprocessor_line(trivia.text)
         match leaf.what:
             case Decl() as decl:
                 self.declaration(decl, leaf.span)
@@ -204,6 +208,13 @@ class _Gatherer:
             self.out.open = True
         else:
             self.nodes(found, depth + 1)
+
+    def preprocessor_line(self, text: str) -> None:
+        match = _CPP_INCLUDE.match(text)
+        if match is not None and match[1].lower().endswith("mpif.h"):
+            self.out.mpif = True
+        elif match is not None:
+            self.out.open = True
 
     def interface(self, block: Block) -> None:
         if isinstance(block.head.what, UnitHead) and block.head.what.name:
@@ -357,6 +368,8 @@ def own_names(unit: Unit, home: Names, include: IncludeReader) -> Declarations:
     """The names that ``unit`` declares itself; ``home`` becomes the home of each symbol."""
     gatherer = _Gatherer(unit, include)
     gatherer.nodes(unit.spec)
+    for line in _lines_after_spec(unit):
+        gatherer.preprocessor_line(line)
     if any(
         isinstance(leaf.what, Plain) and leaf.what.keyword == "entry"
         for node in (*unit.spec, *unit.body)
@@ -369,6 +382,14 @@ def own_names(unit: Unit, home: Names, include: IncludeReader) -> Declarations:
         out.open = True
         return out
     return gatherer.finish(home)
+
+
+def _lines_after_spec(unit: Unit) -> Iterable[str]:
+    """Preprocessor lines between the last declaration and the next statement."""
+    following = next(
+        (leaf for node in unit.body for leaf in leaves(node)), unit.contains or unit.end
+    )
+    return [trivia.text for trivia in following.lead if trivia.kind is TriviaKind.CPP]
 
 
 def _deferred(dim: Dim) -> Dim:

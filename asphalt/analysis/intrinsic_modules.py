@@ -31,19 +31,19 @@ MPI_KINDS = {
 
 _OTHER = {
     "iso_fortran_env": words(
-        "atomic_int_kind atomic_logical_kind character_kinds character_storage_size "
-        "compiler_options compiler_version current_team error_unit event_type"
-        " file_storage_size initial_team input_unit integer_kinds iostat_end iostat_eor iostat_inquire_internal_unit"
-        " lock_type logical_kinds numeric_storage_size output_unit parent_team real_kinds "
-        "stat_failed_image stat_locked stat_locked_other_image stat_stopped_image stat_unlocked"
-        " stat_unlocked_failed_image team_type"
+        "atomic_int_kind atomic_logical_kind character_kinds character_storage_size"
+        " compiler_options compiler_version current_team error_unit event_type"
+        " file_storage_size initial_team input_unit integer_kinds iostat_end iostat_eor"
+        " iostat_inquire_internal_unit lock_type logical_kinds numeric_storage_size output_unit"
+        " parent_team real_kinds stat_failed_image stat_locked stat_locked_other_image"
+        " stat_stopped_image stat_unlocked stat_unlocked_failed_image team_type"
     ),
     "iso_c_binding": words(
-        "c_alert c_associated c_backspace c_carriage_return c_f_pointer c_f_procpointer c_form_feed"
-        " c_funloc c_funptr c_horizontal_tab c_int_fast8_t c_int_fast16_t c_int_fast32_t"
-        " c_int_fast64_t c_int128_t c_loc c_long_double c_long_double_complex c_new_line"
-        " c_null_char c_null_funptr c_null_ptr c_ptr c_sizeof c_float128 c_float128_complex"
-        " c_vertical_tab"
+        "c_alert c_associated c_backspace c_carriage_return c_f_pointer c_f_procpointer"
+        " c_form_feed c_funloc c_funptr c_horizontal_tab c_int_fast8_t c_int_fast16_t"
+        " c_int_fast32_t c_int_fast64_t c_int128_t c_loc c_long_double c_long_double_complex"
+        " c_new_line c_null_char c_null_funptr c_null_ptr c_ptr c_sizeof c_float128"
+        " c_float128_complex c_vertical_tab"
     ),
 }
 _PREFIXES = {

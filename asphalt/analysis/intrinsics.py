@@ -31,6 +31,15 @@ _PURE = words(
     """
 )
 
+# What they give depends on type, shape or status of the argument, never on its value (F2018 16.1).
+_INQUIRIES = words(
+    """
+    allocated associated bit_size coshape digits epsilon extends_type_of huge is_contiguous kind
+    lbound lcobound len maxexponent minexponent new_line precision present radix range rank
+    same_type_as shape size storage_size tiny ubound ucobound
+    """
+)
+
 # Functions whose value depends on the machine's or another image's state.
 _STATEFUL_FUNCTIONS = words("failed_images get_team image_status stopped_images team_number")
 
@@ -66,6 +75,11 @@ def is_intrinsic(name: str) -> bool:
 def is_pure_function(name: str) -> bool:
     """Whether it is an intrinsic function whose result depends on its arguments alone."""
     return name in _PURE and name not in _IMAGE_FUNCTIONS
+
+
+def is_inquiry(name: str) -> bool:
+    """Whether it is an intrinsic function that does not read the value of its argument."""
+    return name in _INQUIRIES
 
 
 def is_pure_subroutine(name: str) -> bool:

@@ -223,11 +223,11 @@ class Scope:
             return _built_in(name, "", Origin.INTRINSIC)
         if not typed:
             return Absence.ABSENT
+        if name in MPI_MODULES or name.startswith(("mpi_", "pmpi_")):
+            return Absence.ABSENT
         host = self.host
         if host is not None and host.unit.kind not in ("module", "submodule"):
             return Absence.UNKNOWN  # the host's body may make it a variable of the host
-        if name in MPI_MODULES or name.startswith(("mpi_", "pmpi_")):
-            return Absence.ABSENT
         symbol = Symbol(
             name, name, self._implicit_type(name), None, frozenset({"implicit"}), None, None,
             Origin.LOCAL, self.unit.name, home=self,

@@ -1,0 +1,146 @@
+"""A CALL statement as an MPI operation, whichever Fortran binding it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from asphalt.analysis.declarations import Origin, Symbol
+from asphalt.analysis.mpi_table import Parameter, Procedure, procedure
+from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
+from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
+from asphalt.analysis.mpi_types import predefined_type as predefined_type
+from asphalt.analysis.symbols import Absence, Scope
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
+from asphalt.ir.stmt import Call
+
+
+@dataclass(frozen=True, slots=True)
+class MpiCall:
+    """One call of an MPI procedure.
+
+    ``args`` are the actual arguments by the standard's folded dummy names, the error code
+    included.  ``error``: the variable for the error code, if one is given.  ``binding``:
+    ``mpif.h`` (also where no interface is visible), ``mpi`` or ``mpi_f08``.
+    ``profiled``: called by its ``pmpi_`` name.
+    """
+
+    operation: str
+    args: Mapping[str, Expr] = field(hash=False)
+    binding: str
+    error: Expr | None
+    procedure: Procedure = field(repr=False)
+    profiled: bool = False
+
+    def bound(self) -> Iterator[tuple[Parameter, Expr]]:
+        """The dummies that have an actual argument, with it, in the standard's order."""
+        for parameter in self.procedure.parameters:
+            if parameter.name in self.args:
+                yield parameter, self.args[parameter.name]
+
+    def defined(self, scope: Scope) -> tuple[Expr, ...]:
+        """The actual arguments that the call may modify (named constants of MPI excluded)."""
+        return tuple(
+            actual
+            for parameter, actual in self.bound()
+            if parameter.defined and mpi_constant(actual, scope) is None
+        )
+
+    def used(self, scope: Scope) -> tuple[Expr, ...]:
+        """The actual arguments that the call may read (named constants of MPI excluded).
+
+        With MPI_IN_PLACE the library reads the buffer that it would only write otherwise.
+        """
+        in_place = self.in_place(scope)
+        return tuple(
+            actual
+            for parameter, actual in self.bound()
+            if (parameter.used or (in_place and parameter.kind == "BUFFER"))
+            and mpi_constant(actual, scope) is None
+        )
+
+    def in_place(self, scope: Scope) -> bool:
+        """Whether a buffer is MPI_IN_PLACE."""
+        return self._has_buffer("mpi_in_place", scope)
+
+    def anywhere(self, scope: Scope) -> bool:
+        """Whether a buffer is MPI_BOTTOM: any variable may be read or written."""
+        return self._has_buffer("mpi_bottom", scope)
+
+    def _has_buffer(self, constant: str, scope: Scope) -> bool:
+        return any(
+            parameter.kind == "BUFFER" and mpi_constant(actual, scope) == constant
+            for parameter, actual in self.bound()
+        )
+
+
+def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
+    """The MPI operation that a CALL statement is; None: it is none, or not known to be one.
+
+    A procedure of the tree, or one that may come from a module that is not in the tree, is not an
+    MPI procedure whatever it is called.  Nor is a call whose arguments do not fit.
+    """
+    if not isinstance(call.procedure, Ref):
+        return None
+    found = _resolved(call.procedure.name, scope)
+    if found is None:
+        return None
+    name, binding = found
+    target = procedure(name)
+    if target is None or target.function:
+        return None
+    args = _bind(target, call.args)
+    if args is None:
+        return None
+    return MpiCall(target.name, args, binding, args.get("ierror"), target, name.startswith("pmpi_"))
+
+
+def mpi_function(ref: Ref, scope: Scope) -> str | None:
+    """The folded name of the MPI function (MPI_Wtime ...) that ``ref`` calls."""
+    found = _resolved(ref.name, scope)
+    target = procedure(found[0]) if found is not None else None
+    return target.name if target is not None and target.function else None
+
+
+def _resolved(name: str, scope: Scope) -> tuple[str, str] | None:
+    """The MPI name and the binding by which a procedure name is called."""
+    if name in scope.shadowed:
+        return None
+    match scope.resolve(name):
+        case Symbol(origin=Origin.MPI, name=original, owner=owner):
+            return original, owner
+        case Symbol(origin=Origin.PROCEDURE, attrs=attrs) if "generic" in attrs:
+            return None
+        case Symbol(origin=Origin.PROCEDURE, attrs=attrs) if "external" in attrs:
+            return _external(name, scope)
+        case Symbol(origin=Origin.LOCAL, attrs=attrs, dims=None) if "save" not in attrs:
+            return _external(name, scope)  # `double precision mpi_wtime`
+        case Absence.ABSENT:
+            return _external(name, scope)
+        case _:
+            return None
+
+
+def _external(name: str, scope: Scope) -> tuple[str, str] | None:
+    if not name.startswith(("mpi_", "pmpi_")) or scope.program.external(name) is not None:
+        return None
+    return name, "mpif.h"
+
+
+def _bind(target: Procedure, given: tuple[Arg, ...]) -> dict[str, Expr] | None:
+    """The actual arguments by dummy name; None: they do not fit the procedure."""
+    args: dict[str, Expr] = {}
+    for position, arg in enumerate(given):
+        if isinstance(arg, Section | AltReturn):
+            return None
+        if isinstance(arg, Keyword):
+            name, actual = arg.name, arg.value
+        elif position < len(target.parameters) and len(args) == position:
+            name, actual = target.parameters[position].name, arg
+        else:
+            return None
+        if target.parameter(name) is None or name in args:
+            return None
+        args[name] = actual
+    missing = [p for p in target.parameters if p.name not in args and not p.optional]
+    return None if missing else args
