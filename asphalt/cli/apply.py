@@ -46,9 +46,6 @@ from asphalt.report.model import SiteReport
     metavar="FILE.mk",
     help="Write what depends on the header and the runtime, for make (see 'asphalt mk').",
 )
-@click.option(
-    "--objects", type=PATHS, metavar="DIR", help="With --makefile: where object files go."
-)
 @click.option("--force", is_flag=True, help="Overwrite files that asphalt has not written.")
 def apply(
     paths: tuple[Path, ...],
@@ -61,7 +58,6 @@ def apply(
     root: Path | None,
     report: Path | None,
     makefile: Path | None,
-    objects: Path | None,
     force: bool,
 ) -> int:
     """Transform what is proved, and write it.
@@ -72,10 +68,8 @@ def apply(
     """
     if (output is None) != in_place:
         raise click.UsageError("Give --output DIR or --in-place, one of them.")
-    if output is None and (root or makefile or objects):
-        raise click.UsageError("--root, --makefile and --objects need --output DIR.")
-    if objects is not None and makefile is None:
-        raise click.UsageError("--objects needs --makefile FILE.mk.")
+    if output is None and (root or makefile):
+        raise click.UsageError("--root and --makefile need --output DIR.")
     if output is not None and output.exists() and not output.is_dir():
         raise UsageError(f"--output {output}: is no directory; choose another name")
     project = open_project(paths, common, assume)
@@ -87,9 +81,8 @@ def apply(
         written = write_tree(paths, changes, output, root=root, force=force)
     warn_of(written.problems)
     changed = {str(change.path) for change in changes}
-    if makefile is not None:
-        fragment = makefile_fragment(written, makefile.parent if objects is None else objects)
-        write_atomically(makefile, fragment.encode(), 0o644)
+    if makefile is not None and output is not None:
+        write_atomically(makefile, makefile_fragment(written, output).encode(), 0o644)
     if report is not None:
         write_atomically(report, report_of(project, sites, changed).encode(), 0o644)
     tell(common, project, sites, changed)

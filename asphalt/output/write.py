@@ -13,12 +13,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from asphalt.errors import InputError, UsageError
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
-from asphalt.project import Change
 from asphalt.report.model import Problem
 from asphalt.resources import RUNTIME, shipped
 from asphalt.unparse.params import HEADER, Parameter, update_header
@@ -26,16 +26,30 @@ from asphalt.unparse.params import HEADER, Parameter, update_header
 _RUNTIME_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
 
 
+class Change(Protocol):
+    """One file that is transformed: its bytes before and after, and its part of the header."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def before(self) -> bytes: ...
+    @property
+    def after(self) -> bytes: ...
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What a run wrote.
 
-    ``sources`` are all mirrored files (for in-place: the transformed ones), ``rewritten`` those of
-    all files whose content changed, ``headers`` the parameter headers, ``runtime`` the runtime's
-    source (None where nothing needs it).
+    ``files`` are all mirrored files (in place: the transformed ones), ``transformed`` those with
+    transformed sites, ``rewritten`` all whose content is new on disk, ``headers`` the parameter
+    headers, ``runtime`` the runtime's source (None where nothing needs it).
     """
 
-    sources: tuple[Path, ...]
+    files: tuple[Path, ...]
+    transformed: tuple[Path, ...]
     rewritten: tuple[Path, ...]
     headers: tuple[Path, ...]
     runtime: Path | None
@@ -86,6 +100,7 @@ def write_tree(
     rewritten += [entry.destination for entry in entries if entry.data is not None if _write(entry)]
     return Written(
         tuple(entry.destination for entry in mirror.entries),
+        tuple(planned[path].destination for path in changed if path in planned),
         tuple(rewritten),
         tuple(directory / HEADER for directory in parameters),
         None if runtime is None else runtime.destination,
@@ -101,7 +116,7 @@ def write_in_place(
     Where a source is a symbolic link, the file it leads to is replaced.  Raises as ``write_tree``.
     """
     if not changes:
-        return Written((), (), (), None)
+        return Written((), (), (), (), None)
     parameters: dict[Path, list[Parameter]] = defaultdict(list)
     entries: list[Entry] = []
     for change in changes:
@@ -120,8 +135,10 @@ def write_in_place(
     rewritten = [entry.destination for entry in (runtime,) if _write(entry)]
     rewritten += _write_headers(parameters)
     rewritten += [entry.destination for entry in entries if _write(entry)]
+    sources = tuple(entry.destination for entry in entries)
     return Written(
-        tuple(entry.destination for entry in entries),
+        sources,
+        sources,
         tuple(rewritten),
         tuple(directory / HEADER for directory in parameters),
         runtime.destination,

@@ -1,0 +1,50 @@
+"""In which order sources must be compiled: those that define a module before those that use it.
+
+Read from the text, line by line, in every preprocessor branch: enough for an order, and it works
+for files that no parser of ours has read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+_SUFFIX = re.compile(r"\.(f|for|ftn|f77|f90|f95|f03|f08|fpp)", re.IGNORECASE)
+_FLAGS = re.IGNORECASE | re.MULTILINE
+_MODULE = re.compile(
+    r"^[ \t\d]*module[ \t]+(?!procedure\b|subroutine\b|function\b)(\w+)[ \t\r]*(?:[!;]|$)", _FLAGS
+)
+_USE = re.compile(
+    r"(?:^[ \t\d]*|;[ \t]*)use\b[ \t]*(?:,[ \t]*(?:non_)?intrinsic[ \t]*)?(?:::)?[ \t]*(\w+)",
+    _FLAGS,
+)
+_PARENT = re.compile(r"^[ \t]*submodule[ \t]*\([ \t]*(\w+)", _FLAGS)
+
+
+def is_fortran(path: Path) -> bool:
+    """Whether the file's suffix is one of Fortran's."""
+    return _SUFFIX.fullmatch(path.suffix) is not None
+
+
+def prerequisites(sources: Sequence[Path]) -> Mapping[Path, tuple[Path, ...]]:
+    """For each source the other ones that define a module it uses (or extends)."""
+    texts = {source: source.read_bytes().decode("latin-1") for source in sources}
+    home = {
+        name.lower(): source for source, text in texts.items() for name in _MODULE.findall(text)
+    }
+    needs = {}
+    for source, text in texts.items():
+        names = {name.lower() for name in (*_USE.findall(text), *_PARENT.findall(text))}
+        found = {home[name] for name in names if name in home}
+        needs[source] = tuple(other for other in sources if other in found and other != source)
+    return needs
+
+
+def compile_order(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """The sources, each after those it needs; as given where that cannot be told."""
+    try:
+        return tuple(TopologicalSorter(prerequisites(sources)).static_order())
+    except CycleError:
+        return tuple(sources)

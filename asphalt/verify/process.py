@@ -1,0 +1,123 @@
+"""Commands of the user: filled in, started without a shell, and stopped when they hang."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.errors import UsageError
+
+_PLACE = re.compile(r"\{(\w*)\}")
+_GRACE = 5.0  # seconds that a launcher has to stop its ranks
+
+# Open MPI refuses to run as root, and more ranks than cores, unless it is told.
+_MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command ended; ``status`` None: it did not end in time and was stopped."""
+
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+
+
+def fill(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """The words of a command line with ``{name}`` replaced; a sequence becomes several words.
+
+    Raises ``UsageError`` for a place that nothing fills, and for quotes that do not match.
+    """
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise UsageError(f"{template}: {error}") from None
+    filled: list[str] = []
+    for word in words:
+        for name in _PLACE.findall(word):
+            if name not in values:
+                known = " ".join(f"{{{known}}}" for known in values)
+                raise UsageError(f"{template}: {{{name}}} means nothing here; there are {known}")
+        whole = _PLACE.fullmatch(word)
+        value = values[whole[1]] if whole else word
+        if not isinstance(value, str):
+            filled += value
+        else:
+            filled.append(_PLACE.sub(lambda place: _text(values[place[1]]), word))
+    if not filled:
+        raise UsageError("an empty command line; write the command that is to be run")
+    return filled
+
+
+def run(command: Sequence[str], directory: Path, timeout: float) -> Outcome:
+    """Run a command in ``directory`` for at most ``timeout`` seconds.
+
+    Raises ``UsageError`` if it cannot be started.
+    """
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=os.environ | _MPI_ENVIRONMENT,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise UsageError(f"{command[0]}: cannot be started: {error.strerror}") from None
+        status: int | None = None
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            _stop(process)
+        for stream in (stdout, stderr):
+            stream.seek(0)
+        return Outcome(status, stdout.read(), stderr.read())
+
+
+def _text(value: str | Sequence[str]) -> str:
+    return value if isinstance(value, str) else " ".join(value)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the command and all that is left of its session: launchers put ranks in other groups."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    for member in _session(process.pid):
+        try:
+            os.kill(member, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def _session(leader: int) -> list[int]:
+    """The processes of the session that ``leader`` started."""
+    members = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text("latin-1").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            members.append(int(folder.name))
+    return members
