@@ -1,0 +1,168 @@
+"""Physical lines in, leaves out: the part of splitting that both source forms share.
+
+A form's splitter says which stretches of a line are statement text; the assembly keeps every
+character between them in ``lead``, ``head``, ``body`` or ``trail`` of some leaf.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from asphalt.frontend.trivia import BLANKS
+from asphalt.ir.source import Span, Trivia, TriviaKind
+from asphalt.ir.stmt import Raw
+from asphalt.ir.tree import Leaf
+
+_HEAD = re.compile(
+    rf"""
+      [;{BLANKS}]*+
+      (?: (\d{{1,5}}) [{BLANKS}]*+ (?=[A-Za-z&\n]|\Z) )?+
+      (?: ([A-Za-z][\w$]*+) [{BLANKS}]*+ :(?![:=]) [{BLANKS}]*+ )?+
+    """,
+    re.X | re.A,
+)
+
+LINE_END = BLANKS + "\n"
+
+
+@dataclass(slots=True)
+class Statement:
+    """A statement that is being read.
+
+    ``line`` and ``col`` say where its text begins (both from 0); ``line`` is -1 until text has
+    been found.  ``stop_line`` and ``stop_col`` say where the text read so far ends.  ``quote`` is
+    the delimiter of a character constant that is open there.  ``waiting`` are lines after that
+    which belong to the statement only if it goes on.
+    """
+
+    head_line: int
+    head_col: int
+    joined: bool
+    label: int | None = None
+    name: str | None = None
+    line: int = -1
+    col: int = 0
+    stop_line: int = -1
+    stop_col: int = 0
+    code: str = ""
+    quote: str = ""
+    frozen: bool = False
+    waiting: list[Trivia] = field(default_factory=list)
+
+
+class Assembly:
+    """The leaves of one file, in the making."""
+
+    def __init__(self, path: str, lines: list[str]) -> None:
+        self.path = path
+        self.lines = lines
+        self.leaves: list[Leaf] = []
+        self.lead: list[Trivia] = []
+        self.open: Statement | None = None
+
+    def begin(self, line: int, col: int, joined: bool) -> Statement:
+        """Opens a statement; everything from ``col`` on is its own."""
+        self.open = Statement(line, col, joined)
+        return self.open
+
+    def trivia(self, kind: TriviaKind, text: str) -> None:
+        """A line without statement text."""
+        entry = Trivia(kind, text)
+        if self.open is None:
+            self.lead.append(entry)
+        else:
+            self.open.waiting.append(entry)
+
+    def add(self, line: int, col: int, stop: int, code: str) -> None:
+        """Statement text ``lines[line][col:stop]`` that means ``code``, appended as it is.
+
+        Label and construct name are taken off the front.
+        """
+        statement = self.open
+        assert statement is not None
+        if statement.line < 0:
+            match = _HEAD.match(code)
+            assert match is not None
+            if match[1]:
+                statement.label = int(match[1])
+            if match[2]:
+                statement.name = match[2]
+            code = code[match.end() :]
+            if code:
+                before = _HEAD.match(self.lines[line], col, stop)
+                assert before is not None
+                statement.line, statement.col = line, before.end()
+        if statement.waiting:
+            statement.frozen = statement.frozen or any(
+                entry.kind in (TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL)
+                for entry in statement.waiting
+            )
+            statement.waiting.clear()
+        statement.code += code
+        statement.stop_line, statement.stop_col = line, stop
+
+    def close(self, stop: int | None = None) -> None:
+        """Ends the open statement, if any.
+
+        ``stop`` is where its trail ends on its last line; None: at the end of the line.
+        """
+        statement = self.open
+        if statement is None:
+            return
+        self.open = None
+        if statement.line < 0:
+            self._nothing(statement)
+            return
+        lines = self.lines
+        last = lines[statement.stop_line]
+        code = statement.code.rstrip(LINE_END)
+        self.leaves.append(
+            Leaf(
+                what=Raw(code),
+                span=Span(
+                    self.path,
+                    statement.line + 1,
+                    statement.col + 1,
+                    statement.stop_line + 1,
+                    statement.stop_col,
+                ),
+                lead=tuple(self.lead),
+                head=self._text(
+                    statement.head_line, statement.head_col, statement.line, statement.col
+                ),
+                body=self._text(
+                    statement.line, statement.col, statement.stop_line, statement.stop_col
+                ),
+                trail=last[statement.stop_col : len(last) if stop is None else stop],
+                label=statement.label,
+                name=statement.name,
+                joined=statement.joined,
+                frozen=statement.frozen,
+            )
+        )
+        self.lead = statement.waiting
+
+    def finish(self) -> tuple[tuple[Leaf, ...], tuple[Trivia, ...]]:
+        """All leaves, and the lines after the last one."""
+        self.close()
+        return tuple(self.leaves), tuple(self.lead)
+
+    def _nothing(self, statement: Statement) -> None:
+        """A statement that was announced (a label, a continuation mark) and never came."""
+        first = self.lines[statement.head_line][statement.head_col :]
+        if statement.joined:
+            previous = self.leaves[-1]
+            self.leaves[-1] = replace(previous, trail=previous.trail + first)
+        else:
+            self.lead.append(Trivia(TriviaKind.COMMENT, first))
+        for text in self.lines[statement.head_line + 1 : statement.stop_line + 1]:
+            self.lead.append(Trivia(TriviaKind.COMMENT, text))
+        self.lead.extend(statement.waiting)
+
+    def _text(self, line: int, col: int, stop_line: int, stop_col: int) -> str:
+        lines = self.lines
+        if line == stop_line:
+            return lines[line][col:stop_col]
+        between = lines[line + 1 : stop_line]
+        return "".join((lines[line][col:], *between, lines[stop_line][:stop_col]))

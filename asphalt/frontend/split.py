@@ -1,0 +1,42 @@
+"""Every character of a file to a leaf or to trivia.
+
+``"".join(text_of(leaf))`` over all leaves, with the trailing trivia, is the text of the source,
+byte for byte, whatever the text is: splitting never fails and never loses a character.  What a
+statement means is not looked at: ``Leaf.what`` is ``Raw`` with the logical line.
+"""
+
+from __future__ import annotations
+
+from asphalt.frontend.assembly import Assembly
+from asphalt.frontend.cpp_facts import CppFacts
+from asphalt.frontend.source_text import SourceText
+from asphalt.frontend.split_fixed import split_fixed
+from asphalt.frontend.split_free import split_free
+from asphalt.ir.source import Form, Trivia
+from asphalt.ir.tree import Leaf
+
+
+def split(
+    source: SourceText, cpp: CppFacts | None = None
+) -> tuple[tuple[Leaf, ...], tuple[Trivia, ...]]:
+    """The leaves of a source in order, and the lines after the last one.
+
+    Without ``cpp`` every branch of the preprocessor counts as active.
+    """
+    lines = physical_lines(source.text)
+    assembly = Assembly(source.path, lines)
+    if source.form is Form.FIXED:
+        split_fixed(assembly, cpp, source.width)
+    else:
+        split_free(assembly, cpp)
+    return assembly.finish()
+
+
+def physical_lines(text: str) -> list[str]:
+    """The lines of a text with their endings; only ``\\n`` ends a line."""
+    lines = text.split("\n")
+    last = lines.pop()
+    lines = [line + "\n" for line in lines]
+    if last:
+        lines.append(last)
+    return lines
