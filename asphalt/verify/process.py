@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,11 +105,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    for member in _session(process.pid):
-        try:
-            os.kill(member, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    deadline = time.monotonic() + _GRACE
+    while (members := _session(process.pid)) and time.monotonic() < deadline:
+        for member in members:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
+        time.sleep(0.01)
 
 
 def _session(leader: int) -> list[int]:

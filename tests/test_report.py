@@ -1,0 +1,180 @@
+"""The report in its forms: lines, JSON against its schema, annotations, diffs."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asphalt.analysis.verdict import Code
+from asphalt.report.github import annotation_lines
+from asphalt.report.json import SCHEMA, report_text
+from asphalt.report.model import Problem, SiteReport
+from asphalt.report.text import code_details, problem_line, site_details, site_lines, summary
+from asphalt.report.unified import unified_diff
+
+PROVED = SiteReport(
+    id="transpose",
+    file="src/a.f90",
+    line=20,
+    operation="MPI_Alltoall",
+    unit="transpose",
+    verdict="proved",
+    message="every block is tiled along z",
+    passes=("prepush",),
+    tile=0,
+    depth=2,
+    backend="isend",
+    evidence=("the nest at line 12 defines all of s",),
+)
+REFUSED = SiteReport(
+    id="solve",
+    file="src/long_name.f90",
+    line=7,
+    operation="MPI_Alltoallv",
+    unit="solve",
+    verdict="refused",
+    code="ASP101",
+    message="counts differ from rank to rank",
+    witness="rank 1 sends 3 elements",
+)
+
+
+def schema() -> dict[str, object]:
+    loaded: dict[str, object] = json.loads(SCHEMA.read_text())
+    return loaded
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+
+def test_a_report_fits_the_schema() -> None:
+    text = report_text(
+        ["src/a.f90", "src/long_name.f90"],
+        [PROVED, REFUSED],
+        [Problem("src/x.f90", None, "is not text"), Problem("src/y.f90", 3, "END DO missing")],
+        {"src/a.f90"},
+    )
+    report = json.loads(text)
+    jsonschema.validate(report, schema())
+    assert report["version"] == 1
+    assert [entry["changed"] for entry in report["files"]] == [True, False]
+    assert report["sites"][1]["witness"] == "rank 1 sends 3 elements"
+    assert report["sites"][0]["tile"] == 0
+
+
+@pytest.mark.parametrize(
+    "site",
+    [
+        {"verdict": "perhaps"},
+        {"line": 0},
+        {"code": None},
+        {"code": "E1"},
+        {"tile": -1},
+        {"surplus": 1},
+    ],
+)
+def test_the_schema_rejects(site: dict[str, object]) -> None:
+    report = json.loads(report_text(["src/long_name.f90"], [REFUSED]))
+    report["sites"][0] |= site
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(report, schema())
+
+
+def test_a_line_a_site_in_columns() -> None:
+    assert [line.plain for line in site_lines([PROVED, REFUSED])] == [
+        "src/a.f90:20         MPI_Alltoall   proved           every block is tiled along z",
+        "src/long_name.f90:7  MPI_Alltoallv  refused  ASP101  counts differ from rank to rank",
+    ]
+
+
+def test_no_sites_no_lines() -> None:
+    assert site_lines([]) == []
+    assert summary([]) == "no exchange found"
+
+
+def test_summary_counts_verdicts() -> None:
+    assert summary([PROVED]) == "1 site: 1 proved"
+    assert summary([PROVED, REFUSED, REFUSED]) == "3 sites: 1 proved, 2 refused"
+
+
+def test_details_hold_witness_and_evidence() -> None:
+    text = "\n".join(line.plain for line in (*site_details(PROVED), *site_details(REFUSED)))
+    assert "evidence: the nest at line 12 defines all of s" in text
+    assert "witness: rank 1 sends 3 elements" in text
+
+
+def test_a_message_is_no_markup() -> None:
+    odd = SiteReport("a", "a.f90", 1, "MPI_Alltoall", "a", "refused", "ASP101", "s[bold](1:n)[/]")
+    assert site_lines([odd])[0].plain.endswith("s[bold](1:n)[/]")
+
+
+def test_a_code_with_its_example() -> None:
+    code = Code("ASP101", "A title", "What it means.", "What to do.", "call MPI_Alltoall(s)\n")
+    text = [line.plain for line in code_details(code)]
+    assert text[0] == "ASP101  A title"
+    assert "call MPI_Alltoall(s)" in text
+    assert text[-1] == "What to do."
+
+
+def test_problem_lines() -> None:
+    assert problem_line(Problem("a.f90", None, "is not text")) == "a.f90: is not text"
+    assert problem_line(Problem("a.f90", 3, "bad")) == "a.f90:3: bad"
+
+
+def test_annotations_are_escaped() -> None:
+    problem = Problem("odd,name:1.f90", None, "100 % wrong\nreally")
+    lines = annotation_lines([REFUSED], [problem])
+    assert lines == [
+        "::warning file=odd%2Cname%3A1.f90,title=asphalt::100 %25 wrong%0Areally",
+        "::notice file=src/long_name.f90,line=7,title=MPI_Alltoallv%3A refused (ASP101)"
+        "::counts differ from rank to rank; rank 1 sends 3 elements",
+    ]
+
+
+def test_a_diff() -> None:
+    before = b"      x = 1\r\n      y = 2\r\n"
+    after = b"      x = 1\r\n      y = 3\r\n"
+    assert unified_diff("src/a.f", before, after) == (
+        b"--- a/src/a.f\n+++ b/src/a.f\n@@ -1,2 +1,2 @@\n"
+        b"       x = 1\r\n-      y = 2\r\n+      y = 3\r\n"
+    )
+
+
+def test_no_diff_of_equal_files() -> None:
+    assert unified_diff("a.f90", b"x\n", b"x\n") == b""
+
+
+_TEXTS = st.lists(st.sampled_from([b"a", b"b\r", b"\xe9 \x0c", b"", b"--- x", b"\\ c"]), max_size=8)
+
+
+@settings(deadline=None, max_examples=25)
+@given(_TEXTS, _TEXTS, st.booleans(), st.booleans())
+def test_patch_makes_the_new_from_the_old(
+    tmp_path_factory: pytest.TempPathFactory,
+    old: list[bytes],
+    new: list[bytes],
+    old_ends: bool,
+    new_ends: bool,
+) -> None:
+    before = b"\n".join(old) + (b"\n" if old and old_ends else b"")
+    after = b"\n".join(new) + (b"\n" if new and new_ends else b"")
+    folder = tmp_path_factory.mktemp("patch")
+    _check_git_apply(folder, before, after)
+
+
+def _check_git_apply(folder: Path, before: bytes, after: bytes) -> None:
+    target = folder / "with space.f90"
+    target.write_bytes(before)
+    diff = unified_diff(target.name, before, after)
+    if before == after:
+        assert diff == b""
+        return
+    command = ["git", "apply", "--whitespace=nowarn", "--unidiff-zero", "-"]
+    done = subprocess.run(command, cwd=folder, input=diff, capture_output=True, check=False)
+    assert done.returncode == 0, (done.stderr, diff)
+    assert (target.read_bytes() if target.exists() else b"") == after

@@ -1,0 +1,154 @@
+"""Running commands of the user, and telling where two runs differ."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asphalt.errors import UsageError
+from asphalt.verify.compare import difference
+from asphalt.verify.process import Outcome, fill, run
+
+
+def printed(text: str, status: int | None = 0, errors: str = "") -> Outcome:
+    return Outcome(status, text.encode(), errors.encode())
+
+
+# command lines
+
+
+def test_places_are_filled() -> None:
+    values = {"sources": ["a.f90", "b c.f90"], "exe": "./x"}
+    assert fill("mpif90 -O2 {sources} -o {exe}", values) == [
+        "mpif90", "-O2", "a.f90", "b c.f90", "-o", "./x"
+    ]  # fmt: skip
+    assert fill("make 'EXE={exe}' \"S={sources}\"", values) == [
+        "make", "EXE=./x", "S=a.f90 b c.f90"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [("cc {source}", "means nothing here"), ("cc 'a", "No closing quotation"), (" ", "empty")],
+)
+def test_bad_templates(template: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        fill(template, {"sources": [], "exe": "x"})
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_a_value_stays_one_word(value: str) -> None:
+    """Names with spaces, quotes or braces are no syntax."""
+    assert fill("run {exe} -x={exe}", {"exe": value}) == ["run", value, f"-x={value}"]
+
+
+# running
+
+
+def test_a_run_gives_output_and_status(tmp_path: Path) -> None:
+    program = "import sys, os; print(os.getcwd()); print('e', file=sys.stderr); sys.exit(3)"
+    assert run([sys.executable, "-c", program], tmp_path, 60) == Outcome(
+        3, f"{tmp_path}\n".encode(), b"e\n"
+    )
+
+
+def test_the_environment_is_only_the_commands(tmp_path: Path) -> None:
+    program = "import os; print(os.environ['OMPI_MCA_rmaps_base_oversubscribe'])"
+    before = dict(os.environ)
+    assert run([sys.executable, "-c", program], tmp_path, 60).stdout == b"1\n"
+    assert dict(os.environ) == before
+
+
+def test_what_hangs_is_stopped_with_all_it_started(tmp_path: Path) -> None:
+    """A launcher's children in process groups of their own are stopped too."""
+    program = (
+        "import os, signal, sys\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os.setpgid(0, 0)\n"
+        "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print(os.getpid(), flush=True)\n"
+        "signal.pause()\n"
+    )
+    outcome = run([sys.executable, "-c", program], tmp_path, 3)
+    assert outcome.status is None
+    pids = [int(word) for word in outcome.stdout.split()]
+    assert len(pids) == 2
+    assert not any(_runs(pid) for pid in pids)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_what_cannot_be_started_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be started"):
+        run(["./no-such-program"], tmp_path, 60)
+
+
+# comparing
+
+
+def test_equal_runs() -> None:
+    assert difference(printed("a\n"), printed("a\n", errors="noise")) is None
+
+
+def test_the_first_differing_line_is_told() -> None:
+    found = difference(printed("a\nb 1\nc\n"), printed("a\nb 2\nd\n"))
+    assert found is not None
+    assert found.message == "line 2: 'b 1' became 'b 2'"
+    assert not found.last_digits
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "last_digits"),
+    [
+        ("x 1.2345678901", "x 1.2345678902", True),
+        ("x 1.23D-05 2", "x 1.2300001D-05 2", True),
+        ("x 1.0", "y 1.0", False),
+        ("x 1.0", "x 1.1", False),
+        ("x 1.0", "x NaN", False),
+        ("x 1.0\nx 2.0", "x 1.0000001\nx 3.0", False),
+    ],
+)
+def test_last_digits(old: str, new: str, last_digits: bool) -> None:
+    found = difference(printed(old), printed(new))
+    assert found is not None
+    assert found.last_digits is last_digits
+
+
+def test_missing_and_surplus_lines() -> None:
+    missing = difference(printed("a\nb\n"), printed("a\n"))
+    assert missing is not None
+    assert missing.message == "line 2: 'b' became ''"
+    cut = difference(printed("a\nb"), printed("a"))
+    assert cut is not None
+    assert cut.message == "line 2: 'b' is missing"
+    surplus = difference(printed("a"), printed("a\nb"))
+    assert surplus is not None
+    assert surplus.message == "line 2: 'b' is new"
+
+
+def test_another_order_is_named() -> None:
+    found = difference(printed("rank 0\nrank 1\n"), printed("rank 1\nrank 0\n"))
+    assert found is not None
+    assert "another order" in found.message
+
+
+def test_hangs_and_statuses() -> None:
+    hang = difference(printed("a"), printed("a", None))
+    assert hang is not None
+    assert "hangs" in hang.message
+    slow = difference(printed("", None), printed(""))
+    assert slow is not None
+    assert "original" in slow.message
+    crash = difference(printed(""), printed("", 139, "one\nsegmentation fault\n-----\n"))
+    assert crash is not None
+    assert crash.message == "exit status 139 instead of 0: segmentation fault"
+    assert difference(printed("", 2), printed("", 2)) is None
