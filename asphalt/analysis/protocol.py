@@ -1,0 +1,327 @@
+"""The check of a plan's schedule for all ranks, before anything is emitted.
+
+``check`` runs the abstract programs of all ranks against each other, by MPI's rules: messages of a
+pair do not overtake each other (MPI-4.0 section 3.5), a send may wait until its receive is posted
+(rendezvous, the strictest that the standard allows), a slot holds one request.  Each rank's events
+happen in order, completion only ever enables more, and which messages match does not depend on the
+order of ranks: so one simulated execution stands for all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+from asphalt.analysis.schedule import (
+    Collective,
+    Compute,
+    Event,
+    Post,
+    RankProgram,
+    Send,
+    Shape,
+    Sizes,
+    Wait,
+    iterations,
+    last_writer,
+    schedule,
+)
+
+
+class Fault(Enum):
+    """What can be wrong with a schedule."""
+
+    MISSING_RECEIVE = "a send has no receive"
+    MISSING_SEND = "a receive has no send"
+    WRONG_LENGTH = "a send and its receive differ in length"
+    WAIT_CYCLE = "ranks wait for each other"
+    LOST_PIECE = "an element is never received"
+    DUPLICATED_PIECE = "an element is received twice"
+    MISPLACED_PIECE = "an element is received from or into the wrong place"
+    EARLY_SEND = "an element is sent before it is final"
+    SLOT_REUSED = "a request is overwritten before it was waited for"
+    NOT_WAITED = "a request is never waited for"
+    ITERATIONS = "an iteration is not executed exactly once"
+    DISAGREEMENT = "some ranks call the collective and others do not"
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolError:
+    """A fault of a schedule with the place where it shows."""
+
+    kind: Fault
+    witness: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}: {self.witness}"
+
+
+@dataclass(frozen=True, slots=True)
+class Alltoall:
+    """What MPI_ALLTOALL moves: ``count`` elements from each rank to each rank.
+
+    ``iterations``: trip count of the producer on each rank; ``final``: the iteration that makes an
+    element of the send buffer final (-1: final before the loop).
+    """
+
+    count: int
+    iterations: int
+    final: Callable[[int], int]
+
+
+@dataclass(slots=True)
+class _Request:
+    event: Post | Send
+    matched: bool = False
+
+
+def check(programs: Sequence[RankProgram], moves: Alltoall) -> ProtocolError | None:
+    """The first fault of a schedule; None: every rank finishes and the right elements move."""
+    return (
+        _decision_fault(programs)
+        or _iteration_fault(programs, moves)
+        or _message_fault(programs)
+        or _execution_fault(programs)
+        or _coverage_fault(programs, moves)
+    )
+
+
+def _decision_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
+    """All ranks call the collective once, and send nothing, or none does."""
+    calling = [sum(isinstance(e, Collective) for e in program) for program in programs]
+    if any(calls != calling[0] for calls in calling) or calling[0] > 1:
+        rank = next((r for r, calls in enumerate(calling) if calls != calling[0]), 0)
+        return ProtocolError(
+            Fault.DISAGREEMENT, f"rank 0 calls it {calling[0]} times, rank {rank} {calling[rank]}"
+        )
+    if calling[0]:
+        for rank, program in enumerate(programs):
+            if any(isinstance(event, Post | Send) for event in program):
+                return ProtocolError(Fault.DISAGREEMENT, f"rank {rank} calls it and sends, too")
+    return None
+
+
+def _iteration_fault(programs: Sequence[RankProgram], moves: Alltoall) -> ProtocolError | None:
+    """Every iteration once; nothing leaves before the iteration that makes it final."""
+    for rank, program in enumerate(programs):
+        done = [0] * moves.iterations
+        for event in program:
+            match event:
+                case Compute(iterations=some):
+                    if some.start < 0 or some.stop > moves.iterations:
+                        return ProtocolError(Fault.ITERATIONS, f"rank {rank} executes {some}")
+                    for iteration in some:
+                        done[iteration] += 1
+                case Send(peer=peer, offset=offset, length=length, step=step):
+                    for element in range(offset, offset + length):
+                        if moves.final(element) >= 0 and not done[moves.final(element)]:
+                            return ProtocolError(
+                                Fault.EARLY_SEND,
+                                f"rank {rank} sends element {element} to rank {peer} in step "
+                                f"{step}, before iteration {moves.final(element)}",
+                            )
+                case Collective() if 0 in done:
+                    return ProtocolError(
+                        Fault.EARLY_SEND, f"rank {rank} calls before iteration {done.index(0)}"
+                    )
+                case _:
+                    pass
+        for iteration, times in enumerate(done):
+            if times != 1:
+                return ProtocolError(
+                    Fault.ITERATIONS, f"rank {rank} executes iteration {iteration} {times} times"
+                )
+    return None
+
+
+def _message_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
+    """For each ordered pair of ranks, both sides go through the same sequence of lengths."""
+    sends: dict[tuple[int, int], list[Send]] = defaultdict(list)
+    posts: dict[tuple[int, int], list[Post]] = defaultdict(list)
+    for rank, program in enumerate(programs):
+        for event in program:
+            if isinstance(event, Send):
+                sends[rank, event.peer].append(event)
+            elif isinstance(event, Post):
+                posts[event.peer, rank].append(event)
+    for pair in sorted({*sends, *posts}):
+        sender, receiver = pair
+        for send, post in zip(sends[pair], posts[pair], strict=False):
+            if send.length != post.length:
+                return ProtocolError(
+                    Fault.WRONG_LENGTH,
+                    f"rank {sender} sends {send.length} in step {send.step} to rank {receiver}, "
+                    f"which receives {post.length}",
+                )
+        extra = len(sends[pair]) - len(posts[pair])
+        if extra > 0:
+            send = sends[pair][len(posts[pair])]
+            return ProtocolError(
+                Fault.MISSING_RECEIVE, f"step {send.step}, rank {sender} to rank {receiver}"
+            )
+        if extra < 0:
+            post = posts[pair][len(sends[pair])]
+            return ProtocolError(
+                Fault.MISSING_SEND, f"step {post.step}, rank {sender} to rank {receiver}"
+            )
+    return None
+
+
+class _Execution:
+    """All ranks run until each is done or waits for another."""
+
+    def __init__(self, programs: Sequence[RankProgram]) -> None:
+        self.programs = programs
+        self.next = [0] * len(programs)
+        self.slots: list[dict[int, _Request]] = [{} for _ in programs]
+        self.sent: dict[tuple[int, int], deque[_Request]] = defaultdict(deque)
+        self.posted: dict[tuple[int, int], deque[_Request]] = defaultdict(deque)
+
+    def run(self) -> ProtocolError | None:
+        moved = True
+        while moved:
+            moved = False
+            for rank in range(len(self.programs)):
+                before = self.next[rank]
+                fault = self.advance(rank)
+                if fault is not None:
+                    return fault
+                moved = moved or self.next[rank] > before
+        return self.blocked() or self.pending()
+
+    def advance(self, rank: int) -> ProtocolError | None:
+        program = self.programs[rank]
+        while self.next[rank] < len(program):
+            event = program[self.next[rank]]
+            match event:
+                case Wait():
+                    if self.waits_for(rank, event) is not None:
+                        return None
+                    for slot in event.slots:
+                        self.slots[rank].pop(slot, None)
+                case Post() | Send():
+                    if event.slot in self.slots[rank]:
+                        return ProtocolError(
+                            Fault.SLOT_REUSED,
+                            f"rank {rank}, step {event.step}, slot {event.slot}",
+                        )
+                    self.start(rank, event)
+                case _:
+                    pass
+            self.next[rank] += 1
+        return None
+
+    def start(self, rank: int, event: Post | Send) -> None:
+        request = _Request(event)
+        self.slots[rank][event.slot] = request
+        if isinstance(event, Send):
+            mine, theirs = self.sent[rank, event.peer], self.posted[rank, event.peer]
+        else:
+            mine, theirs = self.posted[event.peer, rank], self.sent[event.peer, rank]
+        if theirs:
+            request.matched = theirs.popleft().matched = True
+        else:
+            mine.append(request)
+
+    def waits_for(self, rank: int, wait: Wait) -> Event | None:
+        """The first operation that is not complete."""
+        for slot in wait.slots:
+            request = self.slots[rank].get(slot)
+            if request is not None and not request.matched:
+                return request.event
+        return None
+
+    def blocked(self) -> ProtocolError | None:
+        """Ranks that wait for ever, followed from one to the next until one comes again."""
+        rank = next((r for r, p in enumerate(self.programs) if self.next[r] < len(p)), None)
+        if rank is None:
+            return None
+        seen: list[int] = []
+        steps: list[str] = []
+        while rank not in seen:
+            seen.append(rank)
+            wait = self.programs[rank][self.next[rank]] if self.running(rank) else None
+            event = self.waits_for(rank, wait) if isinstance(wait, Wait) else None
+            if not isinstance(event, Post | Send):
+                break
+            verb = "send to" if isinstance(event, Send) else "receive from"
+            steps.append(f"rank {rank} waits for its {verb} rank {event.peer} (step {event.step})")
+            rank = event.peer
+        return ProtocolError(Fault.WAIT_CYCLE, "; ".join(steps))
+
+    def running(self, rank: int) -> bool:
+        return self.next[rank] < len(self.programs[rank])
+
+    def pending(self) -> ProtocolError | None:
+        for rank, held in enumerate(self.slots):
+            for slot, request in held.items():
+                return ProtocolError(
+                    Fault.NOT_WAITED, f"rank {rank}, step {request.event.step}, slot {slot}"
+                )
+        return None
+
+
+def _execution_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
+    return _Execution(programs).run()
+
+
+def _coverage_fault(programs: Sequence[RankProgram], moves: Alltoall) -> ProtocolError | None:
+    """Element j of block p of rank q comes from element j of block q of rank p, once."""
+    if any(isinstance(event, Collective) for event in programs[0]):
+        return None
+    sends: dict[tuple[int, int], deque[Send]] = defaultdict(deque)
+    for rank, program in enumerate(programs):
+        for event in program:
+            if isinstance(event, Send):
+                sends[rank, event.peer].append(event)
+    for rank, program in enumerate(programs):
+        received = [0] * (moves.count * len(programs))
+        for event in program:
+            if not isinstance(event, Post):
+                continue
+            send = sends[event.peer, rank].popleft()
+            block = event.peer * moves.count
+            inside = block <= event.offset and event.offset + event.length <= block + moves.count
+            if not inside or send.offset - rank * moves.count != event.offset - block:
+                return ProtocolError(
+                    Fault.MISPLACED_PIECE,
+                    f"rank {rank} receives at {event.offset} what rank {event.peer} has at "
+                    f"{send.offset} (step {event.step})",
+                )
+            for element in range(event.offset, event.offset + event.length):
+                received[element] += 1
+        for element, times in enumerate(received):
+            if times != 1:
+                kind = Fault.DUPLICATED_PIECE if times else Fault.LOST_PIECE
+                return ProtocolError(kind, f"element {element} of rank {rank}: {times} times")
+    return None
+
+
+def check_sizes(shape: Shape, sizes: Sizes) -> ProtocolError | None:
+    """The fault of one shape's schedule at given sizes, if it has one."""
+    programs = [schedule(shape, rank, sizes) for rank in range(sizes.ranks)]
+    return check(
+        programs, Alltoall(sizes.count, iterations(shape, sizes), last_writer(shape, sizes))
+    )
+
+
+@cache
+def check_shape(shape: Shape) -> ProtocolError | None:
+    """The first fault of a shape's schedule, over all small sizes.
+
+    1 to 5 ranks, 0 to 7 trips, every K from 0 (not tiled) to one more than the trips, D from 1 to
+    4, no and some elements.
+    """
+    for ranks in range(1, 6):
+        for trips in range(8):
+            for tile in range(trips + 2):
+                for depth in range(1, 5):
+                    for elements in (0, 2):
+                        sizes = Sizes(ranks, trips, elements, tile, depth)
+                        fault = check_sizes(shape, sizes)
+                        if fault is not None:
+                            return ProtocolError(fault.kind, f"{fault.witness}, with {sizes}")
+    return None

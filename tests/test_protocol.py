@@ -1,0 +1,280 @@
+"""The check of schedules: what asphalt emits passes, and each kind of damage is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asphalt.analysis.protocol import (
+    Alltoall,
+    Fault,
+    ProtocolError,
+    check,
+    check_shape,
+    check_sizes,
+)
+from asphalt.analysis.schedule import (
+    Collective,
+    Compute,
+    Event,
+    Post,
+    RankProgram,
+    Send,
+    Shape,
+    Sizes,
+    Wait,
+    iterations,
+    last_writer,
+    schedule,
+    slots,
+)
+
+SIZES = Sizes(ranks=3, trips=5, elements=2, tile=2, depth=2)
+
+
+def programs(shape: Shape, sizes: Sizes = SIZES) -> list[RankProgram]:
+    return [schedule(shape, rank, sizes) for rank in range(sizes.ranks)]
+
+
+def alltoall(shape: Shape, sizes: Sizes = SIZES) -> Alltoall:
+    return Alltoall(sizes.count, iterations(shape, sizes), last_writer(shape, sizes))
+
+
+def damaged(shape: Shape, rank: int, damage: Callable[[RankProgram], list[Event]]) -> ProtocolError:
+    """What the check says about a schedule of which one rank's program was changed."""
+    given = programs(shape)
+    given[rank] = tuple(damage(given[rank]))
+    found = check(given, alltoall(shape))
+    assert found is not None
+    return found
+
+
+def first(kind: type, program: RankProgram) -> int:
+    return next(i for i, event in enumerate(program) if isinstance(event, kind))
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_what_is_emitted_is_right_for_all_small_sizes(shape: Shape) -> None:
+    assert check_shape(shape) is None
+
+
+@given(
+    st.sampled_from(list(Shape)),
+    st.builds(
+        Sizes,
+        ranks=st.integers(1, 7),
+        trips=st.integers(0, 12),
+        elements=st.integers(0, 3),
+        tile=st.integers(0, 14),
+        depth=st.integers(1, 9),
+    ),
+)
+def test_what_is_emitted_is_right_for_other_sizes(shape: Shape, sizes: Sizes) -> None:
+    assert check_sizes(shape, sizes) is None
+
+
+@given(st.sampled_from(list(Shape)), st.integers(1, 4), st.integers(1, 9), st.integers(1, 10))
+def test_slots_are_within_the_request_array(
+    shape: Shape, ranks: int, trips: int, tile: int
+) -> None:
+    sizes = Sizes(ranks, trips, 1, tile, 2)
+    used = {e.slot for p in programs(shape, sizes) for e in p if isinstance(e, Post | Send)}
+    assert used <= set(range(slots(shape, sizes)))
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_missing_receive(shape: Shape) -> None:
+    def without_a_receive(program: RankProgram) -> list[Event]:
+        at = first(Post, program)
+        return [*program[:at], *program[at + 1 :]]
+
+    found = damaged(shape, 1, without_a_receive)
+    # The last piece of that pair has no receive left, or the next receive is of another length.
+    assert found.kind in (Fault.MISSING_RECEIVE, Fault.WRONG_LENGTH)
+    assert "rank 1" in found.witness
+
+
+def test_a_missing_receive_of_the_last_piece() -> None:
+    def without_the_last(program: RankProgram) -> list[Event]:
+        last = [event for event in program if isinstance(event, Post)][-1]
+        return [event for event in program if event is not last]
+
+    assert damaged(Shape.EVERY_BLOCK, 0, without_the_last).kind is Fault.MISSING_RECEIVE
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_wrong_length(shape: Shape) -> None:
+    def longer(program: RankProgram) -> list[Event]:
+        at = first(Post, program)
+        post = program[at]
+        assert isinstance(post, Post)
+        return [*program[:at], replace(post, length=post.length + 1), *program[at + 1 :]]
+
+    assert damaged(shape, 2, longer).kind is Fault.WRONG_LENGTH
+
+
+def test_a_wait_cycle() -> None:
+    # Each of two ranks waits for what it sends before it posts its receive.
+    def rank(peer: int, me: int) -> RankProgram:
+        return (
+            Compute(0, range(1)),
+            Send(0, peer, peer, 1, 0),
+            Wait(0, (0,)),
+            Post(0, peer, peer, 1, 1),
+            Send(0, me, me, 1, 2),
+            Post(0, me, me, 1, 3),
+            Wait(1, (0, 1, 2, 3)),
+        )
+
+    found = check([rank(1, 0), rank(0, 1)], Alltoall(1, 1, lambda element: 0))
+    assert found is not None
+    assert found.kind is Fault.WAIT_CYCLE
+    assert "rank 0 waits for its send to rank 1" in found.witness
+    assert "rank 1 waits for its send to rank 0" in found.witness
+
+
+def test_receives_posted_too_late_are_a_wait_cycle() -> None:
+    # All receives move behind the last step: the second tile's wait never ends.
+    def late(program: RankProgram) -> list[Event]:
+        posts = [event for event in program if isinstance(event, Post)]
+        return [*(e for e in program[:-1] if not isinstance(e, Post)), *posts, program[-1]]
+
+    sizes = Sizes(ranks=2, trips=4, elements=1, tile=1, depth=1)
+    given = [tuple(late(p)) for p in programs(Shape.EVERY_BLOCK, sizes)]
+    found = check(given, alltoall(Shape.EVERY_BLOCK, sizes))
+    assert found is not None
+    assert found.kind is Fault.WAIT_CYCLE
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_lost_piece(shape: Shape) -> None:
+    # Both sides forget the same message: nothing hangs, but the elements do not arrive.
+    given = programs(shape)
+    lost = next(e for e in given[0] if isinstance(e, Send) and e.peer == 1)
+    matching = next(e for e in given[1] if isinstance(e, Post) and e.peer == 0)
+    given[0] = tuple(e for e in given[0] if e is not lost)
+    given[1] = tuple(e for e in given[1] if e is not matching)
+    found = check(given, alltoall(shape))
+    assert found is not None
+    assert found.kind is Fault.LOST_PIECE
+    assert "of rank 1" in found.witness
+
+
+def test_a_duplicated_piece() -> None:
+    def again(program: RankProgram) -> list[Event]:
+        return [
+            copy
+            for event in program
+            for copy in (
+                (event, replace(event, slot=event.slot + 1000))
+                if isinstance(event, Post | Send)
+                else (event,)
+            )
+        ] + [Wait(99, tuple(range(1000, 1000 + slots(Shape.EVERY_BLOCK, SIZES))))]
+
+    # The copies of a slot that is used again would be overwritten: use every slot once.
+    sizes = replace(SIZES, tile=SIZES.trips)
+    given = [tuple(again(p)) for p in programs(Shape.EVERY_BLOCK, sizes)]
+    found = check(given, alltoall(Shape.EVERY_BLOCK, sizes))
+    assert found is not None
+    assert found.kind is Fault.DUPLICATED_PIECE
+
+
+def test_a_piece_in_the_wrong_place() -> None:
+    def swapped(program: RankProgram) -> list[Event]:
+        posts = [e for e in program if isinstance(e, Post) and e.peer == 2]
+        assert posts[0].length == posts[1].length
+        places = {id(posts[0]): posts[1].offset, id(posts[1]): posts[0].offset}
+        return [
+            replace(e, offset=places.get(id(e), e.offset)) if isinstance(e, Post) else e
+            for e in program
+        ]
+
+    assert damaged(Shape.EVERY_BLOCK, 0, swapped).kind is Fault.MISPLACED_PIECE
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_piece_sent_too_early(shape: Shape) -> None:
+    def early(program: RankProgram) -> list[Event]:
+        at = first(Send, program)
+        return [program[at], *program[:at], *program[at + 1 :]]
+
+    found = damaged(shape, 0, early)
+    assert found.kind is Fault.EARLY_SEND
+    assert "before iteration" in found.witness
+
+
+def test_an_element_that_changes_one_iteration_later() -> None:
+    # The schedule sends what iteration i wrote with its own tile; here i + 1 still changes it.
+    late = last_writer(Shape.EVERY_BLOCK, SIZES)
+    moves = replace(alltoall(Shape.EVERY_BLOCK), final=lambda e: min(late(e) + 1, SIZES.trips - 1))
+    found = check(programs(Shape.EVERY_BLOCK), moves)
+    assert found is not None
+    assert found.kind is Fault.EARLY_SEND
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_slot_reused_too_early(shape: Shape) -> None:
+    def without_waits(program: RankProgram) -> list[Event]:
+        return [e for e in program if not isinstance(e, Wait) or e is program[-1]]
+
+    assert damaged(shape, 0, without_waits).kind is Fault.SLOT_REUSED
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_request_that_nobody_waits_for(shape: Shape) -> None:
+    assert damaged(shape, 1, lambda program: list(program[:-1])).kind is Fault.NOT_WAITED
+
+
+def test_an_iteration_left_out_or_repeated() -> None:
+    def without(program: RankProgram) -> list[Event]:
+        # Nothing is sent after the last tile's compute but that tile: drop both.
+        at = max(i for i, e in enumerate(program) if isinstance(e, Compute))
+        return [e for i, e in enumerate(program) if i < at or isinstance(e, Wait)]
+
+    assert damaged(Shape.EVERY_BLOCK, 0, without).kind is Fault.ITERATIONS
+    twice = damaged(Shape.SLAB, 0, lambda program: [*program, Compute(9, range(0, 1))])
+    assert twice.kind is Fault.ITERATIONS
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_one_rank_that_falls_back_alone(shape: Shape) -> None:
+    given = programs(shape)
+    given[1] = schedule(shape, 1, replace(SIZES, tile=0))
+    found = check(given, alltoall(shape))
+    assert found is not None
+    assert found.kind is Fault.DISAGREEMENT
+
+
+def test_two_ranks_with_different_tiles() -> None:
+    given = programs(Shape.EVERY_BLOCK)
+    given[1] = schedule(Shape.EVERY_BLOCK, 1, replace(SIZES, tile=3))
+    found = check(given, alltoall(Shape.EVERY_BLOCK))
+    assert found is not None
+    assert found.kind in (Fault.WRONG_LENGTH, Fault.MISSING_RECEIVE, Fault.MISSING_SEND)
+
+
+def test_a_call_before_the_loop_is_done() -> None:
+    given = [(Collective(), Compute(0, range(5)))] * 3
+    found = check(given, alltoall(Shape.EVERY_BLOCK))
+    assert found is not None
+    assert found.kind is Fault.EARLY_SEND
+
+
+def test_nothing_to_send_leaves_the_original_call() -> None:
+    nothing = Sizes(ranks=2, trips=3, elements=0, tile=2, depth=1)
+    for shape in Shape:
+        assert any(isinstance(e, Collective) for e in schedule(shape, 0, nothing))
+        assert check_sizes(shape, nothing) is None
+
+
+def test_slabs_go_to_different_ranks_at_the_same_step() -> None:
+    given = programs(Shape.SLAB)
+    steps = {e.step for p in given for e in p if isinstance(e, Send)}
+    for step in steps:
+        peers = [e.peer for p in given for e in p if isinstance(e, Send) and e.step == step]
+        assert sorted(peers) == [0, 1, 2]
