@@ -1,13 +1,13 @@
 """The meaning of the statements of a unit.
 
 ``f(x) = y`` is a statement function or the first assignment to an array: only the declarations
-tell.  The splitter draws the line between specification and body without knowing them; it is drawn
-again here.
+tell.  Where the tree of the file drew the line between specification and body is a hint; where the
+unit's own declarations say otherwise, it is drawn again here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from asphalt.frontend.attributes import declared_dims
 from asphalt.frontend.statements import statement
@@ -24,16 +24,16 @@ from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit
 
 __all__ = ["interpret_spec", "interpret_unit", "statement"]
 
+_DEFINITIONS = frozenset(("type", "interface", "enum"))
 
-def interpret_unit(unit: Unit, deep: bool = False, hosted: bool = True) -> Unit:
+
+def interpret_unit(unit: Unit, deep: bool = False) -> Unit:
     """The unit with every ``Raw`` statement of its own interpreted; with ``deep`` also those of the
     units that it contains.
 
-    ``hosted``: it may see names of a host (a module procedure, an internal procedure), so that an
-    undeclared ``f(x) = y`` assigns to an array of the host; False for an external procedure, where
-    it is a statement function.  Never raises: what cannot be understood is ``Opaque``.
+    Never raises: what cannot be understood is ``Opaque``.
     """
-    unit = _divided(unit, hosted)
+    unit = _divided(unit)
     return replace(
         unit,
         head=_head(unit),
@@ -46,9 +46,9 @@ def interpret_unit(unit: Unit, deep: bool = False, hosted: bool = True) -> Unit:
     )
 
 
-def interpret_spec(unit: Unit, hosted: bool = True) -> Unit:
+def interpret_spec(unit: Unit) -> Unit:
     """The unit with its head and its specification part interpreted, its body as it was."""
-    unit = _divided(unit, hosted)
+    unit = _divided(unit)
     return replace(unit, head=_head(unit))
 
 
@@ -77,83 +77,55 @@ def _node(node: Node, in_spec: bool = False, block: str = "") -> Node:
                 _leaf(end),
             )
         case Block(kind=kind, head=head, body=body, end=end):
-            inside = tuple(_node(child, in_spec, kind) for child in body)
+            hint = kind if kind in _DEFINITIONS else ""
+            inside = tuple(_node(child, in_spec, hint) for child in body)
             return Block(kind, _leaf(head), inside, _leaf(end))
         case Unit():
             return interpret_unit(node, deep=True)
 
 
-@dataclass(slots=True)
-class _Declared:
-    """What the specification part says about names, as far as it has been read."""
-
-    hosted: bool
-    dims: dict[str, bool] = field(default_factory=dict)
-    implicit_none: bool = False
-    open: bool = False
-
-    def note(self, node: Node) -> None:
-        if not isinstance(node, Leaf):
-            return
-        match node.what:
-            case Decl(kind="implicit", attrs=("none",)):
-                self.implicit_none = True
-            case Decl() as decl:
-                for name, dims in declared_dims(decl).items():
-                    self.dims[name] = self.dims.get(name, False) or dims is not None
-            case Use() | Include() | Opaque():
-                self.open = True
-
-    def is_function(self, what: StatementFunction) -> bool:
-        """``name(args) = value`` cannot be an assignment to an array."""
-        if what.name in self.dims:
-            return not self.dims[what.name]
-        return not (self.hosted or self.open or self.implicit_none)
-
-
-def _divided(unit: Unit, hosted: bool) -> Unit:
+def _divided(unit: Unit) -> Unit:
     """The unit with its specification interpreted, and the border to the body where it belongs."""
-    declared = _Declared(hosted)
+    shaped: dict[str, bool] = {}  # the names declared so far, and whether with dimensions
     spec: list[Node] = []
-    nodes = list(unit.spec)
-    for index, raw in enumerate(nodes):
+    for index, raw in enumerate(unit.spec):
         node = _node(raw, in_spec=True)
-        if not _specifies(node, declared):
-            moved = tuple(_again(rest) for rest in nodes[index:])
-            return replace(unit, spec=tuple(spec), body=(*moved, *unit.body))
-        declared.note(node)
+        if not _specifies(node, shaped, unknown=True):
+            body = (*(_node(rest) for rest in unit.spec[index:]), *unit.body)
+            return replace(unit, spec=tuple(spec), body=body)
+        _note(node, shaped)
         spec.append(node)
     ahead: list[Node] = []
+    moved = 0
     for raw in unit.body:
         node = _node(raw, in_spec=True) if isinstance(raw, Leaf) else raw
-        if not _specifies(node, declared):
+        if not _specifies(node, shaped, unknown=False):
             break
-        declared.note(node)
+        _note(node, shaped)
         ahead.append(node)
-        if _is_statement_function(node):
-            spec.extend(ahead)
-            ahead.clear()
-    return replace(unit, spec=tuple(spec), body=unit.body[len(spec) - len(nodes) :])
+        if isinstance(node, Leaf) and isinstance(node.what, StatementFunction):
+            moved = len(ahead)
+    return replace(unit, spec=(*spec, *ahead[:moved]), body=unit.body[moved:])
 
 
-def _specifies(node: Node, declared: _Declared) -> bool:
-    """The node belongs to a specification part."""
+def _note(node: Node, shaped: dict[str, bool]) -> None:
+    if isinstance(node, Leaf) and isinstance(node.what, Decl):
+        for name, dims in declared_dims(node.what).items():
+            shaped[name] = shaped.get(name, False) or dims is not None
+
+
+def _specifies(node: Node, shaped: dict[str, bool], unknown: bool) -> bool:
+    """The node belongs to a specification part.
+
+    ``unknown``: what ``f(x) = y`` is where the unit does not declare f.
+    """
     match node:
-        case Leaf(what=StatementFunction() as what):
-            return declared.is_function(what)
+        case Leaf(what=StatementFunction(name=name)):
+            return not shaped[name] if name in shaped else unknown
         case Leaf(what=Decl() | Use() | Include() | Opaque()):
             return True
         case Leaf(what=Plain(keyword=keyword)):
             return keyword in ("format", "entry")
-        case Block(kind="type" | "interface" | "enum"):
-            return True
+        case Block(kind=kind):
+            return kind in _DEFINITIONS
     return False
-
-
-def _is_statement_function(node: Node) -> bool:
-    return isinstance(node, Leaf) and isinstance(node.what, StatementFunction)
-
-
-def _again(node: Node) -> Node:
-    """A node of the body that the splitter took for a part of the specification."""
-    return _node(node)

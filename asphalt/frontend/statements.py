@@ -40,6 +40,7 @@ from asphalt.ir.stmt import (
     Allocation,
     Assign,
     Call,
+    Guarded,
     Include,
     Jump,
     Opaque,
@@ -212,7 +213,7 @@ def _mentions_procedure(cursor: Cursor) -> bool:
             return False
         if token.low in ("function", "subroutine") and cursor.tokens[index + 1].kind == "name":
             after = cursor.tokens[index + 2].low
-            if after == "(" or (token.low == "subroutine" and after in ("", "bind")):
+            if after in ("(", "*") or (token.low == "subroutine" and after in ("", "bind")):
                 return True
     return False
 
@@ -234,6 +235,9 @@ def _action(cursor: Cursor) -> What:
     if _may_be_assignment(rest.tokens):
         return assignment(rest)
     what = _by_keyword(rest)
-    if isinstance(what, Assign | Call | Jump | IO | Allocation) or what == Plain("continue"):
-        return what
+    match what:
+        case Assign() | Call() | Jump() | IO() | Allocation() | Plain(keyword="continue"):
+            return what
+        case Guarded(kind="where" | "forall"):
+            return what
     raise cursor.error("expected an action")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from asphalt.frontend.attributes import generic_spec
 from asphalt.frontend.declarations import TYPE_WORDS, attribute, type_spec
 from asphalt.frontend.tokens import Cursor
+from asphalt.ir.expr import Lit
 from asphalt.ir.stmt import Plain, TypeSpec, UnitHead
 
 _PREFIXES = frozenset(("pure", "elemental", "impure", "recursive", "non_recursive", "module"))
@@ -14,7 +16,7 @@ PREFIX_WORDS = _PREFIXES | TYPE_WORDS | frozenset(("function", "subroutine"))
 
 _END = re.compile(
     r"end\s*(?:(block\s*data|associate|block|critical|do|enum|forall|function|if|interface|module"
-    r"|procedure|program|select|submodule|subroutine|team|type|where)"
+    r"|procedure|program|select|submodule|subroutine|structure|team|type|union|map|where)"
     r"(?:\s*([a-z][\w$]*|(?:operator|assignment|read|write)\s*\(.*\)))?)?",
     re.IGNORECASE | re.ASCII,
 )
@@ -43,6 +45,8 @@ def procedure_head(cursor: Cursor) -> UnitHead:
             raise cursor.error("expected function or subroutine")
     kind = cursor.take().low
     name = cursor.name().low
+    if spec is not None and cursor.accept("*"):  # the old `real function f*8 (x)`
+        spec = replace(spec, kind=Lit("integer", cursor.take().text), star=True)
     args: tuple[str, ...] = ()
     if kind == "function" or cursor.low == "(":
         args = _dummies(cursor)
@@ -82,6 +86,8 @@ def program_head(cursor: Cursor) -> UnitHead:
         cursor.take()
         kind = "module_procedure"
     name = "" if kind == "block_data" and cursor.at_end else cursor.name().low
+    if kind == "program" and cursor.low == "(":
+        cursor.skip_group()  # an old list of files
     cursor.finish()
     return UnitHead(kind, name)
 
