@@ -60,9 +60,7 @@ def source_text(
     return SourceText(path, text, form, width, eol, bom)
 
 
-def read_source(
-    path: str | Path, form: Form | None = None, width: int | None = None
-) -> SourceText:
+def read_source(path: str | Path, form: Form | None = None, width: int | None = None) -> SourceText:
     """Reads a file; ``form`` and ``width`` None: as gfortran takes a file of this name.
 
     Raises InputError for what cannot be read or is not text.

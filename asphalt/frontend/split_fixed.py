@@ -100,7 +100,12 @@ def _columns(text: str, width: int) -> tuple[bool, int | None, int, int]:
             return False, None, 0, width or len(text)
         start, limit = 6, width
     digits = match[1].replace(" ", "")
-    return match[2] is not None, int(digits) if digits else None, start, limit if width else len(text)
+    return (
+        match[2] is not None,
+        int(digits) if digits else None,
+        start,
+        limit if width else len(text),
+    )
 
 
 def _stretch(field: str, pos: int, quote: str) -> tuple[int, str]:

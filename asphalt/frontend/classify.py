@@ -1,0 +1,343 @@
+"""The keyword-level classification of statements that structure needs.
+
+Fortran has no reserved words: ``end = 3``, ``if(i) = 2`` and ``do10i = 1.5`` are assignments.  The
+patterns here match whole statements that can be nothing else.  Fixed form, where blanks mean
+nothing, is classified by the statement without its blanks; in free form keywords and names are
+apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from asphalt.ir.source import Form
+
+
+class Role(Enum):
+    """What a statement does to the nesting of units and constructs."""
+
+    UNIT = "unit"  # opens a program unit or procedure
+    DO = "do"
+    BRANCH = "branch"  # opens IF, SELECT or WHERE
+    ARM = "arm"  # goes on with another arm of a branch
+    BLOCK = "block"  # opens a construct that only groups, a derived type, an interface, an enum
+    CONTAINS = "contains"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """``kind`` is that of the unit, construct or END (``''``: END alone) as in ``ir.tree``; for an
+    arm it is the kind of the branch it belongs to.  ``name`` is that of a unit, folded; ``label``
+    is that of ``DO label``."""
+
+    role: Role
+    kind: str
+    name: str = ""
+    label: int | None = None
+
+
+_NESTED = r"[^()]*+(?:\([^()]*+(?:\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)[^()]*+)*+\)[^()]*+)*+"
+_TYPE_SPEC = rf"""
+    (?: integer|real|double\s*precision|double\s*complex|complex|logical|byte|character
+      | (?:type|class)(?=\s*\() )
+    (?: \s*\*\s*(?:\d+|\({_NESTED}\)) )? (?: \s*\({_NESTED}\) )? \s*
+"""
+_PREFIX = rf"""
+    (?: (?: pure|impure|elemental|recursive|non_recursive|module ) {{B}}
+      | attributes\s*\({_NESTED}\)\s* | {_TYPE_SPEC} )*
+"""
+
+
+class _Patterns:
+    """The patterns of one source form; ``blank`` is what must stand between two words."""
+
+    def __init__(self, blank: str) -> None:
+        def pattern(text: str) -> re.Pattern[str]:
+            return re.compile(text.replace("{B}", blank) + r"\s*\Z", re.X | re.I | re.A)
+
+        self.end = pattern(
+            r"""
+            end (?: \s* (do|if|select|where|forall|associate|block\s*data|block|critical|team|type
+                 |enum|structure|union|map|program|module|submodule|subroutine|function|procedure)
+                 (?: {B} [a-z]\w* )?
+               | \s* (interface) (?: {B}\w+ | \s*\w+\s*\(.*\) )? )?
+            """
+        )
+        self.procedure = pattern(
+            rf"""
+            {_PREFIX} (?: (subroutine) {{B}} ([a-z]\w*) \s* (?: \(.*\).* | bind\s*\(.*\) )?
+                        | (function) {{B}} ([a-z]\w*) (?:\s*\*\s*\d+)? \s* \(.*\).* )
+            """
+        )
+        self.program = pattern(r"program {B} ([a-z]\w*) (?:\s*\(.*\))?")
+        self.module = pattern(r"module {B} ([a-z]\w*)")
+        self.module_procedure = pattern(r"module\s*procedure (?:\s*::\s*|{B}) ([a-z]\w*)")
+        self.submodule = pattern(r"submodule \s*\([^()]*\)\s* ([a-z]\w*)")
+        self.block_data = pattern(r"block\s*data (?: {B} ([a-z]\w*) )?")
+        self.interface = pattern(
+            r"""
+            (?:abstract\s*)? interface
+            (?: {B}[a-z]\w* | \s*(?:operator|assignment|read|write)\s*\(.*\) )?
+            """
+        )
+        self.type = pattern(
+            r"""
+            type (?: {B}(?!is\s*\()[a-z]\w* | \s*(?:,.*)?::\s*[a-z]\w* ) (?:\s*\(.*\))?
+            """
+        )
+        self.enum = pattern(r"enum \s*,\s* bind \s*\(\s*c\s*\) .*")
+        self.structure = pattern(r"structure \s*/\s*\w+\s*/.* | union | map")
+        self.do = pattern(
+            r"""
+            do (?: \s*(\d{1,5})\s*,?\s* | \s*,\s* | {B} | \s*(?=while\s*\(|concurrent\s*\(|\Z) )
+            (?: (?:while|concurrent) \s* (\(.*) | [a-z]\w* \s*=(?!=) (.*) | )
+            """
+        )
+        self.if_then = pattern(r"if \s*\(.*\)\s* then")
+        self.else_if = pattern(r"else\s*if \s*\(.*\)\s* then (?: {B}\w+ )?")
+        self.else_alone = pattern(r"else (?: {B}[a-z]\w* )?")
+        self.elsewhere = pattern(r"else\s*where (?: {B}[a-z]\w* | \s*\(.*\) (?:\s*[a-z]\w*)? )?")
+        self.guard = re.compile(
+            r"(case|rank|(?:type|class)\s*is)\s*(?=\()|(?:case|rank|class)\s*default(?:\Z|\s)",
+            re.I | re.A,
+        )
+        self.headed = re.compile(
+            r"(select\s*(?:case|type|rank)|where|forall|associate|critical|change\s*team)\s*(?=\()",
+            re.I | re.A,
+        )
+
+
+_FREE = _Patterns(r"\s+")
+_FIXED = _Patterns("")
+
+_STARTS = re.compile(
+    r"""
+    (?: abstract|associate|attributes|block|byte|case|change|character|class|complex|contains
+      | critical|double|do|elemental|else|end|enum|forall|function|if|impure|integer|interface
+      | logical|map|module|non|program|pure|rank|real|recursive|select|structure|submodule
+      | subroutine|type|union|where )
+    """,
+    re.X | re.I,
+)
+_PARENS = re.compile(r"""[()]|'[^']*'|"[^"]*\"""")
+_COMMA = re.compile(r"""[(),]|'[^']*'|"[^"]*\"""")
+_BLANKS = re.compile(r"\s+")
+
+
+def without_blanks(code: str) -> str:
+    """A statement of fixed form as the compiler sees it (character constants suffer too)."""
+    return _BLANKS.sub("", code)
+
+
+def after_parenthesis(code: str, pos: int) -> int:
+    """The position after the parenthesis that closes the one at ``pos``; -1 if there is none."""
+    depth = 0
+    for match in _PARENS.finditer(code, pos):
+        token = match[0]
+        if token == "(":
+            depth += 1
+        elif token == ")":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    return -1
+
+
+def classify(code: str, form: Form, opening: bool) -> Shape | None:
+    """What a logical line does to the nesting; None for a statement that does nothing to it.
+
+    ``opening``: a program unit or procedure may begin here.
+    """
+    if form is Form.FIXED:
+        code = without_blanks(code)
+        patterns = _FIXED
+    else:
+        patterns = _FREE
+    start = _STARTS.match(code)
+    if start is None:
+        return None
+    word = start[0].lower()
+    if word == "end":
+        return _end(code, patterns)
+    handler = _HANDLERS.get(word)
+    if handler is not None:
+        shape = handler(code, patterns)
+        if shape is not None:
+            return shape
+    if opening or form is Form.FREE:
+        return _procedure(code, patterns)
+    return None
+
+
+def _end(code: str, patterns: _Patterns) -> Shape | None:
+    match = patterns.end.match(code)
+    if match is None:
+        return None
+    kind = without_blanks(match[1] or match[2] or "").lower()
+    return Shape(Role.END, _END_KINDS.get(kind, kind))
+
+
+def _procedure(code: str, patterns: _Patterns) -> Shape | None:
+    folded = code.lower()
+    if "function" not in folded and "subroutine" not in folded:
+        return None
+    match = patterns.procedure.match(code)
+    if match is None:
+        return None
+    return Shape(Role.UNIT, (match[1] or match[3]).lower(), (match[2] or match[4]).lower())
+
+
+def _do(code: str, patterns: _Patterns) -> Shape | None:
+    match = patterns.do.match(code)
+    if match is None:
+        return None
+    label, header, bounds = match.groups()
+    if bounds is not None and not _has_comma(bounds):
+        return None
+    if header is not None and after_parenthesis(header, 0) < 0:
+        return None
+    return Shape(Role.DO, "do", label=None if label is None else int(label))
+
+
+def _has_comma(text: str) -> bool:
+    """Whether there is a comma outside parentheses and character constants."""
+    depth = 0
+    for match in _COMMA.finditer(text):
+        token = match[0]
+        if token == ",":
+            if depth == 0:
+                return True
+        elif token == "(":
+            depth += 1
+        elif token == ")":
+            depth -= 1
+    return False
+
+
+def _if(code: str, patterns: _Patterns) -> Shape | None:
+    return Shape(Role.BRANCH, "if") if patterns.if_then.match(code) else None
+
+
+def _else(code: str, patterns: _Patterns) -> Shape | None:
+    if patterns.elsewhere.match(code):
+        return Shape(Role.ARM, "where")
+    if patterns.else_if.match(code) or patterns.else_alone.match(code):
+        return Shape(Role.ARM, "if")
+    return None
+
+
+def _headed(code: str, patterns: _Patterns) -> Shape | None:
+    """SELECT, WHERE, FORALL, ASSOCIATE, CRITICAL, CHANGE TEAM: a keyword and a parenthesis."""
+    match = patterns.headed.match(code)
+    if match is None:
+        return Shape(Role.BLOCK, "critical") if code.strip().lower() == "critical" else None
+    stop = after_parenthesis(code, match.end())
+    if stop < 0 or code[stop:].strip():
+        return None
+    keyword = without_blanks(match[1]).lower()
+    if keyword == "where":
+        return Shape(Role.BRANCH, "where")
+    if keyword.startswith("select"):
+        return Shape(Role.BRANCH, "select")
+    return Shape(Role.BLOCK, "team" if keyword == "changeteam" else keyword)
+
+
+def _guard(code: str, patterns: _Patterns) -> Shape | None:
+    """CASE, RANK, TYPE IS, CLASS IS and their defaults."""
+    match = patterns.guard.match(code)
+    if match is None:
+        return None
+    rest = code[match.end() :]
+    if match[1] is not None:
+        stop = after_parenthesis(code, match.end())
+        if stop < 0:
+            return None
+        rest = code[stop:]
+    return Shape(Role.ARM, "select") if _OPTIONAL_NAME.match(rest) else None
+
+
+def _type(code: str, patterns: _Patterns) -> Shape | None:
+    if patterns.type.match(code):
+        return Shape(Role.BLOCK, "type")
+    return _guard(code, patterns)
+
+
+def _interface(code: str, patterns: _Patterns) -> Shape | None:
+    return Shape(Role.BLOCK, "interface") if patterns.interface.match(code) else None
+
+
+def _enum(code: str, patterns: _Patterns) -> Shape | None:
+    return Shape(Role.BLOCK, "enum") if patterns.enum.match(code) else None
+
+
+def _structure(code: str, patterns: _Patterns) -> Shape | None:
+    """The structures, unions and maps that were before derived types."""
+    return Shape(Role.BLOCK, "type") if patterns.structure.match(code) else None
+
+
+def _block(code: str, patterns: _Patterns) -> Shape | None:
+    if code.strip().lower() == "block":
+        return Shape(Role.BLOCK, "block")
+    match = patterns.block_data.match(code)
+    return Shape(Role.UNIT, "block_data", (match[1] or "").lower()) if match else None
+
+
+def _contains(code: str, _: _Patterns) -> Shape | None:
+    return Shape(Role.CONTAINS, "contains") if code.strip().lower() == "contains" else None
+
+
+def _program(code: str, patterns: _Patterns) -> Shape | None:
+    match = patterns.program.match(code)
+    return Shape(Role.UNIT, "program", match[1].lower()) if match else None
+
+
+def _module(code: str, patterns: _Patterns) -> Shape | None:
+    match = patterns.module_procedure.match(code)
+    if match:
+        return Shape(Role.UNIT, "module_procedure", match[1].lower())
+    match = patterns.module.match(code)
+    return Shape(Role.UNIT, "module", match[1].lower()) if match else None
+
+
+def _submodule(code: str, patterns: _Patterns) -> Shape | None:
+    match = patterns.submodule.match(code)
+    return Shape(Role.UNIT, "submodule", match[1].lower()) if match else None
+
+
+_OPTIONAL_NAME = re.compile(r"\s*(?:[a-z]\w*\s*)?\Z", re.I | re.A)
+_END_KINDS = {
+    "blockdata": "block_data",
+    "procedure": "module_procedure",
+    "structure": "type",
+    "union": "type",
+    "map": "type",
+}
+_HANDLERS = {
+    "abstract": _interface,
+    "associate": _headed,
+    "block": _block,
+    "case": _guard,
+    "change": _headed,
+    "class": _guard,
+    "contains": _contains,
+    "critical": _headed,
+    "do": _do,
+    "else": _else,
+    "enum": _enum,
+    "forall": _headed,
+    "if": _if,
+    "interface": _interface,
+    "map": _structure,
+    "module": _module,
+    "program": _program,
+    "rank": _guard,
+    "select": _headed,
+    "structure": _structure,
+    "submodule": _submodule,
+    "type": _type,
+    "union": _structure,
+    "where": _headed,
+}
