@@ -1,0 +1,87 @@
+"""Work on source text in processes that can be killed.
+
+Parsers hang and die on odd input.  Each item has a time limit; an item that passes it, or that
+takes its process down, is ``Failed`` alone and the others go on.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, TimeoutError
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pebble import ProcessExpired, ProcessPool
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No result; ``reason`` completes "it could not be read: ..."."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded(Generic[T, R]):
+    """The function, so that even SystemExit in it is a result."""
+
+    function: Callable[[T], R]
+
+    def __call__(self, item: T) -> R | Failed:
+        try:
+            return self.function(item)
+        except BaseException as error:  # parsers call sys.exit
+            return Failed(f"{type(error).__name__}: {error}")
+
+
+class Workers:
+    """A pool of processes that starts with its first work."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self._jobs = jobs or os.cpu_count() or 1
+        self._pool: ProcessPool | None = None
+
+    def run(
+        self, function: Callable[[T], R], items: Sequence[T], seconds: float
+    ) -> Iterator[R | Failed]:
+        """The results in the order of ``items``; ``function`` is one of a module.
+
+        In a process that is a worker itself the work is done in place, without limit.
+        """
+        guarded = _Guarded(function)
+        if multiprocessing.parent_process() is not None:
+            yield from map(guarded, items)
+            return
+        pool = self._started(len(items))
+        futures = [pool.schedule(guarded, args=(item,), timeout=seconds) for item in items]
+        for future in futures:
+            yield _outcome(future, seconds)
+
+    def close(self) -> None:
+        """Ends the processes; the next work starts new ones."""
+        if self._pool is not None:
+            self._pool.stop()  # type: ignore[no-untyped-call]
+            self._pool.join()
+            self._pool = None
+
+    def _started(self, items: int) -> ProcessPool:
+        if self._pool is None:
+            jobs = max(1, min(self._jobs, items))
+            self._pool = ProcessPool(jobs, context=multiprocessing.get_context("fork"))
+        return self._pool
+
+
+def _outcome(future: Future[R | Failed], seconds: float) -> R | Failed:
+    try:
+        return future.result()
+    except TimeoutError:
+        return Failed(f"it takes longer than {seconds:g} s")
+    except ProcessExpired as error:
+        return Failed(f"it ended the process that read it ({error.exitcode})")
+    except Exception as error:  # the result could not be passed between processes
+        return Failed(f"{type(error).__name__}: {error}")

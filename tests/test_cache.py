@@ -1,0 +1,102 @@
+"""Entries come back as they were put, and a broken one is absent."""
+
+from __future__ import annotations
+
+import pickle
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asphalt.frontend.cache import Cache, cache_directory, key_of, pack, unpack
+from asphalt.ir.expr import Lit, Ref
+from asphalt.ir.source import Form, Span, Trivia, TriviaKind
+from asphalt.ir.stmt import Assign, Raw
+from asphalt.ir.tree import File, Leaf
+
+LEAF = Leaf(
+    Assign(Ref("a", "A", (Lit("integer", "1"),)), Lit("real", "2.0")),
+    Span("a.f90", 1, 1, 1, 8),
+    lead=(Trivia(TriviaKind.COMMENT, "! c\n"),),
+    body="A(1) = 2.0",
+)
+FILE = File("a.f90", Form.FREE, "\n", 132, (), stray=(LEAF, LEAF))
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    assert cache.get("00ab") is None
+    cache.put("00ab", FILE)
+    assert cache.get("00ab") == FILE
+
+
+def test_without_a_directory_nothing_is_kept() -> None:
+    cache = Cache(None)
+    cache.put("00ab", FILE)
+    assert cache.get("00ab") is None
+    cache.prune()
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = Cache(tmp_path / "file")
+    cache.put("00ab", FILE)
+    assert cache.get("00ab") is None
+
+
+@given(st.integers(0, 400), st.integers(0, 255))
+def test_a_damaged_entry_is_absent_or_as_it_was(at: int, byte: int) -> None:
+    data = bytearray(pack(FILE))
+    data[at % len(data)] = byte
+    unpack(bytes(data))  # may be anything, but raises nothing
+
+
+def test_damage_on_disk_is_seen_and_mended(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("00ab", FILE)
+    path = tmp_path / "00" / "ab"
+    for damaged in (b"", path.read_bytes()[:-1], path.read_bytes()[:-1] + b"x", b"junk" * 99):
+        path.write_bytes(damaged)
+        assert cache.get("00ab") is None
+    cache.put("00ab", FILE)
+    assert cache.get("00ab") == FILE
+
+
+def test_only_our_classes_come_back(tmp_path: Path) -> None:
+    assert unpack(pickle.dumps(print)) is None
+    assert unpack(pickle.dumps(Path(tmp_path))) is None
+
+
+@given(st.lists(st.text(max_size=3), max_size=4), st.lists(st.text(max_size=3), max_size=4))
+def test_keys_differ_where_parts_differ(one: list[str], other: list[str]) -> None:
+    try:
+        assert (key_of(*one) == key_of(*other)) == (one == other)
+    except UnicodeEncodeError:
+        assert any("\ud800" <= c <= "\udfff" for part in one + other for c in part)
+
+
+def write_often(directory: str) -> None:
+    for i in range(50):
+        Cache(Path(directory)).put("00ab", Leaf(Raw(f"x{i}" * 1000)))
+
+
+def test_writers_at_the_same_time(tmp_path: Path) -> None:
+    processes = [
+        get_context("fork").Process(target=write_often, args=(str(tmp_path),)) for _ in range(3)
+    ]
+    for process in processes:
+        process.start()
+    cache = Cache(tmp_path)
+    while any(process.is_alive() for process in processes):
+        assert isinstance(cache.get("00ab"), Leaf | None)
+    assert isinstance(cache.get("00ab"), Leaf)
+    assert [path.name for path in (tmp_path / "00").iterdir()] == ["ab"]
+
+
+def test_the_directory_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / "asphalt"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_directory() == Path.home() / ".cache" / "asphalt"
