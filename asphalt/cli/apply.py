@@ -98,10 +98,8 @@ def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteRepo
 
 def _tell_what_was_written(written: Written, transformed: int, output: Path | None) -> None:
     where = "" if output is None else f" in {output}"
-    files = "file" if transformed == 1 else "files"
-    rewritten = (
-        "1 file written"
-        if len(written.rewritten) == 1
-        else (f"{len(written.rewritten)} files written")
-    )
-    note(f"{transformed} {files} transformed, {rewritten}{where}")
+    note(f"{_files(transformed)} transformed, {_files(len(written.rewritten))} written{where}")
+
+
+def _files(count: int) -> str:
+    return {0: "no file", 1: "1 file"}.get(count, f"{count} files")

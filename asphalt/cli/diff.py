@@ -11,7 +11,6 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from asphalt.cli.apply import reports_after
 from asphalt.cli.options import (
     CommonOptions,
     assume_option,
@@ -20,7 +19,7 @@ from asphalt.cli.options import (
     paths_argument,
     tile_option,
 )
-from asphalt.cli.session import note, open_project, show, tell
+from asphalt.cli.session import note, open_project, reports_of, show, tell
 from asphalt.project import Change
 from asphalt.report.unified import unified_diff
 from asphalt.resources import RUNTIME
@@ -57,7 +56,7 @@ def diff(
             note("apply would change nothing")
     else:
         changed = {str(change.path) for change in changes}
-        tell(common, project, reports_after(project, changes), changed)
+        tell(common, project, reports_of(project), changed)
     return int(check and bool(changes))
 
 

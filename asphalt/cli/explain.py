@@ -42,7 +42,7 @@ def explain(
 
 
 def _first_code() -> str:
-    return min(ALL_CODES)
+    return str(min(ALL_CODES))
 
 
 def _explain_code(name: str, common: CommonOptions) -> None:
@@ -67,8 +67,10 @@ def _explain_site(
     found = [site for site in here if site.line == line]
     if not found:
         lines = ", ".join(str(site.line) for site in here)
-        others = f"its exchanges are on lines {lines}" if here else "it has none"
-        raise InputError(str(file), line, f"no exchange on this line; {others}")
+        where = (
+            f"; see {'line' if len(here) == 1 else 'lines'} {lines}" if here else " of this file"
+        )
+        raise InputError(str(file), line, f"no exchange on this line{where}")
     if common.format != "text":
         tell(common, project, found)
         return
