@@ -1,0 +1,1 @@
+"""IR to text: untouched statements verbatim, new ones through one Fortran writer."""
