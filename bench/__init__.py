@@ -1,0 +1,1 @@
+"""Measurements of the kernels on simulated and real machines."""

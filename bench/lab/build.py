@@ -1,0 +1,136 @@
+"""Builds one version of one kernel: sizes are written into include files, then it is compiled.
+
+Every build has a directory of its own, named by the hash of all that goes into it, so that
+nothing is built twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.lab.case import KERNELS, ROOT, STAND_INS, Case
+from bench.lab.run import LabError
+from bench.lab.toolchain import SMPI, Toolchain, environment
+from bench.lab.transform import set_tiling, transform
+
+BUILD = ROOT / "build" / "lab"
+COMMON = ("results.f90",)
+VERSIONS = ("original", "hand", "transformed")
+_CONSTANT = re.compile(r"parameter\s*::\s*(\w+)\s*=\s*(-?\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What to build.
+
+    ``sizes`` overrides values of sizes.inc.  ``charge`` holds what the stand-in of the work
+    charges to the simulated clock; None: the real work is computed.  ``tiling`` is K and D;
+    None: as the kernel (hand) or asphalt (transformed) has it.
+    """
+
+    case: Case
+    version: str
+    toolchain: Toolchain
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    charge: Mapping[str, int] | None = None
+    tiling: tuple[int, int] | None = None
+    flags: tuple[str, ...] = ("-O3",)
+
+
+def constants(text: str) -> dict[str, int]:
+    """The integer parameters that an include file declares."""
+    return {name: int(value) for name, value in _CONSTANT.findall(text)}
+
+
+def include_text(values: Mapping[str, int]) -> str:
+    """An include file that declares ``values``; valid in free and in fixed form."""
+    return "".join(
+        f"      integer, parameter :: {name} = {value}\n" for name, value in values.items()
+    )
+
+
+def sources_of(recipe: Recipe) -> dict[str, bytes]:
+    """The files of a version that is not transformed, in the order of compilation."""
+    case = recipe.case
+    files: dict[str, bytes] = {}
+    for name in COMMON:
+        files[name] = (KERNELS / "common" / name).read_bytes()
+    for name in case.hand if recipe.version == "hand" else case.sources:
+        files[name] = (case.directory / name).read_bytes()
+    sizes = constants((case.directory / "sizes.inc").read_text(encoding="utf-8"))
+    if unknown := recipe.sizes.keys() - sizes.keys():
+        raise LabError(f"{case.name}: sizes.inc does not declare {', '.join(sorted(unknown))}")
+    files["sizes.inc"] = include_text(sizes | dict(recipe.sizes)).encode()
+    hand = case.directory / "hand.inc"
+    if recipe.version == "hand" and hand.exists():
+        tiling = constants(hand.read_text(encoding="utf-8"))
+        if recipe.tiling is not None:
+            tiling["tile"], tiling["depth"] = recipe.tiling
+        files["hand.inc"] = include_text(tiling).encode()
+    return files
+
+
+def with_stand_in(recipe: Recipe, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files with the work replaced by its stand-in, where time is charged."""
+    case = recipe.case
+    if recipe.charge is None or case.stand_in is None:
+        return dict(files)
+    changed = dict(files)
+    work = "work" + Path(case.stand_in).suffix
+    changed[work] = (STAND_INS / case.stand_in).read_bytes()
+    changed["charge.inc"] = include_text({"charge": 0, "charge_after": 0} | dict(recipe.charge))\
+        .encode()
+    return changed
+
+
+def build(recipe: Recipe) -> Path:
+    """The program of a recipe, built if it is not there; raises LabError with the messages."""
+    files = sources_of(recipe)
+    if recipe.version == "transformed":
+        files = transform(files)
+        if recipe.tiling is not None:
+            files = set_tiling(files, *recipe.tiling)
+        if recipe.toolchain is SMPI:
+            shim = STAND_INS / "mpi_f_sync_reg.f90"
+            files = {shim.name: shim.read_bytes()} | files
+    files = with_stand_in(recipe, files)
+    flags = (*recipe.flags, *recipe.case.flags)
+    key = repr((recipe.toolchain.name, flags, sorted(files.items())))
+    directory = BUILD / recipe.case.name / hashlib.sha256(key.encode()).hexdigest()[:16]
+    program = directory / recipe.version
+    if program.exists():
+        return program
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (directory / name).write_bytes(content)
+    compile_program(recipe.toolchain, tuple(files), flags, directory, program)
+    return program
+
+
+def compile_program(
+    toolchain: Toolchain, names: tuple[str, ...], flags: tuple[str, ...], cwd: Path, program: Path
+) -> None:
+    """Compiles the Fortran files among ``names``, in order, and links them into ``program``."""
+    objects = []
+    for name in names:
+        source = Path(name)
+        if source.suffix.lower() not in (".f", ".f90"):
+            continue
+        objects.append(f"{source.stem}.o")
+        _call([toolchain.compiler(source), *flags, "-I.", "-c", name, "-o", objects[-1]], cwd)
+    unfinished = program.with_suffix(".part")
+    _call([toolchain.free, *flags, *objects, "-o", unfinished.name], cwd)
+    unfinished.rename(program)
+
+
+def _call(command: list[str], cwd: Path) -> None:
+    done = subprocess.run(
+        command, cwd=cwd, env=environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise LabError(f"{' '.join(command)} (in {cwd})\n{done.stderr[-3000:]}")

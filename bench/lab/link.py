@@ -1,0 +1,119 @@
+"""Two ranks over a link that is slow but costs no processor time.
+
+Two network namespaces are joined by a pair of virtual interfaces whose ends carry a token bucket.
+Transfer is then truly asynchronous, with real sockets and real progress.  It needs root; without
+it the two ranks share memory, and the result says so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.lab.toolchain import OPENMPI, real_command
+
+RATE = "1gbit"
+_HOSTS = ("10.77.0.1", "10.77.0.2")
+_AGENT = """#!/bin/bash
+# Stands in for ssh: drops its options, takes the host, runs the rest in that host's namespace.
+while [[ "$1" == -* ]]; do shift; done
+host=$1
+shift
+case "$host" in
+  {hosts[0]}) space={spaces[0]} ;;
+  *) space={spaces[1]} ;;
+esac
+exec ip netns exec "$space" bash -c "$*"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLab:
+    """How two ranks are started; ``agent`` None: they share memory, because of ``reason``."""
+
+    spaces: tuple[str, str] | None
+    agent: Path | None
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """What a table calls this platform."""
+        if self.agent is None:
+            return "Open MPI, shared memory (no link)"
+        return f"Open MPI, {RATE} link"
+
+    def command(self, program: Path) -> list[str]:
+        """Starts ``program`` on two ranks."""
+        if self.spaces is None or self.agent is None:
+            return real_command(OPENMPI, 2, program)
+        network = "10.77.0.0/24"
+        hosts = ",".join(f"{host}:1" for host in _HOSTS)
+        settings = {
+            "plm_rsh_agent": str(self.agent),
+            "btl": "tcp,self",
+            "btl_tcp_if_include": network,
+            "oob_tcp_if_include": network,
+            "mpi_yield_when_idle": "0",
+        }
+        return [
+            *("ip", "netns", "exec", self.spaces[0], OPENMPI.launcher, "-np", "2"),
+            *("--host", hosts, "--bind-to", "none"),
+            *(word for key, value in settings.items() for word in ("--mca", key, value)),
+            str(program),
+        ]
+
+
+@contextmanager
+def slow_link() -> Iterator[LinkLab]:
+    """The slow link while the block runs; everything made for it is removed afterwards."""
+    if reason := _why_not():
+        yield LinkLab(None, None, reason)
+        return
+    own = os.getpid()
+    spaces = (f"asphalt-a{own}", f"asphalt-b{own}")
+    with tempfile.TemporaryDirectory(prefix="asphalt-link-") as directory:
+        try:
+            try:
+                _connect(spaces, (f"aa{own}", f"ab{own}"))
+            except subprocess.CalledProcessError as error:
+                yield LinkLab(None, None, f"{' '.join(error.cmd)}: {error.stderr.strip()}")
+                return
+            agent = Path(directory) / "agent"
+            agent.write_text(_AGENT.format(hosts=_HOSTS, spaces=spaces), encoding="utf-8")
+            agent.chmod(agent.stat().st_mode | stat.S_IXUSR)
+            yield LinkLab(spaces, agent)
+        finally:
+            for space in spaces:
+                subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
+
+
+def _why_not() -> str:
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    missing = [program for program in ("ip", "tc") if shutil.which(program) is None]
+    return f"{', '.join(missing)} not found (package iproute2)" if missing else ""
+
+
+def _connect(spaces: tuple[str, str], ends: tuple[str, str]) -> None:
+    for space in spaces:
+        _call("ip", "netns", "add", space)
+    _call("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+    for space, end, host in zip(spaces, ends, _HOSTS, strict=True):
+        _call("ip", "link", "set", end, "netns", space)
+        inside = ("ip", "netns", "exec", space)
+        _call(*inside, "ip", "addr", "add", f"{host}/24", "dev", end)
+        _call(*inside, "ip", "link", "set", end, "up")
+        _call(*inside, "ip", "link", "set", "lo", "up")
+        bucket = ("tbf", "rate", RATE, "burst", "128kb", "latency", "100ms")
+        _call(*inside, "tc", "qdisc", "replace", "dev", end, "root", *bucket)
+
+
+def _call(*command: str) -> None:
+    subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,0 +1,95 @@
+"""Calls `asphalt apply` on the sources of a kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from bench.lab.case import ROOT
+from bench.lab.run import LabError
+
+APPLIED = ROOT / "build" / "applied"
+RUNTIME = "asphalt_rt.f90"
+HEADER = "asphalt_params.inc"
+_VALUE = re.compile(r"(asphalt_([kd])_\w+\s*=\s*)\d+")
+
+
+def command() -> list[str]:
+    """How asphalt is called: the one of this interpreter's environment."""
+    return [sys.executable, "-m", "asphalt"]
+
+
+@cache
+def available() -> bool:
+    """Whether `asphalt apply` can be called at all."""
+    done = subprocess.run(
+        [*command(), "apply", "--help"], cwd=ROOT, capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
+def transform(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files as asphalt writes them, in an order that compiles; raises LabError."""
+    out = apply(files)
+    names = [name for name in files if (out / name).exists()]
+    runtime = [RUNTIME] if (out / RUNTIME).exists() else []
+    headers = sorted(path.name for path in out.glob("*.inc") if path.name not in names)
+    return {name: (out / name).read_bytes() for name in (*runtime, *names, *headers)}
+
+
+def sites(files: Mapping[str, bytes]) -> list[dict[str, object]]:
+    """The sites that asphalt reports for the files, as in the report's schema."""
+    report = json.loads((apply(files).parent / "report.json").read_text(encoding="utf-8"))
+    found: list[dict[str, object]] = report["sites"]
+    return found
+
+
+def apply(files: Mapping[str, bytes]) -> Path:
+    """Runs `asphalt apply` on the files; the directory it wrote.  Cached by content."""
+    digest = hashlib.sha256(repr((_tool_state(), sorted(files.items()))).encode()).hexdigest()
+    place = APPLIED / digest[:16]
+    out = place / "out"
+    if (place / "done").exists():
+        return out
+    source = place / "source"
+    source.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (source / name).write_bytes(content)
+    report = place / "report.json"
+    done = subprocess.run(
+        [*command(), "apply", str(source), "--output", str(out), "--report", str(report)],
+        cwd=place,
+        env=None,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise LabError(f"asphalt apply: exit code {done.returncode}\n{done.stderr[-3000:]}")
+    (place / "done").write_text(done.stdout, encoding="utf-8")
+    return out
+
+
+def set_tiling(files: Mapping[str, bytes], tile: int, depth: int) -> dict[str, bytes]:
+    """The files with K and D edited in the header, as a person would."""
+    changed = dict(files)
+    if HEADER in files:
+        text = files[HEADER].decode("latin-1")
+        values = {"k": tile, "d": depth}
+        changed[HEADER] = _VALUE.sub(lambda m: f"{m[1]}{values[m[2]]}", text).encode("latin-1")
+    return changed
+
+
+@cache
+def _tool_state() -> str:
+    """A hash of asphalt's own files: what it writes depends on them."""
+    state = hashlib.sha256()
+    for path in sorted((*ROOT.glob("asphalt/**/*.py"), *ROOT.glob("fortran_runtime/*.f90"))):
+        state.update(path.read_bytes())
+    return state.hexdigest()
