@@ -7,6 +7,7 @@ character between them in ``lead``, ``head``, ``body`` or ``trail`` of some leaf
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from asphalt.frontend.trivia import BLANKS
@@ -32,8 +33,9 @@ class Statement:
 
     ``line`` and ``col`` say where its text begins (both from 0); ``line`` is -1 until text has
     been found.  ``stop_line`` and ``stop_col`` say where the text read so far ends.  ``quote`` is
-    the delimiter of a character constant that is open there.  ``waiting`` are lines after that
-    which belong to the statement only if it goes on.
+    the delimiter of a character constant that is open there.  ``goes_on``: a continuation mark has
+    announced more.  ``waiting`` are lines after that which belong to the statement only if it does
+    go on.
     """
 
     head_line: int
@@ -47,6 +49,7 @@ class Statement:
     stop_col: int = 0
     code: str = ""
     quote: str = ""
+    goes_on: bool = False
     frozen: bool = False
     waiting: list[Trivia] = field(default_factory=list)
 
@@ -143,10 +146,50 @@ class Assembly:
         )
         self.lead = statement.waiting
 
+    def bring_in(self, index: int, brought: Assembly) -> None:
+        """The statements that the preprocessor's ``#include`` in line ``index`` brings in.
+
+        They have no text of their own in this file, and are frozen.  Inside a continued
+        statement they spoil it for every parser, so that it is taken for opaque.
+        """
+        leaves, tail = brought.finish()
+        if self.open is not None and self.open.goes_on:
+            self.open.code += " #include "
+            return
+        if leaves:
+            self.close()
+        span = Span(self.path, index + 1, 1, index + 1, len(self.lines[index].rstrip(LINE_END)))
+        for leaf in leaves:
+            self.lead += _silent(leaf.lead)
+            self.leaves.append(
+                replace(
+                    leaf,
+                    span=span,
+                    lead=tuple(self.lead),
+                    head="",
+                    body="",
+                    trail="",
+                    joined=False,
+                    frozen=True,
+                )
+            )
+            self.lead = []
+        for entry in _silent(tail):
+            self.trivia(entry.kind, entry.text)
+
     def finish(self) -> tuple[tuple[Leaf, ...], tuple[Trivia, ...]]:
         """All leaves, and the lines after the last one."""
         self.close()
         return tuple(self.leaves), tuple(self.lead)
+
+    @classmethod
+    def of_text(cls, path: str, text: str) -> Assembly:
+        """An assembly for all lines of a text; only ``\\n`` ends a line."""
+        lines = [line + "\n" for line in text.split("\n")]
+        last = lines.pop()[:-1]
+        if last:
+            lines.append(last)
+        return cls(path, lines)
 
     def _nothing(self, statement: Statement) -> None:
         """A statement that was announced (a label, a continuation mark) and never came."""
@@ -166,3 +209,9 @@ class Assembly:
             return lines[line][col:stop_col]
         between = lines[line + 1 : stop_line]
         return "".join((lines[line][col:], *between, lines[stop_line][:stop_col]))
+
+
+def _silent(lines: Iterable[Trivia]) -> list[Trivia]:
+    """Directives that are brought in from another file: they have effects, and no text here."""
+    effects = (TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL)
+    return [Trivia(entry.kind, "") for entry in lines if entry.kind in effects]

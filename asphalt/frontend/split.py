@@ -23,20 +23,9 @@ def split(
 
     Without ``cpp`` every branch of the preprocessor counts as active.
     """
-    lines = physical_lines(source.text)
-    assembly = Assembly(source.path, lines)
+    assembly = Assembly.of_text(source.path, source.text)
     if source.form is Form.FIXED:
         split_fixed(assembly, cpp, source.width)
     else:
         split_free(assembly, cpp)
     return assembly.finish()
-
-
-def physical_lines(text: str) -> list[str]:
-    """The lines of a text with their endings; only ``\\n`` ends a line."""
-    lines = text.split("\n")
-    last = lines.pop()
-    lines = [line + "\n" for line in lines]
-    if last:
-        lines.append(last)
-    return lines

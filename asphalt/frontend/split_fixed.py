@@ -21,6 +21,7 @@ def split_fixed(assembly: Assembly, cpp: CppFacts | None, width: int) -> None:
     """Splits all lines of a file in fixed form into ``assembly``; ``width`` 0: no limit."""
     dead = cpp.dead if cpp is not None else frozenset()
     changed = cpp.changed if cpp is not None else {}
+    included = cpp.included if cpp is not None else {}
     in_directive = in_comment = False
     for index, line in enumerate(assembly.lines):
         if in_directive:
@@ -44,6 +45,11 @@ def split_fixed(assembly: Assembly, cpp: CppFacts | None, width: int) -> None:
             assembly.trivia(kind, line)
             if kind is TriviaKind.CPP:
                 in_directive = line.rstrip("\r\n").endswith("\\")
+                text = included.get(index + 1)
+                if text:
+                    brought = Assembly.of_text(assembly.path, text)
+                    split_fixed(brought, None, width)
+                    assembly.bring_in(index, brought)
             elif kind is TriviaKind.COMMENT:
                 in_comment = opens_c_comment(line)
 

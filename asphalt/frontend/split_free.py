@@ -36,6 +36,7 @@ def split_free(assembly: Assembly, cpp: CppFacts | None) -> None:
     """Splits all lines of a file in free form into ``assembly``."""
     dead = cpp.dead if cpp is not None else frozenset()
     changed = cpp.changed if cpp is not None else {}
+    included = cpp.included if cpp is not None else {}
     path, leaves = assembly.path, assembly.leaves
     whole = _WHOLE.match
     in_directive = in_comment = False
@@ -82,6 +83,11 @@ def split_free(assembly: Assembly, cpp: CppFacts | None) -> None:
             assembly.trivia(kind, line)
             if kind is TriviaKind.CPP:
                 in_directive = line.rstrip("\r\n").endswith("\\")
+                text = included.get(index + 1)
+                if text:
+                    brought = Assembly.of_text(path, text)
+                    split_free(brought, None)
+                    assembly.bring_in(index, brought)
             elif kind is TriviaKind.COMMENT:
                 in_comment = opens_c_comment(line)
 
@@ -95,6 +101,7 @@ def _statement_line(assembly: Assembly, index: int, line: str) -> None:
         stop, resume, statement.quote, goes_on = _stretch(line, pos, statement.quote)
         assembly.add(index, begin, stop, _glued(statement.code, line[pos:stop], apart))
         if goes_on:
+            statement.goes_on = True
             return
         if _NO_MORE.match(line, resume):
             assembly.close()
@@ -124,6 +131,7 @@ def _changed_line(assembly: Assembly, index: int, expanded: str) -> None:
         stop, resume, statement.quote, goes_on = _stretch(expanded, pos, statement.quote)
         assembly.add(index, begin, end, _glued(statement.code, expanded[pos:stop], apart))
         if goes_on:
+            statement.goes_on = True
             return
         if _NO_MORE.match(expanded, resume):
             assembly.close()

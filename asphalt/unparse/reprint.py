@@ -51,6 +51,9 @@ class _Reprinter:
 
     def leaf(self, leaf: Leaf, fresh: bool) -> Iterator[str]:
         """The texts of a leaf, in order; ``fresh``: it begins a line."""
+        if leaf.body == "" and not leaf.head and not leaf.trail:  # from an included file or a macro
+            yield from (entry.text for entry in leaf.lead)
+            return
         if not leaf.joined:
             self.column = self._column(leaf)
             if not fresh:
