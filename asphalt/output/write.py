@@ -82,7 +82,7 @@ def write_tree(
             parameters[planned[path].destination.parent].extend(change.parameters)
         elif not any(entry.source.samefile(path) for entry in mirror.entries):
             problems.append(Problem(str(change.path), None, "is reached by a symbolic link only"))
-    entries = _without_kept_headers(mirror)
+    entries = _with_headers(mirror, [planned[path] for path in changed if path in planned])
     runtime = _runtime_entry(mirror, list(parameters)) if parameters else None
     if runtime is not None:
         entries = [entry for entry in entries if entry.destination != runtime.destination]
@@ -101,7 +101,7 @@ def write_tree(
     return Written(
         tuple(entry.destination for entry in mirror.entries),
         tuple(planned[path].destination for path in changed if path in planned),
-        tuple(rewritten),
+        tuple(dict.fromkeys(rewritten)),
         tuple(directory / HEADER for directory in parameters),
         None if runtime is None else runtime.destination,
         tuple(problems),
@@ -150,12 +150,17 @@ def _refuse_stale(change: Change) -> None:
         raise InputError(str(change.path), None, "has changed while asphalt worked; run it again")
 
 
-def _without_kept_headers(mirror: Mirror) -> list[Entry]:
-    """The entries to be written: a parameter header that is there already is merged, not copied."""
+def _with_headers(mirror: Mirror, transformed: Sequence[Entry]) -> list[Entry]:
+    """The entries to be written.  A parameter header that is there already is merged later, not
+    copied; one that stands beside a transformed source is where a new header starts from."""
+    entries = {entry.destination: entry for entry in mirror.entries}
+    for entry in transformed:
+        header, source = entry.destination.with_name(HEADER), entry.source.with_name(HEADER)
+        if source.is_file():
+            mode = stat.S_IMODE(source.stat().st_mode)
+            entries.setdefault(header, Entry(header, source, mode))
     return [
-        entry
-        for entry in mirror.entries
-        if entry.destination.name != HEADER or not entry.destination.exists()
+        entry for path, entry in entries.items() if path.name != HEADER or not os.path.lexists(path)
     ]
 
 

@@ -1,0 +1,77 @@
+"""``asphalt verify``, with a real compiler and a real MPI."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from cli_programs import MAIN, write_tree
+
+from asphalt.cli.main import main
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("mpif90") is None or shutil.which("mpirun") is None, reason="needs an MPI"
+)
+COMPILE = "mpif90 -O1 {sources} -o {exe}"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_tree(tmp_path / "src")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def verify(*arguments: str) -> int:
+    return main(["verify", "--no-cache", "--jobs", "1", "src", *arguments])
+
+
+def test_equal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(here.rglob("*"))
+    assert verify("--compile", COMPILE, "--ranks", "1,3", "--tile", "0,4", "--depth", "2") == 0
+    captured = capsys.readouterr()
+    assert captured.out.count("equal") == 4
+    assert captured.err.endswith("asphalt: 4 comparisons, all equal\n")
+    assert sorted(here.rglob("*")) == before
+
+
+def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify("--compile", COMPILE, "--ranks", "2", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == [
+        {"tile": None, "depth": None, "ranks": 2, "difference": None, "notes": []}
+    ]
+
+
+def test_kept_builds(here: Path) -> None:
+    assert verify("--compile", COMPILE, "--ranks", "1", "--keep", "work") == 0
+    assert (here / "work" / "original" / "transposes.f90").exists()
+    transformed = next(path for path in (here / "work").iterdir() if path.name != "original")
+    assert (transformed / "asphalt_rt.f90").exists()
+
+
+def test_an_original_that_does_not_build(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "src" / "main.f90").write_text(MAIN.replace("total = 0", "total = nothing"))
+    assert verify("--compile", COMPILE) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("asphalt: error: the original does not build: main.f90:")
+    assert err.count("\n") == 1
+
+
+def test_a_program_that_differs_from_itself(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that counts how often its directory was used: original and transformed differ."""
+    run = "sh -c 'echo x >> ../count; wc -l < ../count'"
+    assert verify("--compile", "true", "--run", run, "--ranks", "1") == 1
+    out = capsys.readouterr().out
+    assert "line 1: '1' became '2'" in out
+    assert "the original's own output changes from run to run" in out
+
+
+def test_a_hang(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = "sh -c 'if [ -e asphalt_rt.f90 ]; then sleep 60; fi'"
+    assert verify("--compile", "true", "--run", run, "--ranks", "1", "--timeout", "2") == 1
+    assert "hangs" in capsys.readouterr().out
+
+
+def test_nothing_to_verify(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--no-cache", "src/main.f90", "--compile", COMPILE]) == 0
+    assert "nothing is transformed here" in capsys.readouterr().err
