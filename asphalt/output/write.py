@@ -21,7 +21,7 @@ from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
 from asphalt.report.model import Problem
 from asphalt.resources import RUNTIME, shipped
-from asphalt.unparse.params import HEADER, Parameter, update_header
+from asphalt.unparse.params import HEADER, Parameter, merge_header, update_header
 
 _RUNTIME_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
 
@@ -72,22 +72,27 @@ def write_tree(
     changed = {absolute(change.path): change for change in changes}
     for change in changes:
         _refuse_stale(change)
-    data = {path: change.after for path, change in changed.items()}
-    mirror = plan_mirror(paths, data, output, root)
+    mirror = plan_mirror(
+        paths, {path: change.after for path, change in changed.items()}, output, root
+    )
     planned = {entry.source: entry for entry in mirror.entries if entry.link is None}
+    mirrored = {os.path.realpath(entry.source) for entry in mirror.entries}
+    problems = [
+        Problem(str(path), None, "is reached by a symbolic link only; it was not mirrored")
+        for path in changed
+        if path not in planned and os.path.realpath(path) not in mirrored
+    ]
+    transformed = {planned[path]: change for path, change in changed.items() if path in planned}
     parameters: dict[Path, list[Parameter]] = defaultdict(list)
-    problems = list(mirror.problems)
-    for path, change in changed.items():
-        if path in planned:
-            parameters[planned[path].destination.parent].extend(change.parameters)
-        elif not any(entry.source.samefile(path) for entry in mirror.entries):
-            problems.append(Problem(str(change.path), None, "is reached by a symbolic link only"))
-    entries = _with_headers(mirror, [planned[path] for path in changed if path in planned])
-    runtime = _runtime_entry(mirror, list(parameters)) if parameters else None
+    for entry, change in transformed.items():
+        parameters[entry.destination.parent].extend(change.parameters)
+    entries = _with_headers(mirror, tuple(transformed))
+    runtime = _runtime_entry(mirror.output, list(parameters)) if parameters else None
     if runtime is not None:
         entries = [entry for entry in entries if entry.destination != runtime.destination]
-        entries.insert(0, runtime)
+        entries.append(runtime)
     _refuse_foreign(mirror.output, entries, force)
+    _refuse_bad_headers(parameters)
 
     for directory in mirror.directories:
         directory.mkdir(parents=True, exist_ok=True)
@@ -95,16 +100,13 @@ def write_tree(
         str(entry.destination.relative_to(mirror.output)): _fingerprint(entry) for entry in entries
     }
     add_to_ledger(mirror.output, prints)
-    rewritten = [entry.destination for entry in entries if entry.data is None and _write(entry)]
-    rewritten += _write_headers(parameters)
-    rewritten += [entry.destination for entry in entries if entry.data is not None if _write(entry)]
     return Written(
         tuple(entry.destination for entry in mirror.entries),
-        tuple(planned[path].destination for path in changed if path in planned),
-        tuple(dict.fromkeys(rewritten)),
+        tuple(entry.destination for entry in transformed),
+        _write_all(entries, parameters),
         tuple(directory / HEADER for directory in parameters),
         None if runtime is None else runtime.destination,
-        tuple(problems),
+        (*mirror.problems, *problems),
     )
 
 
@@ -113,35 +115,40 @@ def write_in_place(
 ) -> Written:
     """Replace the sources that ``changes`` names, after their headers and the runtime.
 
-    Where a source is a symbolic link, the file it leads to is replaced.  Raises as ``write_tree``.
+    Where a source is a symbolic link, the file it leads to is replaced, if the link was named or
+    that file is in a given tree.  Raises as ``write_tree``.
     """
-    if not changes:
-        return Written((), (), (), (), None)
+    named = {absolute(path) for path in paths}
+    trees = [os.path.realpath(path) for path in paths if path.is_dir()]
     parameters: dict[Path, list[Parameter]] = defaultdict(list)
     entries: list[Entry] = []
+    problems: list[Problem] = []
     for change in changes:
         _refuse_stale(change)
         real = Path(os.path.realpath(change.path))
+        if absolute(change.path) not in named and not any(map(real.is_relative_to, trees)):
+            message = f"is a link to {real}, outside; name the link itself to have that changed"
+            problems.append(Problem(str(change.path), None, message))
+            continue
         if not os.access(real.parent, os.W_OK) or not os.access(real, os.W_OK):
             raise InputError(str(change.path), None, "cannot be written; check its permissions")
         parameters[real.parent].extend(change.parameters)
-        mode = stat.S_IMODE(real.stat().st_mode)
-        entries.append(Entry(real, real, mode, change.after))
-    base = Path(os.path.realpath(base_of(paths)))
-    runtime = _runtime_entry(Mirror(base, base, (), (), ()), list(parameters))
-    existing = runtime.destination
-    if existing.exists() and not force and not _is_runtime(existing):
-        raise UsageError(f"{existing}: was not written by asphalt; move it away or use --force")
-    rewritten = [entry.destination for entry in (runtime,) if _write(entry)]
-    rewritten += _write_headers(parameters)
-    rewritten += [entry.destination for entry in entries if _write(entry)]
+        entries.append(Entry(real, real, stat.S_IMODE(real.stat().st_mode), change.after))
+    if not entries:
+        return Written((), (), (), (), None, tuple(problems))
+    runtime = _runtime_entry(Path(os.path.realpath(base_of(paths))), list(parameters))
+    place = runtime.destination
+    if place.exists() and not force and not _is_runtime(place):
+        raise UsageError(f"{place}: was not written by asphalt; move it away or use --force")
+    _refuse_bad_headers(parameters)
     sources = tuple(entry.destination for entry in entries)
     return Written(
         sources,
         sources,
-        tuple(rewritten),
+        _write_all([runtime, *entries], parameters),
         tuple(directory / HEADER for directory in parameters),
-        runtime.destination,
+        place,
+        tuple(problems),
     )
 
 
@@ -164,13 +171,13 @@ def _with_headers(mirror: Mirror, transformed: Sequence[Entry]) -> list[Entry]:
     ]
 
 
-def _runtime_entry(mirror: Mirror, directories: Sequence[Path]) -> Entry:
-    """The runtime's place: where it is already, at or above the transformed files; else the deepest
-    directory that holds them all."""
+def _runtime_entry(top: Path, directories: Sequence[Path]) -> Entry:
+    """The runtime's place: where it is already, at or above the transformed files but not above
+    ``top``; else the deepest directory that holds them all."""
     deepest = Path(os.path.commonpath(directories))
     place = deepest
     for directory in (deepest, *deepest.parents):
-        if not directory.is_relative_to(mirror.output):
+        if not directory.is_relative_to(top):
             break
         if (directory / RUNTIME).is_file():
             place = directory
@@ -204,6 +211,14 @@ def _refuse_foreign(output: Path, entries: Sequence[Entry], force: bool) -> None
             )
 
 
+def _refuse_bad_headers(parameters: Mapping[Path, Sequence[Parameter]]) -> None:
+    """Raise ``InputError`` for a header that somebody has edited into something else."""
+    for directory, entries in parameters.items():
+        header = directory / HEADER
+        if header.exists():
+            merge_header(header.read_bytes().decode("latin-1"), entries)
+
+
 def _fingerprint(entry: Entry) -> str:
     return fingerprint(
         entry.content() if entry.link is None else b"link to " + os.fsencode(entry.link)
@@ -223,13 +238,18 @@ def _write(entry: Entry) -> bool:
     return write_atomically(entry.destination, entry.content(), entry.mode, durable=durable)
 
 
-def _write_headers(parameters: Mapping[Path, Sequence[Parameter]]) -> list[Path]:
-    """Merge each directory's header on disk; the headers whose text changed."""
-    rewritten = []
-    for directory, entries in parameters.items():
+def _write_all(
+    entries: Sequence[Entry], parameters: Mapping[Path, Sequence[Parameter]]
+) -> tuple[Path, ...]:
+    """Write copies, then headers, then what needs them; the files whose content changed."""
+    rewritten = [entry.destination for entry in entries if entry.data is None and _write(entry)]
+    for directory, found in parameters.items():
         header = directory / HEADER
         before = header.read_bytes() if header.exists() else None
-        update_header(header, entries)
+        update_header(header, found)
         if header.read_bytes() != before:
             rewritten.append(header)
-    return rewritten
+    rewritten += [
+        entry.destination for entry in entries if entry.data is not None and _write(entry)
+    ]
+    return tuple(dict.fromkeys(rewritten))
