@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from asphalt.ir.source import Form
-from asphalt.ir.tree import Unit
+from asphalt.ir.tree import Node, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,17 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class MpiMention:
-    """A call of an MPI procedure in the tree: ``operation`` is folded (``mpi_alltoall``)."""
+    """A call of an MPI procedure in the tree: ``operation`` is folded (``mpi_alltoall``).
+
+    ``unit`` is '' where the file could not be read as a tree.  ``live``: False for a call that the
+    preprocessor removes in the analysed configuration.
+    """
 
     path: str
     line: int
     unit: str
     operation: str
+    live: bool = True
 
 
 class Program(Protocol):
@@ -55,7 +60,13 @@ class Program(Protocol):
 
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier ``name`` (comments and strings
-        do not count; the unit that defines it does not count for its own head and end)."""
+        do not count; the unit that defines it does not count for its own head and end).  A file
+        that holds the name and cannot be read counts as one unit of one opaque statement."""
+
+    def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
+        """The declarations in the file that ``include 'name'`` brings into the unit, interpreted,
+        with those that it includes in turn; () for ``mpif.h``; None where the file is not found or
+        holds more than declarations."""
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree."""

@@ -1,0 +1,139 @@
+"""Files that a source file includes: where they are, and what they declare."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from asphalt.errors import InputError
+from asphalt.frontend.interpret import interpret_unit
+from asphalt.frontend.parse import parse_file
+from asphalt.frontend.source_text import SourceText, read_source
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Include
+from asphalt.ir.tree import Leaf, Node
+
+MPI_HEADERS = frozenset({"mpif.h", "mpif-config.h", "mpiof.h"})
+"""Their declarations are MPI's own names, which the analysis knows."""
+
+_CPP_INCLUDE = re.compile(rb'^#[ \t]*include[ \t]*["<]([^">\n]*)[">]', re.M)
+_FORTRAN_INCLUDE = re.compile(rb"^[ \t0-9]*include[ \t]*(['\"])([^'\"\n]*)\1", re.M | re.I)
+
+
+def find_include(including: str, name: str, include_dirs: Sequence[str]) -> str | None:
+    """The path of an included file: beside the including one, else in ``include_dirs``."""
+    for directory in (os.path.dirname(including), *include_dirs):
+        path = os.path.normpath(os.path.join(directory, name))
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+@dataclass(slots=True)
+class Headers:
+    """The preprocessor headers of a tree; each is read once."""
+
+    include_dirs: Sequence[str]
+    _contents: dict[str, bytes] = field(default_factory=dict)
+
+    def digest(self, path: str, content: bytes) -> bytes:
+        """A digest of every file that ``content`` can include, found or not."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name, found, text in self._below(path, content, set()):
+            digest.update(f"{name}\0{found}\0{len(text)}\0".encode("utf-8", "surrogateescape"))
+            digest.update(text)
+        return digest.digest()
+
+    def hold(self, path: str, content: bytes, lowered_names: Sequence[bytes]) -> bool:
+        """Whether a file that ``content`` can include holds one of the names."""
+        return any(
+            name in text.lower()
+            for _, _, text in self._below(path, content, set())
+            for name in lowered_names
+        )
+
+    def _below(
+        self, path: str, content: bytes, seen: set[str]
+    ) -> Iterator[tuple[str, str | None, bytes]]:
+        for match in _CPP_INCLUDE.finditer(content):
+            name = os.fsdecode(match[1])
+            found = find_include(path, name, self.include_dirs)
+            if found is None:
+                yield name, None, b""
+            elif found not in seen:
+                seen.add(found)
+                text = self._read(found)
+                yield name, found, text
+                yield from self._below(found, text, seen)
+
+    def _read(self, path: str) -> bytes:
+        if path not in self._contents:
+            try:
+                self._contents[path] = Path(path).read_bytes()
+            except OSError:
+                self._contents[path] = b""
+        return self._contents[path]
+
+
+def included_names(content: bytes) -> Iterator[str]:
+    """The names of the INCLUDE lines in a file (a few more may look like one)."""
+    return (os.fsdecode(match[2]) for match in _FORTRAN_INCLUDE.finditer(content))
+
+
+def is_mpi_header(name: str) -> bool:
+    """The header of an MPI library."""
+    return os.path.basename(name).lower() in MPI_HEADERS
+
+
+@dataclass(slots=True)
+class IncludeFiles:
+    """The Fortran include files of a tree, interpreted; each is read once."""
+
+    include_dirs: Sequence[str]
+    _nodes: dict[tuple[str, Form], tuple[Node, ...] | None] = field(default_factory=dict)
+
+    def declarations(self, including: str, name: str, form: Form) -> tuple[Node, ...] | None:
+        """The declarations of an include file and of those it includes; () for the MPI header;
+        None where it is not found, cannot be read, or holds more than declarations."""
+        if is_mpi_header(name):
+            return ()
+        path = find_include(including, name, self.include_dirs)
+        if path is None:
+            return None
+        key = (path, form)
+        if key not in self._nodes:
+            self._nodes[key] = None  # for a file that includes itself
+            self._nodes[key] = self._read(path, form)
+        return self._nodes[key]
+
+    def _read(self, path: str, form: Form) -> tuple[Node, ...] | None:
+        try:
+            source = read_source(path, form)
+            file = parse_file(_as_program(source))
+        except InputError:
+            return None
+        if len(file.units) != 1 or file.stray or file.units[0].contained:
+            return None
+        unit = interpret_unit(file.units[0])
+        if unit.body:
+            return None
+        nodes: list[Node] = []
+        for node in unit.spec:
+            if isinstance(node, Leaf) and isinstance(node.what, Include):
+                inner = self.declarations(path, node.what.path, form)
+                if inner is None:
+                    return None
+                nodes.extend(inner)
+            else:
+                nodes.append(node)
+        return tuple(nodes)
+
+
+def _as_program(source: SourceText) -> SourceText:
+    """The include file as the specification part of a main program: statements need a unit."""
+    gap = "" if source.text.endswith("\n") or not source.text else "\n"
+    return replace(source, text=f"{source.text}{gap}      end\n")

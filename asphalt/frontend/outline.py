@@ -1,0 +1,325 @@
+"""What one file holds, from its split statements: units, calls, words; and the whole tree of it.
+
+These are the functions that run in worker processes; each takes a ``Request`` and gives something
+that packs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from asphalt.errors import InputError
+from asphalt.frontend.cache import pack
+from asphalt.frontend.cpp_facts import CppFacts
+from asphalt.frontend.index import live_text
+from asphalt.frontend.interpret import interpret_unit
+from asphalt.frontend.preprocess import has_cpp_lines, preprocess
+from asphalt.frontend.problems import Problem, problem_of
+from asphalt.frontend.source_text import SourceText, source_text
+from asphalt.frontend.split import split
+from asphalt.frontend.structure import build
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Opaque, Raw
+from asphalt.ir.tree import File, Leaf, Unit, leaves, units_in
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A file as it was read, and the configuration to read it in."""
+
+    path: str
+    content: bytes
+    form: Form
+    width: int | None
+    defines: tuple[str, ...]
+    include_dirs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folded name, and the line of the statement it stands in."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOutline:
+    """A unit, in the order of ``units_in``.
+
+    ``host`` is the position of the unit that contains it.  ``calls`` are the procedures that its
+    own live statements call; ``includes`` its INCLUDE lines (names as spelled).
+    """
+
+    kind: str
+    name: str
+    host: int | None
+    first: int
+    last: int
+    calls: tuple[Place, ...]
+    includes: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a file holds.
+
+    ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
+    tree (``broken``), these are all of them.  ``dead_calls`` are removed by the preprocessor,
+    ``included_calls`` brought in by it.  ``mpi_renames`` are (local name, MPI name) of use
+    statements.  ``expanded`` is the live text, in lower case, where the preprocessor changes words.
+    """
+
+    cpp: bool
+    units: tuple[UnitOutline, ...] = ()
+    loose_calls: tuple[Place, ...] = ()
+    dead_calls: tuple[Place, ...] = ()
+    included_calls: tuple[Place, ...] = ()
+    mpi_renames: tuple[tuple[str, str], ...] = ()
+    expanded: str | None = None
+    broken: bool = False
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """For each name the positions of the units whose own statements hold it; -1: no unit."""
+
+    units: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def outlines(requests: Sequence[Request]) -> bytes:
+    """The packed outlines of several files."""
+    return pack(tuple(outline(request) for request in requests))
+
+
+def outline(request: Request) -> Outline:
+    """The outline of a file; what is wrong with it is in ``problems``."""
+    source = source_text(request.path, request.content, request.form, request.width)
+    cpp = has_cpp_lines(source.text)
+    try:
+        facts = preprocess(source, request.defines, request.include_dirs)
+    except InputError as error:
+        calls = tuple(_calls(split(source)[0], source.form))
+        return Outline(cpp, loose_calls=calls, broken=True, problems=(problem_of(error),))
+    live, tail = split(source, facts)
+    partial = Outline(
+        cpp,
+        dead_calls=tuple(_dead_calls(source, facts)),
+        included_calls=tuple(_included_calls(source, facts)),
+        mpi_renames=tuple(_mpi_renames(live)),
+        expanded=_expanded(source, facts),
+        problems=tuple(_notes(source, facts)),
+    )
+    try:
+        file = build(source, live, tail)
+    except InputError as error:
+        return replace(
+            partial,
+            loose_calls=tuple(_calls(live, source.form)),
+            broken=True,
+            problems=(problem_of(error), *partial.problems),
+        )
+    return replace(
+        partial,
+        units=tuple(_unit_outlines(file)),
+        loose_calls=tuple(_calls(file.stray, source.form)),
+    )
+
+
+def interpreted(request: Request) -> bytes:
+    """The packed tree of a file with every statement interpreted; raises InputError."""
+    return pack(interpreted_file(request))
+
+
+def interpreted_file(request: Request) -> File:
+    """The tree of a file with every statement interpreted; raises InputError."""
+    file, _ = _tree(request)
+    return replace(file, units=tuple(interpret_unit(unit, deep=True) for unit in file.units))
+
+
+def words(request: Request) -> bytes:
+    """The packed ``Words`` of a file; raises InputError."""
+    file, facts = _tree(request)
+    found: dict[str, set[int]] = {}
+
+    def note(names: Iterable[str], position: int) -> None:
+        for name in names:
+            found.setdefault(name, set()).add(position)
+
+    ranges: list[tuple[int, int]] = []
+    for position, unit in enumerate(units_in(file)):
+        ranges.append(_lines(unit))
+        for leaf in own_leaves(unit):
+            if leaf is unit.end:
+                continue
+            names = set(names_in_code(code_of(leaf), file.form))
+            if leaf is unit.head:
+                names.discard(unit.name)
+            note(names, position)
+    for leaf in file.stray:
+        note(names_in_code(code_of(leaf), file.form), -1)
+    for line, text in (facts.included if facts else {}).items():
+        within = [p for p, (first, last) in enumerate(ranges) if first <= line <= last]
+        note(_NAME.findall(text.lower()), within[-1] if within else -1)
+    return pack(Words({name: tuple(sorted(where)) for name, where in found.items()}))
+
+
+def unread(request: Request, reason: str) -> File:
+    """The tree of a file that was split but whose statements could not be interpreted."""
+    file, _ = _tree(request)
+    return replace(file, units=tuple(_opaque_unit(unit, reason) for unit in file.units))
+
+
+def own_leaves(unit: Unit) -> Iterator[Leaf]:
+    """The leaves of a unit without those of the units that it contains."""
+    return leaves(replace(unit, contained=()))
+
+
+def code_of(leaf: Leaf) -> str:
+    """The logical line of a leaf that is not interpreted."""
+    return leaf.what.code if isinstance(leaf.what, Raw | Opaque) else ""
+
+
+_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
+_NAME = re.compile(r"[a-z_$][\w$]*")
+_BLANKS = re.compile(r"\s+")
+_CALL_FREE = re.compile(r"(?:^|\))\s*call\s+([a-z]\w*)")
+_CALL_FIXED = re.compile(r"(?:^|\))call([a-z]\w*)(?=[(%]|$)")
+_USE = re.compile(r"use\b")
+_RENAME = re.compile(r"(\w+)\s*=>\s*(p?mpi_\w+)")
+_INCLUDE_LINE = re.compile(r"include\s*(['\"])(.*)\1\s*$", re.I)
+_GLUED = re.compile(
+    r"^(?:call|use|module|program|subroutine|function|entry|external|goto|return|common|save|data|"
+    r"integer|real|logical|complex|character|doubleprecision|dimension|parameter|do\d*|read|write|"
+    r"print|stop|allocate|deallocate|if|elseif|assign)(?=.)"
+)
+
+
+def names_in_code(code: str, form: Form) -> Iterator[str]:
+    """The names in a logical line, folded; in fixed form also those that blanks cut or that stand
+    against a keyword (more than there are, never fewer)."""
+    text = _STRING.sub("''", code).lower()
+    found = _NAME.findall(text)
+    yield from found
+    if form is Form.FIXED:
+        for name in found:
+            if keyword := _GLUED.match(name):
+                yield name[keyword.end() :]
+        for name in _NAME.findall(_BLANKS.sub("", text)) if " " in text or "\t" in text else ():
+            yield name
+            if keyword := _GLUED.match(name):
+                yield name[keyword.end() :]
+
+
+def _tree(request: Request) -> tuple[File, CppFacts | None]:
+    source = source_text(request.path, request.content, request.form, request.width)
+    facts = preprocess(source, request.defines, request.include_dirs)
+    return build(source, *split(source, facts)), facts
+
+
+def _calls(of: Iterable[Leaf], form: Form) -> Iterator[Place]:
+    for leaf in of:
+        text = _STRING.sub("''", code_of(leaf)).lower()
+        if "c" not in text:
+            continue
+        if form is Form.FIXED:
+            names = _CALL_FIXED.findall(_BLANKS.sub("", text))
+        else:
+            names = _CALL_FREE.findall(text)
+        for name in names:
+            yield Place(name, leaf.span.first if leaf.span else 0)
+
+
+def _unit_outlines(file: File) -> Iterator[UnitOutline]:
+    position = -1
+
+    def below(unit: Unit, host: int | None) -> Iterator[UnitOutline]:
+        nonlocal position
+        position += 1
+        mine = position
+        first, last = _lines(unit)
+        own = list(own_leaves(unit))
+        includes = tuple(
+            Place(match[2], leaf.span.first if leaf.span else 0)
+            for leaf in own
+            if (match := _INCLUDE_LINE.match(code_of(leaf).strip()))
+        )
+        calls = tuple(_calls(own, file.form))
+        yield UnitOutline(unit.kind, unit.name, host, first, last, calls, includes)
+        for inner in unit.contained:
+            yield from below(inner, mine)
+
+    for unit in file.units:
+        yield from below(unit, None)
+
+
+def _lines(unit: Unit) -> tuple[int, int]:
+    spans = [leaf.span for leaf in leaves(unit) if leaf.span is not None]
+    return (spans[0].first, spans[-1].last) if spans else (0, 0)
+
+
+def _mpi_renames(live: Iterable[Leaf]) -> Iterator[tuple[str, str]]:
+    for leaf in live:
+        code = code_of(leaf).lower()
+        if "mpi_" in code and "=>" in code and _USE.match(code.lstrip()):
+            yield from _RENAME.findall(code)
+
+
+def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[Place]:
+    if facts is None or not facts.dead:
+        return
+    lines = source.text.split("\n")
+    kept = [line if n in facts.dead else "" for n, line in enumerate(lines, 1)]
+    yield from _calls(split(replace(source, text="\n".join(kept)))[0], source.form)
+
+
+def _included_calls(source: SourceText, facts: CppFacts | None) -> Iterator[Place]:
+    for line, text in (facts.included if facts else {}).items():
+        for call in _calls(split(replace(source, text=text))[0], source.form):
+            yield Place(call.name, line)
+
+
+def _expanded(source: SourceText, facts: CppFacts | None) -> str | None:
+    if facts is None or not (facts.changed or facts.included):
+        return None
+    return "\n".join([live_text(source, facts), *facts.included.values()]).lower()
+
+
+_FIXED_IN_FREE = re.compile(r"^[cC*][ \t]+[^=\s(%&].*$", re.M)
+_FREE_IN_FIXED = re.compile(
+    r"^ {0,4}(?:module|program|subroutine|function|use|implicit|integer|real|if|else)\b[^\n]*",
+    re.M | re.I,
+)
+
+
+def _notes(source: SourceText, facts: CppFacts | None) -> Iterator[Problem]:
+    for line, name in facts.missing if facts else ():
+        message = f"{name} is not found and taken as empty: name its directory with -I"
+        yield Problem(source.path, line, message, note=True)
+    other = _FIXED_IN_FREE if source.form is Form.FREE else _FREE_IN_FIXED
+    found = list(other.finditer(source.text))
+    if len(found) >= (3 if source.form is Form.FREE else 1):
+        line = source.text.count("\n", 0, found[0].start()) + 1
+        name = "fixed" if source.form is Form.FREE else "free"
+        message = f"read as {source.form.value} form, but this looks like {name} form: set the form"
+        yield Problem(source.path, line, message, note=True)
+
+
+def _opaque_unit(unit: Unit, reason: str) -> Unit:
+    """The unit with every statement opaque, flat: no construct is believed either."""
+
+    def opaque(leaf: Leaf) -> Leaf:
+        code = code_of(leaf)
+        names = frozenset(_NAME.findall(code.lower()))
+        return replace(leaf, what=Opaque(code, reason, names))
+
+    return replace(
+        unit,
+        head=opaque(unit.head) if unit.head else None,
+        spec=tuple(opaque(leaf) for node in unit.spec for leaf in leaves(node)),
+        body=tuple(opaque(leaf) for node in unit.body for leaf in leaves(node)),
+        contained=tuple(_opaque_unit(inner, reason) for inner in unit.contained),
+    )
