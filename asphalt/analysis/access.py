@@ -1,0 +1,392 @@
+"""What statements read and write: every access to a variable, and every effect beside them.
+
+An access names a storage (a variable of the unit, wherever it is declared) and the subscripts as
+the source writes them; ``regions`` turns these into integer sets.  A call is seen through the
+summary of the procedure (``effects``); what cannot be seen through is an ``Effect``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Lit,
+    OpaqueExpr,
+    Ref,
+    Section,
+    children,
+)
+from asphalt.ir.stmt import (
+    IO,
+    Allocation,
+    ArmHead,
+    Assign,
+    Call,
+    DoHead,
+    Guarded,
+    Jump,
+    JumpKind,
+    Opaque,
+    Plain,
+    Raw,
+    What,
+)
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
+
+
+class Mode(Enum):
+    """How a storage is accessed."""
+
+    READ = "reads"
+    WRITE = "writes"
+    MAYBE_WRITE = "may write"
+    INQUIRE = "inquires"  # bounds, size, allocation status: not the value
+
+
+Subscript = Expr | Section
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access.  ``subscripts`` None: the whole object, or an unknown part of it.
+
+    ``loops`` are the DO loops around it inside the examined nodes, outermost first; ``sure``: it
+    happens in every iteration of these loops.
+    """
+
+    storage: str
+    mode: Mode
+    subscripts: tuple[Subscript, ...] | None
+    leaf: Leaf
+    loops: tuple[Do, ...] = ()
+    sure: bool = True
+
+    @property
+    def writes(self) -> bool:
+        """The storage may be changed."""
+        return self.mode in (Mode.WRITE, Mode.MAYBE_WRITE)
+
+
+class EffectKind(Enum):
+    """An effect that is not an access to a variable."""
+
+    IO = "input or output"
+    MPI = "an MPI call"
+    STOP = "a stop"
+    UNKNOWN_CALL = "a call that cannot be seen through"
+    OPAQUE = "a statement that could not be understood"
+    STATE = "hidden state"
+    ALLOCATION = "an allocation"
+    POINTER = "a pointer assignment"
+    JUMP = "a jump"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An effect at a statement; ``detail`` names the procedure or the reason."""
+
+    kind: EffectKind
+    leaf: Leaf
+    detail: str
+    loops: tuple[Do, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """All accesses and effects of some statements, in source order."""
+
+    accesses: tuple[Access, ...]
+    effects: tuple[Effect, ...]
+
+    def of(self, storage: str) -> tuple[Access, ...]:
+        """The accesses to one storage."""
+        return tuple(a for a in self.accesses if a.storage == storage)
+
+    def written(self) -> frozenset[str]:
+        """The storages that may be written."""
+        return frozenset(a.storage for a in self.accesses if a.writes)
+
+    def read(self) -> frozenset[str]:
+        """The storages whose value is read."""
+        return frozenset(a.storage for a in self.accesses if a.mode is Mode.READ)
+
+
+class NameKind(Enum):
+    """What a name with or without a parenthesised list stands for."""
+
+    VARIABLE = "variable"
+    CONSTANT = "constant"
+    PURE_FUNCTION = "pure function"  # an intrinsic without effects
+    INQUIRY = "inquiry"  # an intrinsic that does not read the value of its argument
+    PROCEDURE = "procedure"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class CallEffect:
+    """What a call does: accesses through its arguments, and effects, as seen by the caller."""
+
+    accesses: tuple[tuple[str, Mode, tuple[Subscript, ...] | None], ...]
+    effects: tuple[tuple[EffectKind, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What ``examine`` must know about names: their kind (the flag: a parenthesised list follows
+    or may follow), the storage behind a variable, and what a call does."""
+
+    kind: Callable[[str, bool], NameKind]
+    storage: Callable[[str], str]
+    call: Callable[[Call], CallEffect]
+
+
+def examine(nodes: Iterable[Node], names: Names) -> Footprint:
+    """The footprint of some statements of one unit."""
+    visitor = _Visitor(names)
+    for node in nodes:
+        visitor.node(node, (), True)
+    return Footprint(tuple(visitor.accesses), tuple(visitor.effects))
+
+
+class _Visitor:
+    """Collects accesses and effects in source order."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.accesses: list[Access] = []
+        self.effects: list[Effect] = []
+
+    def node(self, node: Node, loops: tuple[Do, ...], sure: bool) -> None:
+        match node:
+            case Leaf():
+                self.statement(node.what, node, loops, sure)
+            case Do(head=head, body=body):
+                self.statement(head.what, head, loops, sure)
+                counted = isinstance(head.what, DoHead) and head.what.kind == "count"
+                for child in body:
+                    self.node(child, (*loops, node), sure and counted)
+                    sure = sure and not _may_skip(child)
+            case Branch(arms=arms):
+                for arm in arms:
+                    self.statement(arm.head.what, arm.head, loops, sure)
+                    for child in arm.body:
+                        self.node(child, loops, False)
+            case Block(kind=kind, head=head, body=body):
+                self.statement(head.what, head, loops, sure)
+                if kind != "critical":
+                    # names bound inside may hide others: nothing in it is seen through
+                    self.effect(EffectKind.OPAQUE, head, f"{kind} construct", loops)
+                for child in body:
+                    self.node(child, loops, False)
+            case Unit():
+                pass
+
+    def effect(self, kind: EffectKind, leaf: Leaf, detail: str, loops: tuple[Do, ...]) -> None:
+        self.effects.append(Effect(kind, leaf, detail, loops))
+
+    def statement(self, what: What, leaf: Leaf, loops: tuple[Do, ...], sure: bool) -> None:
+        at = _At(self, leaf, loops, sure)
+        match what:
+            case Assign(target=target, value=value, pointer=pointer):
+                at.read(value)
+                at.define(target)
+                if pointer:
+                    at.effect(EffectKind.POINTER, "pointer assignment")
+            case Call():
+                at.call(what)
+            case DoHead(kind=kind, var=var, first=first, last=last, step=step, condition=condition):
+                if kind == "concurrent":
+                    at.effect(EffectKind.OPAQUE, "do concurrent")
+                at.read(first, last, step, condition)
+                if var is not None:
+                    at.define(var)
+            case ArmHead(exprs=exprs):
+                at.read(*exprs)
+            case Guarded(condition=condition, action=action, kind=kind):
+                at.read(condition)
+                if kind == "forall":
+                    at.effect(EffectKind.OPAQUE, "forall")
+                self.statement(action, leaf, loops, False)
+            case Jump(kind=kind, exprs=exprs):
+                at.read(*exprs)
+                stops = kind in (JumpKind.STOP, JumpKind.ERROR_STOP)
+                at.effect(EffectKind.STOP if stops else EffectKind.JUMP, kind.value)
+            case IO(kind=kind, reads=reads, writes=writes):
+                at.read(*reads)
+                for item in writes:
+                    at.maybe_define(item)
+                at.effect(EffectKind.IO, kind)
+            case Allocation(kind=kind, objects=objects, options=options):
+                for item in objects:
+                    at.maybe_define(item)
+                for option in options:
+                    at.maybe_define(option.value)
+                at.effect(EffectKind.ALLOCATION, kind)
+            case Raw() | Opaque():
+                at.effect(EffectKind.OPAQUE, "statement")
+            case Plain():
+                pass
+            case _:  # declarations inside BLOCK constructs
+                at.effect(EffectKind.OPAQUE, "declaration among executable statements")
+
+
+def _may_skip(node: Node) -> bool:
+    """Whether control may leave the surrounding loop body inside ``node``."""
+    match node:
+        case Leaf(what=Guarded(action=Jump())) | Leaf(what=Jump()):
+            return True
+        case Branch(arms=arms):
+            return any(_may_skip(child) for arm in arms for child in arm.body)
+        case Do(body=body) | Block(body=body):
+            return any(_may_skip(child) for child in body)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """The place in the program where accesses are recorded."""
+
+    visitor: _Visitor
+    leaf: Leaf
+    loops: tuple[Do, ...]
+    sure: bool
+
+    def effect(self, kind: EffectKind, detail: str) -> None:
+        self.visitor.effect(kind, self.leaf, detail, self.loops)
+
+    def _access(self, name: str, mode: Mode, subscripts: tuple[Subscript, ...] | None) -> None:
+        storage = self.visitor.names.storage(name)
+        self.visitor.accesses.append(
+            Access(storage, mode, subscripts, self.leaf, self.loops, self.sure)
+        )
+
+    def read(self, *exprs: Arg | None) -> None:
+        for expr in exprs:
+            if expr is not None:
+                self._read(expr)
+
+    def _read(self, expr: Arg) -> None:
+        match expr:
+            case Ref(name=name, args=args):
+                match self.visitor.names.kind(name, args is not None):
+                    case NameKind.VARIABLE:
+                        self._access(name, Mode.READ, _subscripts(args))
+                        self.read(*(args or ()))
+                    case NameKind.CONSTANT | NameKind.PURE_FUNCTION:
+                        self.read(*(args or ()))
+                    case NameKind.INQUIRY:
+                        self._inquire(args or ())
+                    case NameKind.PROCEDURE | NameKind.UNKNOWN:
+                        self.call(Call(Ref(name, expr.spelled), args or ()))
+            case Component(base=base, args=args):
+                root = root_name(base)
+                if root is not None:
+                    self._access(root, Mode.READ, None)
+                self._read_indices(base)
+                self.read(*(args or ()))
+                if args is not None and root is None:
+                    self.effect(EffectKind.OPAQUE, "component of an expression")
+            case OpaqueExpr(names=names):
+                for name in sorted(names):
+                    kind = self.visitor.names.kind(name, True)
+                    if kind is NameKind.VARIABLE:
+                        self._access(name, Mode.READ, None)
+                    elif kind in (NameKind.PROCEDURE, NameKind.UNKNOWN):
+                        self.effect(EffectKind.UNKNOWN_CALL, name)
+            case Lit() | AltReturn():
+                pass
+            case _:
+                self.read(*children(expr))
+
+    def _read_indices(self, base: Expr) -> None:
+        match base:
+            case Ref(args=args):
+                self.read(*(args or ()))
+            case Component(base=inner, args=args):
+                self._read_indices(inner)
+                self.read(*(args or ()))
+
+    def _inquire(self, args: Iterable[Arg]) -> None:
+        for arg in args:
+            value = arg.value if isinstance(arg, Keyword) else arg
+            match value:
+                case Ref(name=name) if self._is_variable(value):
+                    self._access(name, Mode.INQUIRE, None)
+                case Component():
+                    self._read_indices(value)
+                case _:
+                    self.read(value)
+
+    def _is_variable(self, ref: Ref) -> bool:
+        return self.visitor.names.kind(ref.name, ref.args is not None) is NameKind.VARIABLE
+
+    def define(self, target: Arg) -> None:
+        """Record that ``target`` is assigned."""
+        self._define(target, Mode.WRITE)
+
+    def maybe_define(self, target: Arg) -> None:
+        """Record that ``target`` may be assigned (or that only part of it is)."""
+        self._define(target, Mode.MAYBE_WRITE)
+
+    def _define(self, target: Arg, mode: Mode) -> None:
+        match target:
+            case Ref(name=name, args=args):
+                if self._is_variable(target):
+                    self._access(name, mode, _subscripts(args))
+                else:
+                    self.effect(EffectKind.OPAQUE, f"assignment to {name}")
+                self.read(*(args or ()))
+            case Component(base=base):
+                root = root_name(base)
+                if root is None:
+                    self.effect(EffectKind.OPAQUE, "assignment to a component")
+                else:
+                    self._access(root, Mode.MAYBE_WRITE, None)
+                self._read_indices(target)
+            case OpaqueExpr(names=names):
+                for name in sorted(names):
+                    self._access(name, Mode.MAYBE_WRITE, None)
+            case _:
+                self.read(target)
+
+    def call(self, call: Call) -> None:
+        """Record what a procedure reference does."""
+        for arg in call.args:
+            value = arg.value if isinstance(arg, Keyword) else arg
+            match value:
+                case Ref(args=args) if self._is_variable(value):
+                    self.read(*(args or ()))  # the subscripts; the object by the summary
+                case Component():
+                    self._read_indices(value)
+                case _:
+                    self.read(value)
+        done = self.visitor.names.call(call)
+        for name, mode, subscripts in done.accesses:
+            self.visitor.accesses.append(
+                Access(name, mode, subscripts, self.leaf, self.loops, self.sure)
+            )
+        for kind, detail in done.effects:
+            self.effect(kind, detail)
+
+
+def root_name(expr: Expr) -> str | None:
+    """The variable that a component reference starts from."""
+    match expr:
+        case Ref(name=name):
+            return name
+        case Component(base=base):
+            return root_name(base)
+    return None
+
+
+def _subscripts(args: tuple[Arg, ...] | None) -> tuple[Subscript, ...] | None:
+    if args is None or any(isinstance(a, Keyword | AltReturn) for a in args):
+        return None
+    return tuple(a for a in args if not isinstance(a, Keyword | AltReturn))

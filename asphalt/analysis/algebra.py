@@ -1,0 +1,247 @@
+"""Integer expressions as polynomials, to compare sizes up to algebra.
+
+A polynomial is a sum of integer multiples of products of *atoms*; an atom is any integer
+expression that is not a sum, difference or product (a variable, a quotient, a function value).
+Fortran's integer division truncates (F2018 10.1.5.2.2), so a quotient stays an atom unless it is
+exact as a polynomial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
+
+Monomial = tuple[Expr, ...]  # sorted by text, an atom as often as its power
+Substitution = Callable[[Expr], Expr | None]
+
+
+def folded(expr: Arg) -> Arg:
+    """The expression with every name spelled in lower case, so that equal means equal."""
+    match expr:
+        case Ref(name=name, args=args):
+            return Ref(name, name, None if args is None else tuple(folded(a) for a in args))
+        case Component(base=base, name=name, args=args):
+            inner = folded_expr(base)
+            return Component(
+                inner, name, name, None if args is None else tuple(folded(a) for a in args)
+            )
+        case Op(op="()", operands=(inner,)):
+            return folded(inner)
+        case Op(op=op, operands=operands):
+            return Op(op, tuple(folded_expr(o) for o in operands))
+        case Section(lower=lower, upper=upper, stride=stride):
+            parts = (None if p is None else folded_expr(p) for p in (lower, upper, stride))
+            return Section(*parts)
+        case Keyword(name=name, value=value):
+            return Keyword(name, name, folded_expr(value))
+        case Lit(kind=kind, text=text):
+            return expr if kind == "character" else Lit(kind, text.lower())
+    return expr
+
+
+def folded_expr(expr: Expr) -> Expr:
+    """``folded`` for what is not an argument form."""
+    result = folded(expr)
+    assert not isinstance(result, Section | Keyword)
+    assert not hasattr(result, "label")
+    return result
+
+
+def _key(atom: Expr) -> str:
+    return repr(atom)
+
+
+@dataclass(frozen=True, slots=True)
+class Poly:
+    """A polynomial with integer coefficients; equal polynomials compare equal."""
+
+    terms: frozenset[tuple[Monomial, int]] = frozenset()
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, int]) -> Poly:
+        """The polynomial with these coefficients; zeros are dropped."""
+        return Poly(frozenset((m, c) for m, c in terms.items() if c))
+
+    @staticmethod
+    def constant(value: int) -> Poly:
+        """The constant polynomial."""
+        return Poly.of({(): value})
+
+    @staticmethod
+    def atom(expr: Expr) -> Poly:
+        """The polynomial that is one (folded) atom."""
+        return Poly.of({(expr,): 1})
+
+    @property
+    def value(self) -> int | None:
+        """The value of a constant polynomial, else None."""
+        match dict(self.terms):
+            case {} as terms if not terms:
+                return 0
+            case terms if set(terms) == {()}:
+                return terms[()]
+        return None
+
+    @property
+    def atoms(self) -> frozenset[Expr]:
+        """All atoms that occur."""
+        return frozenset(atom for monomial, _ in self.terms for atom in monomial)
+
+    def __add__(self, other: Poly) -> Poly:
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms:
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return Poly.of(terms)
+
+    def __neg__(self) -> Poly:
+        return Poly(frozenset((m, -c) for m, c in self.terms))
+
+    def __sub__(self, other: Poly) -> Poly:
+        return self + -other
+
+    def __mul__(self, other: Poly) -> Poly:
+        terms: dict[Monomial, int] = {}
+        for m1, c1 in self.terms:
+            for m2, c2 in other.terms:
+                product = tuple(sorted((*m1, *m2), key=_key))
+                terms[product] = terms.get(product, 0) + c1 * c2
+        return Poly.of(terms)
+
+    def divided_by(self, divisor: Poly) -> Poly | None:
+        """The polynomial q with ``self == q * divisor``, or None (multivariate long division)."""
+        if not divisor.terms:
+            return None
+        lead, lead_coefficient = _leading(divisor)
+        rest, quotient = self, Poly()
+        while rest.terms:
+            monomial, coefficient = _leading(rest)
+            factor = _without(monomial, lead)
+            if factor is None or coefficient % lead_coefficient:
+                return None
+            step = Poly.of({factor: coefficient // lead_coefficient})
+            quotient, rest = quotient + step, rest - step * divisor
+        return quotient
+
+    def coefficients(self, of: Expr) -> Mapping[int, Poly]:
+        """The polynomial by powers of one atom."""
+        powers: dict[int, Poly] = {}
+        for monomial, coefficient in self.terms:
+            power = monomial.count(of)
+            rest = tuple(atom for atom in monomial if atom != of)
+            powers[power] = powers.get(power, Poly()) + Poly.of({rest: coefficient})
+        return powers
+
+    def expression(self) -> Expr:
+        """A Fortran expression with this value."""
+        positive: list[Expr] = []
+        negative: list[Expr] = []
+        for monomial, coefficient in sorted(self.terms, key=_order):
+            (positive if coefficient > 0 else negative).append(_product(monomial, abs(coefficient)))
+        total = positive[0] if positive else Lit("integer", "0")
+        if not positive and negative:
+            total = Op("-", (negative.pop(0),))
+        for term in positive[1:]:
+            total = Op("+", (total, term))
+        for term in negative:
+            total = Op("-", (total, term))
+        return total
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, tuple[str, ...]]:
+    return (-len(term[0]), tuple(_key(atom) for atom in term[0]))
+
+
+def _leading(poly: Poly) -> tuple[Monomial, int]:
+    return min(poly.terms, key=_order)
+
+
+def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    rest = list(monomial)
+    for atom in divisor:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def _product(monomial: Monomial, coefficient: int) -> Expr:
+    factors: list[Expr] = [*monomial]
+    if coefficient != 1 or not factors:
+        factors.insert(0, Lit("integer", str(coefficient)))
+    result = factors[0]
+    for factor in factors[1:]:
+        result = Op("*", (result, factor))
+    return result
+
+
+def product(polys: Iterable[Poly]) -> Poly:
+    """The product of some polynomials; 1 for none."""
+    result = Poly.constant(1)
+    for poly in polys:
+        result = result * poly
+    return result
+
+
+def poly(expr: Expr, substitute: Substitution = lambda _: None, depth: int = 16) -> Poly:
+    """The value of an integer expression as a polynomial.
+
+    ``substitute`` gives, for a (folded) variable or function reference, an expression that is
+    known to be equal to it, or None; it is applied again to what it gives, at most ``depth`` deep.
+    """
+
+    def convert(part: Expr, left: int) -> Poly:
+        match part:
+            case Lit() if part.integer is not None:
+                return Poly.constant(part.integer)
+            case Op(op="()" | "+", operands=(inner,)):
+                return convert(inner, left)
+            case Op(op="-", operands=(inner,)):
+                return -convert(inner, left)
+            case Op(op="+", operands=(a, b)):
+                return convert(a, left) + convert(b, left)
+            case Op(op="-", operands=(a, b)):
+                return convert(a, left) - convert(b, left)
+            case Op(op="*", operands=(a, b)):
+                return convert(a, left) * convert(b, left)
+            case Op(op="/", operands=(a, b)):
+                return _quotient(convert(a, left), convert(b, left))
+            case Op(op="**", operands=(a, Lit() as power)) if power.integer is not None:
+                return product([convert(a, left)] * power.integer)
+            case Ref() | Component():
+                known = substitute(part) if left else None
+                if known is not None:
+                    return convert(known, left - 1)
+                return Poly.atom(_canonical(part, left))
+        return Poly.atom(_canonical(part, left))
+
+    def _canonical(part: Expr, left: int) -> Expr:
+        match part:
+            case Ref(args=tuple(args)):
+                return replace(part, args=tuple(_argument(a, left) for a in args))
+            case Component(args=tuple(args)):
+                return replace(part, args=tuple(_argument(a, left) for a in args))
+        return part
+
+    def _argument(arg: Arg, left: int) -> Arg:
+        match arg:
+            case Ref(args=None):
+                known = substitute(arg) if left else None
+                return arg if known is None else convert(arg, left).expression()
+            case Op(op="+" | "-" | "*" | "/" | "()"):
+                return convert(arg, left).expression()
+        return arg
+
+    return convert(folded_expr(expr), depth)
+
+
+def _quotient(a: Poly, b: Poly) -> Poly:
+    if a.value is not None and b.value:
+        magnitude = abs(a.value) // abs(b.value)
+        return Poly.constant(magnitude if (a.value < 0) == (b.value < 0) else -magnitude)
+    exact = a.divided_by(b)
+    # x*n/n is x whatever n is, as long as the division is defined at all
+    if exact is not None:
+        return exact
+    return Poly.atom(Op("/", (a.expression(), b.expression())))

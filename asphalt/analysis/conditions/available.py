@@ -1,0 +1,104 @@
+"""Condition 3: everything that the messages need exists at the entry of the nest and stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asphalt.analysis.access import Mode, NameKind
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.effects import name_kind, storage_of
+from asphalt.analysis.geometry import Divides, Guard, Layout
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.ir.expr import Arg, OpaqueExpr, Ref, walk
+
+CHANGES = Code(
+    "ASP301",
+    "an argument of the call is not known at the entry of the producer",
+    "A count, the communicator, the data type or a bound of the loop is set or changed between "
+    "the entry of the nest and the call: messages would be sent with the wrong one.",
+    "Set it before the nest.",
+    "do k = 1, n\n  s(k) = k\n  cnt = k\nend do\n"
+    "call MPI_Alltoall(s, cnt, MPI_INTEGER, r, cnt, MPI_INTEGER, comm, ierr)",
+    3,
+)
+ALLOCATED = Code(
+    "ASP302",
+    "a buffer is allocated or changes its shape between producer and call",
+    "Receives are posted before the nest runs, so both buffers must exist with their final shape.",
+    "Allocate both buffers before the nest.",
+    "do k = 1, n\n  s(k) = k\nend do\nallocate(r(n))\n"
+    "call MPI_Alltoall(s, 1, MPI_INTEGER, r, 1, MPI_INTEGER, comm, ierr)",
+    3,
+)
+NOT_SIMPLE = Code(
+    "ASP303",
+    "an argument cannot be evaluated before the nest",
+    "A count, the communicator or a bound of the loop calls a function that may have effects, so "
+    "evaluating it earlier, or once more, may not give the same value.",
+    "Put the value into a variable before the nest.",
+    "call MPI_Alltoall(s, count_of(x), MPI_REAL, r, count_of(x), MPI_REAL, comm, ierr)",
+    3,
+)
+
+CODES = (CHANGES, ALLOCATED, NOT_SIMPLE)
+
+
+def check(producer: Producer, layout: Layout) -> Answer:
+    """Whether counts, types, communicator, bounds and buffers are the same from entry to call."""
+    exchange = producer.exchange
+    scope = exchange.scope
+    actuals = [
+        actual
+        for parameter, actual in exchange.call.bound()
+        if parameter.kind not in ("BUFFER", "ERROR_CODE")
+    ]
+    written = producer.footprint.written()
+    for expr in (*actuals, producer.first, producer.last):
+        for part in walk(expr):
+            refused = _part(part, producer, written)
+            if refused is not None:
+                return refused
+    for poly in _needed(layout):
+        for atom in poly.atoms:
+            for part in walk(atom):
+                refused = _part(part, producer, written)
+                if refused is not None:
+                    return refused
+    for buffer in (layout.send.buffer, layout.receive.buffer):
+        storage = storage_of(buffer, scope)
+        for access in producer.footprint.of(storage):
+            if access.mode is Mode.MAYBE_WRITE and access.subscripts is None and access.writes:
+                message = f"{buffer} may be allocated or changed as a whole here"
+                return Refused(ALLOCATED, message, access.leaf.span)
+    return Holds("arguments, bounds and buffers stay the same from the entry of the nest")
+
+
+def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | None:
+    exchange = producer.exchange
+    if isinstance(part, OpaqueExpr):
+        return Refused(NOT_SIMPLE, f"{part.text} cannot be evaluated earlier", exchange.span)
+    if not isinstance(part, Ref):
+        return None
+    kind = name_kind(part.name, part.args is not None, exchange.scope)
+    if kind in (NameKind.PROCEDURE, NameKind.UNKNOWN):
+        return Refused(NOT_SIMPLE, f"{part.spelled} is a function", exchange.span)
+    storage = storage_of(part.name, exchange.scope)
+    if kind is NameKind.VARIABLE and storage in written:
+        for access in producer.footprint.of(storage):
+            if access.writes:
+                message = f"{part.spelled} may change between the producer's entry and the call"
+                return Refused(CHANGES, message, access.leaf.span)
+    return None
+
+
+def _needed(layout: Layout) -> Iterable[Poly]:
+    yield from (layout.unit, layout.block, layout.offset)
+    for address in (layout.send, layout.receive):
+        yield from (*address.fixed, address.tile_factor, address.block_factor)
+    for guard in layout.guards:
+        match guard:
+            case Guard(left=left, right=right):
+                yield from (left, right)
+            case Divides(count=count, unit=unit):
+                yield from (count, unit)

@@ -1,0 +1,92 @@
+"""Condition 8: the buffers are contiguous, and the data types are what the buffers hold."""
+
+from __future__ import annotations
+
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.geometry import Layout, Misfit
+from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.mpi_types import PredefinedType
+from asphalt.analysis.symbols import element_bytes
+from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+
+NOT_CONTIGUOUS = Code(
+    "ASP801",
+    "a buffer may not be contiguous",
+    "The buffer is an assumed-shape dummy, so the caller may pass a section with gaps; the "
+    "compiler then passes a copy, which is gone when a non-blocking call returns.",
+    "Give the dummy explicit bounds, or the attribute CONTIGUOUS.",
+    "subroutine exchange(s)\n  real, intent(inout) :: s(:,:)",
+    8,
+)
+DATATYPE = Code(
+    "ASP802",
+    "the data type is not known",
+    "The data type is a derived one, or in a variable: which elements of the buffer belong to "
+    "which block is not known.",
+    "Use a named type such as MPI_DOUBLE_PRECISION.",
+    "call MPI_Alltoall(s, 1, column, r, 1, column, comm, ierr)",
+    8,
+)
+DIFFERENT = Code(
+    "ASP803",
+    "data type and buffer do not fit",
+    "The send and the receive type differ, or the size of the type is not that of an element of "
+    "the buffer, so counts of the call are not counts of elements.",
+    "Use the type of the elements, e.g. MPI_DOUBLE_COMPLEX for complex(8).",
+    "complex(8) :: s(n,np)\n"
+    "call MPI_Alltoall(s, 2*n, MPI_DOUBLE_PRECISION, r, 2*n, MPI_DOUBLE_PRECISION, comm, ierr)",
+    8,
+)
+RECEIVE = Code(
+    "ASP804",
+    "the pieces do not line up with the receive buffer",
+    "A piece would begin at an element of the receive buffer that cannot be written with "
+    "subscripts in its declared shape.",
+    "Declare the receive buffer like the send buffer, or with one dimension.",
+    "real :: s(4,6,np), r(6,4,np)\ncall MPI_Alltoall(s, 24, MPI_REAL, r, 24, MPI_REAL, comm, ierr)",
+    8,
+)
+
+CODES = (NOT_CONTIGUOUS, DATATYPE, DIFFERENT, RECEIVE)
+
+
+def check(exchange: Exchange, layout: Layout) -> Answer:
+    """Whether both buffers are simply contiguous arrays of one predefined type."""
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    for buffer in (layout.send.buffer, layout.receive.buffer):
+        symbol = exchange.scope.lookup(buffer)
+        if symbol is None or symbol.dims is None:
+            return Refused(NOT_CONTIGUOUS, f"the shape of {buffer} is not known", exchange.span)
+        if "contiguous" in symbol.attrs:
+            continue
+        if any(dim.kind in ("assumed_shape", "assumed_rank") for dim in symbol.dims):
+            message = f"{buffer} is an assumed-shape dummy, which may have gaps"
+            return Refused(NOT_CONTIGUOUS, message, exchange.span)
+    types: list[PredefinedType] = []
+    for argument in (arguments.send_type, arguments.receive_type):
+        actual = exchange.call.args[argument or ""]
+        kind = predefined_type(actual, exchange.scope)
+        if kind is None or kind.gaps:
+            message = f"the {argument} is not a named type without gaps"
+            return Refused(DATATYPE, message, exchange.span)
+        types.append(kind)
+    if types[0].name != types[1].name:
+        message = f"{types[0].name} is sent and {types[1].name} is received"
+        return Refused(DIFFERENT, message, exchange.span)
+    for buffer in (layout.send.buffer, layout.receive.buffer):
+        symbol = exchange.scope.lookup(buffer)
+        assert symbol is not None
+        size = element_bytes(symbol, exchange.scope)
+        if size is not None and types[0].bytes is not None and size != types[0].bytes:
+            message = (
+                f"an element of {buffer} has {size} bytes, one of {types[0].name.upper()} "
+                f"{types[0].bytes}"
+            )
+            return Refused(DIFFERENT, message, exchange.span)
+    return Holds(f"both buffers are contiguous arrays of {types[0].name.upper()}")
+
+
+def misfit(reason: Misfit) -> Refused:
+    """The refusal for a receive buffer whose shape does not line up."""
+    return Refused(RECEIVE, reason.reason, reason.leaf.span)

@@ -1,0 +1,201 @@
+"""Condition 4: which iteration writes an element last is known, and it is the one that sends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.access import Access
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.geometry import Guard, Layout, Misfit, send_writes
+from asphalt.analysis.nest import Producer, loop_bounds
+from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.verdict import Code, Holds, Refused
+from asphalt.ir.expr import Ref, Section
+
+LATE = Code(
+    "ASP401",
+    "an element changes after it would have been sent",
+    "An iteration writes an element of the send buffer that belongs to a plane of an earlier "
+    "iteration, which has been sent by then.",
+    "Write each plane in one iteration only.",
+    "do k = 2, n\n  s(:,k) = k\n  s(:,k-1) = s(:,k-1) + 1\nend do",
+    4,
+)
+SUBSCRIPTS = Code(
+    "ASP402",
+    "the elements that an iteration completes are not known",
+    "No subscript of the send buffer follows the loop over the planes, or the buffer is seen under "
+    "another shape (linear subscripts such as `s(i + (k-1)*n)`).",
+    "Declare the send buffer with one dimension for the planes and one for the ranks.",
+    "do k = 1, n\n  s(idx(k)) = k\nend do",
+    4,
+)
+STRIDED = Code(
+    "ASP403",
+    "a tile is not one contiguous run of each block",
+    "The dimension of the loop is not the outermost one within a block: a tile would have to be "
+    "sent as many small pieces or with a derived type, which is not done yet.",
+    "Tile the outermost dimension of the block, or order the dimensions so that it is.",
+    "do k = 1, n\n  s(k,:,:) = k\nend do",
+    4,
+)
+BLOCKS = Code(
+    "ASP404",
+    "the blocks of the exchange do not fit the dimensions of the buffer",
+    "The number of elements for each rank is not the size of the leading dimensions of the send "
+    "buffer, nor a whole number of its planes.",
+    "Let the last dimension be the rank, or the planes that are dealt to the ranks.",
+    "real :: s(10,10)\ncall MPI_Alltoall(s, 7, MPI_REAL, r, 7, MPI_REAL, comm, ierr)",
+    4,
+)
+BOUNDS = Code(
+    "ASP405",
+    "a subscript may leave its dimension",
+    "A subscript of the send buffer cannot be shown to stay within its dimension; if it does not, "
+    "the element belongs to another plane.",
+    "Let the loop bounds be the declared bounds of the dimension.",
+    "do k = 1, n\n  do i = 1, n*m\n    s(i,1) = k\n  end do\nend do",
+    4,
+)
+
+CODES = (LATE, SUBSCRIPTS, STRIDED, BLOCKS, BOUNDS)
+_MISFITS = {"subscripts": SUBSCRIPTS, "strided": STRIDED, "blocks": BLOCKS, "shape": SUBSCRIPTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """The layout with the guards that finality needs."""
+
+    layout: Layout
+    holds: Holds
+
+
+def misfit(reason: Misfit) -> Refused:
+    """The refusal for a buffer whose layout does not fit."""
+    return Refused(_MISFITS[reason.kind], reason.reason, reason.leaf.span)
+
+
+def check(producer: Producer, layout: Layout) -> Final | Refused:
+    """Whether every element is final in the iteration that sends it (Danalis 2007, section 3)."""
+    exchange = producer.exchange
+    storage = exchange.names.storage(layout.send.buffer)
+    guards = list(layout.guards)
+    start = producer.packing.nest.head
+    shape = shape_of(layout.send.buffer, exchange.scope, exchange.values, start)
+    assert shape is not None
+    for write in send_writes(producer, storage):
+        if write.subscripts is None or len(write.subscripts) != shape.rank:
+            message = f"{layout.send.buffer} is written as a whole, or under another shape"
+            return Refused(SUBSCRIPTS, message, write.leaf.span)
+        late = producer.region.late_write(
+            write, producer.packing.tiled, layout.dimension, layout.offset, producer.direction
+        )
+        if late is not None:
+            return _late(producer, write, layout, late.point)
+        answer = _stays_in_bounds(producer, write, layout, shape)
+        if isinstance(answer, Refused):
+            return answer
+        guards += [guard for guard in answer if guard not in guards]
+    variable = producer.packing.variable
+    evidence = (
+        f"iteration {variable} is the last to write plane {_plane(variable, layout)} of "
+        f"{layout.send.buffer}"
+    )
+    return Final(replace(layout, guards=tuple(guards)), Holds(evidence))
+
+
+def _plane(variable: str, layout: Layout) -> str:
+    offset = layout.offset.value
+    if offset == 0:
+        return variable
+    if offset is None:
+        return f"{variable} + offset"
+    return f"{variable}{offset:+d}"
+
+
+def _late(producer: Producer, write: Access, layout: Layout, point: object) -> Refused:
+    name = layout.send.buffer
+    variable = producer.packing.variable
+    message = f"{name} changes after the iteration that completes its plane"
+    witness = None
+    if isinstance(point, dict):
+        element = ",".join(str(point[key]) for key in sorted(point) if key.startswith("subscript "))
+        witness = (
+            f"iteration {variable}={point[variable]} writes {name}({element}), which was sent "
+            f"with iteration {variable}={point['sent with']}"
+        )
+    return Refused(LATE, message, write.leaf.span, witness)
+
+
+def _stays_in_bounds(
+    producer: Producer, write: Access, layout: Layout, shape: Shape
+) -> tuple[Guard, ...] | Refused:
+    """The guards that keep the subscripts of a write inside their dimensions.
+
+    A subscript of the last dimension cannot reach another plane: beyond it the array ends.
+    """
+    assert write.subscripts is not None
+    guards: tuple[Guard, ...] = ()
+    for dimension in range(shape.rank - 1):
+        subscript = write.subscripts[dimension]
+        extent, lower = shape.extent[dimension], shape.lower[dimension]
+        if extent is None:
+            continue
+        upper = lower + extent - Poly.constant(1)
+        if dimension == layout.dimension and not isinstance(subscript, Section):
+            value = producer.region.value(subscript, write.loops)
+            variable = Ref(producer.packing.variable, producer.packing.variable)
+            if value is not None and value - Poly.atom(variable) == layout.offset:
+                continue  # the loop runs over exactly this dimension
+        violation = producer.region.out_of_bounds(write, dimension, lower, upper)
+        if violation is None:
+            continue
+        simple = _guarded(producer, write, dimension, lower, upper)
+        if simple is None or _surely_outside(simple):
+            name = layout.send.buffer
+            message = f"subscript {dimension + 1} of {name} may leave its dimension"
+            witness = None
+            if violation.point:
+                values = ", ".join(f"{k}={v}" for k, v in violation.point.items())
+                witness = f"with {values}"
+            return Refused(BOUNDS, message, write.leaf.span, witness)
+        guards += simple
+    return guards
+
+
+def _surely_outside(guards: tuple[Guard, ...]) -> bool:
+    return any(((g.right - g.left).value or 0) < 0 for g in guards)
+
+
+def _guarded(
+    producer: Producer, write: Access, dimension: int, lower: Poly, upper: Poly
+) -> tuple[Guard, ...] | None:
+    """Run-time guards for a subscript that is a loop variable plus something that stays."""
+    assert write.subscripts is not None
+    subscript = write.subscripts[dimension]
+    if isinstance(subscript, Section):
+        return None
+    value = producer.region.value(subscript, write.loops)
+    if value is None:
+        return None
+    for loop in write.loops:
+        name = loop_variable(loop)
+        if name is None:
+            continue
+        atom = Ref(name, name)
+        rest = value - Poly.atom(atom)
+        if any(isinstance(a, Ref) and a.name in _variables(write) for a in rest.atoms):
+            continue
+        bounds = loop_bounds(loop, producer.region)
+        if bounds is None:
+            return None
+        low, high = (bounds.first, bounds.last)[:: bounds.direction]
+        return (Guard(lower, "<=", low + rest), Guard(high + rest, "<=", upper))
+    if any(isinstance(a, Ref) and a.name in _variables(write) for a in value.atoms):
+        return None
+    return (Guard(lower, "<=", value), Guard(value, "<=", upper))
+
+
+def _variables(write: Access) -> set[str | None]:
+    return {loop_variable(loop) for loop in write.loops}

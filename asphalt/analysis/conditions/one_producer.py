@@ -1,0 +1,334 @@
+"""Condition 1: one loop nest defines what is sent, and it runs exactly as often as the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.access import examine
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.geometry import buffer_ref
+from asphalt.analysis.nest import (
+    Phase,
+    Producer,
+    Reorder,
+    carried_by_fusion,
+    carried_by_interchange,
+    make_producer,
+    tilable_loops,
+)
+from asphalt.analysis.scalars import is_copy
+from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.ir.expr import Ref
+from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+
+NO_LOOP = Code(
+    "ASP101",
+    "no loop nest of this procedure defines the send buffer",
+    "What is sent was defined before the procedure was entered, by a called procedure, or by a "
+    "statement that is no loop: there is no computation here that could be overlapped.",
+    "If another procedure computes it, let it be one procedure, or have the loop over planes call it.",
+    "s = 0.0\ncall MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
+    1,
+)
+NOT_TOGETHER = Code(
+    "ASP102",
+    "producer and call do not run equally often",
+    "The nest and the call are not in the same innermost loop or branch: one of them may run "
+    "without the other.",
+    "Put the nest and the call into the same block.",
+    "if (work) then\n  do k = 1, n\n    s(k) = k\n  end do\nend if\n"
+    "call MPI_Alltoall(s, 1, MPI_INTEGER, r, 1, MPI_INTEGER, comm, ierr)",
+    1,
+)
+WAY_OUT = Code(
+    "ASP103",
+    "an early way out of the producer, or a way into it",
+    "A RETURN, EXIT, CYCLE, GOTO or STOP may leave the nest before its last iteration, or a GOTO "
+    "may enter it: tiles that were announced to other ranks would never be sent.",
+    "Let the nest run to its end, for instance with a logical that makes iterations do nothing.",
+    "do k = 1, n\n  if (bad(k)) exit\n  s(k) = k\nend do",
+    1,
+)
+LOOP = Code(
+    "ASP104",
+    "the loop cannot be tiled",
+    "The loop over the planes is not a counted loop with an integer variable and a step of 1 or "
+    "-1, or its bounds change in the nest.",
+    "Write it as `do k = first, last` with bounds that are set before.",
+    "do while (k <= n)\n  s(k) = k\n  k = k + 1\nend do",
+    1,
+)
+ONLY_COPY = Code(
+    "ASP105",
+    "only the packing copy could be overlapped",
+    "The nest in front of the call only copies into the send buffer, and the computation before "
+    "it cannot be tiled together with it: a plane is packed before the iteration that computes it "
+    "has the same number, or both use a variable that carries a value.",
+    "Compute and pack plane by plane, in loops over the same range.",
+    "do k = 1, n\n  w(:,k) = k\nend do\ndo k = 1, n\n  s(:,k) = w(:,n+1-k)\nend do",
+    1,
+)
+ORDER = Code(
+    "ASP106",
+    "tiling would change the order of dependent operations",
+    "The loop over the planes is not the outermost loop of its nest, and moving it outwards would "
+    "exchange two accesses to the same element.",
+    "Make the loop over the planes the outermost one.",
+    "do p = 1, np\n  do k = 1, n\n    x = x + a(k)\n    s(k,p) = x\n  end do\nend do",
+    1,
+)
+
+CODES = (NO_LOOP, NOT_TOGETHER, WAY_OUT, LOOP, ONLY_COPY, ORDER)
+
+
+def definer(exchange: Exchange) -> int | Refused:
+    """The position, among the siblings of the call, of the nest that defines the send buffer."""
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    buffer = buffer_ref(exchange, arguments.send)
+    assert buffer is not None
+    storage = exchange.names.storage(buffer.name)
+    if exchange.guarded:
+        return Refused(NOT_TOGETHER, "the call is under an IF of its own", exchange.span)
+    siblings = exchange.place.siblings
+    for position in range(exchange.place.position - 1, -1, -1):
+        node = siblings[position]
+        if storage in examine((node,), exchange.names).written():
+            return _nest_at(exchange, position, node, buffer.spelled)
+    written = exchange.values.writes_of(storage)
+    if any(a.leaf is not exchange.leaf for a in written):
+        message = f"{buffer.spelled} is defined outside of the block that holds the call"
+        where = next(a.leaf for a in written if a.leaf is not exchange.leaf)
+        return Refused(NOT_TOGETHER, message, where.span or exchange.span)
+    message = f"nothing in this procedure defines {buffer.spelled}"
+    return Refused(NO_LOOP, message, exchange.span)
+
+
+def _nest_at(exchange: Exchange, position: int, node: Node, name: str) -> int | Refused:
+    first = next(iter(leaves(node)))
+    match node:
+        case Do():
+            return position
+        case Branch() | Block():
+            message = f"{name} is defined under a condition that the call is not under"
+            return Refused(NOT_TOGETHER, message, first.span)
+        case Leaf(what=Guarded()):
+            message = f"{name} is defined under a condition that the call is not under"
+            return Refused(NOT_TOGETHER, message, first.span)
+        case Leaf(what=Call()):
+            message = f"{name} is defined by a called procedure, not by a loop here"
+            return Refused(NO_LOOP, message, first.span)
+    return Refused(NO_LOOP, f"{name} is defined by a statement that is no loop", first.span)
+
+
+def producers(exchange: Exchange) -> Iterator[Producer | Refused]:
+    """Every way to tile the producer, the most promising first; a refusal for each that is none.
+
+    Ways that overlap more phases come first, then those whose tiled loop is further out.
+    """
+    position = definer(exchange)
+    if isinstance(position, Refused):
+        yield position
+        return
+    nest = exchange.place.siblings[position]
+    assert isinstance(nest, Do)
+    refusals: list[Refused] = []
+    found: list[Producer] = []
+    for loops in tilable_loops(nest):
+        answer = _with_phases(exchange, Phase(position, loops))
+        if isinstance(answer, Refused):
+            refusals.append(answer)
+        else:
+            found.append(answer)
+    yield from sorted(found, key=lambda p: (-len(p.phases), len(p.packing.loops)))
+    if not refusals and not found:
+        message = "the loop is not a counted loop"
+        refusals.append(Refused(LOOP, message, nest.head.span))
+    yield from refusals
+
+
+def _with_phases(exchange: Exchange, packing: Phase) -> Producer | Refused:
+    """The producer that ends with this phase, with as many phases before it as may be fused."""
+    alone = make_producer(exchange, (packing,), ())
+    if alone is None:
+        message = "the loop has a step other than 1 or -1, or bounds that change in the nest"
+        return Refused(LOOP, message, packing.tiled.head.span)
+    symbol = exchange.scope.lookup(packing.variable)
+    if symbol is None or symbol.type is None or symbol.type.base != "integer" or symbol.dims:
+        message = f"the loop variable {packing.variable} is not an integer scalar"
+        return Refused(LOOP, message, packing.tiled.head.span)
+    carried = carried_by_interchange(alone, packing)
+    if carried is not None:
+        message = (
+            f"tiling the loop over {packing.variable} would change the order of {_what(carried)}"
+        )
+        return Refused(ORDER, message, carried.later.span, _witness(carried))
+    producer, obstacle = _fuse(exchange, alone)
+    if len(producer.phases) == 1 and is_copy(packing.nest):
+        message = "the nest only copies into the send buffer"
+        if obstacle is not None:
+            message += f"; the computation cannot be tiled with it: {obstacle}"
+        else:
+            message += ", and no nest before it computes what is copied"
+        return Refused(ONLY_COPY, message, packing.nest.head.span)
+    return producer
+
+
+def _fuse(exchange: Exchange, producer: Producer) -> tuple[Producer, str | None]:
+    """Take in the nests before the first phase, as long as a later phase reads what they write."""
+    siblings = exchange.place.siblings
+    moved: list[int] = []
+    position = producer.start - 1
+    while position >= 0:
+        node = siblings[position]
+        if isinstance(node, Leaf) and _is_free_scalar(exchange, node):
+            moved.append(position)
+            position -= 1
+            continue
+        if not isinstance(node, Do):
+            return producer, _why_not(exchange, producer, node)
+        written = examine((node,), exchange.names).written()
+        if not written & producer.footprint.read():
+            return producer, None
+        obstacle = "its loops do not run over the same iterations"
+        for loops in tilable_loops(node):
+            phases = (Phase(position, loops), *producer.phases)
+            wider = make_producer(exchange, phases, (*producer.moved, *moved))
+            if wider is None or not _may_move(wider):
+                continue
+            carried = carried_by_interchange(wider, phases[0]) or carried_by_fusion(wider)
+            if carried is None:
+                producer, moved, obstacle = wider, [], ""
+                break
+            obstacle = f"the order of {_what(carried)} would change ({_witness(carried)})"
+        if obstacle:
+            return producer, obstacle
+        position = producer.start - 1
+    return producer, None
+
+
+def _why_not(exchange: Exchange, producer: Producer, node: Node) -> str | None:
+    written = examine((node,), exchange.names).written()
+    if written & producer.footprint.read():
+        first = next(iter(leaves(node)))
+        return f"line {first.span.first if first.span else 0} defines what it copies and is no loop"
+    return None
+
+
+def _is_free_scalar(exchange: Exchange, leaf: Leaf) -> bool:
+    """An assignment to an integer scalar that calls nothing: it may be executed earlier."""
+    if not isinstance(leaf.what, Assign) or leaf.what.pointer or leaf.label is not None:
+        return False
+    target = leaf.what.target
+    footprint = examine((leaf,), exchange.names)
+    return isinstance(target, Ref) and target.args is None and not footprint.effects
+
+
+def _may_move(producer: Producer) -> bool:
+    """Whether the scalar assignments between the phases commute with the phases before them."""
+    siblings = producer.exchange.place.siblings
+    for position in producer.moved:
+        own = examine((siblings[position],), producer.exchange.names)
+        for phase in producer.phases:
+            if phase.position > position:
+                continue
+            other = examine((phase.nest,), producer.exchange.names)
+            touched = other.written() | other.read()
+            if own.written() & touched or own.read() & other.written():
+                return False
+    return True
+
+
+def check(producer: Producer) -> Answer:
+    """Whether nothing leaves or enters the phases, or stands between them and the call."""
+    exchange = producer.exchange
+    jumps = _jump_labels(exchange.scope.unit.body)
+    siblings = exchange.place.siblings
+    for phase in producer.phases:
+        body = {leaf.label for node in phase.tiled.body for leaf in leaves(node)}
+        if phase.tiled.end is not None:
+            body.add(phase.tiled.end.label)  # a jump there is a CYCLE
+        own = {id(leaf): leaf.label for leaf in leaves(phase.nest)}
+        for leaf, label in jumps:
+            if id(leaf) in own and label not in body:
+                return Refused(WAY_OUT, f"a jump out of the nest, to label {label}", leaf.span)
+            if id(leaf) not in own and label in own.values():
+                return Refused(WAY_OUT, f"a jump into the nest, to label {label}", leaf.span)
+        for leaf in _exits(phase.tiled):
+            return Refused(WAY_OUT, "this statement may leave the producer early", leaf.span)
+        for loop in phase.loops[:-1]:
+            for node in loop.body:
+                if isinstance(node, Leaf) and isinstance(node.what, Jump):
+                    return Refused(WAY_OUT, "this statement leaves the producer", node.span)
+    after = producer.packing.position + 1
+    for node in siblings[after : exchange.place.position]:
+        for leaf in leaves(node):
+            if _jump(leaf) is not None or leaf.label in {label for _, label in jumps}:
+                message = "control may leave or enter between the producer and the call"
+                return Refused(WAY_OUT, message, leaf.span)
+    loops = " and ".join(f"the loop over {phase.variable}" for phase in producer.phases)
+    return Holds(f"{loops} and the call run equally often, with no way out between")
+
+
+def _jump(leaf: Leaf) -> Jump | None:
+    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    return what if isinstance(what, Jump) else None
+
+
+def _jump_labels(nodes: tuple[Node, ...]) -> list[tuple[Leaf, int]]:
+    found = []
+    for node in nodes:
+        for leaf in leaves(node):
+            jump = _jump(leaf)
+            if jump is not None:
+                found += [(leaf, label) for label in jump.labels]
+    return found
+
+
+def _exits(tiled: Do) -> Iterator[Leaf]:
+    """Statements in the body of a loop that may end it early."""
+
+    def search(nodes: tuple[Node, ...], inner: tuple[str | None, ...]) -> Iterator[Leaf]:
+        for node in nodes:
+            match node:
+                case Leaf():
+                    jump = _jump(node)
+                    if jump is not None and _leaves_loop(jump, inner, tiled.head.name):
+                        yield node
+                case Do(head=head, body=body):
+                    yield from search(body, (*inner, head.name))
+                case Branch(arms=arms):
+                    for arm in arms:
+                        yield from search(arm.body, inner)
+                case Block(body=body):
+                    yield from search(body, inner)
+
+    yield from search(tiled.body, ())
+
+
+def _leaves_loop(jump: Jump, inner: tuple[str | None, ...], own: str | None) -> bool:
+    name = None if jump.construct is None else jump.construct.lower()
+    inside = {n.lower() for n in inner if n is not None}
+    match jump.kind:
+        case JumpKind.CYCLE:
+            return name is not None and name not in inside and name != (own or "").lower()
+        case JumpKind.EXIT:
+            return not inner if name is None else name not in inside
+        case JumpKind.GOTO | JumpKind.COMPUTED_GOTO | JumpKind.ARITHMETIC_IF:
+            return False  # by their labels
+    return True
+
+
+def _what(carried: Reorder) -> str:
+    return carried.storage.rsplit("::", 1)[-1] or "the loop's bounds"
+
+
+def _witness(carried: Reorder) -> str:
+    lines = [leaf.span.first for leaf in (carried.earlier, carried.later) if leaf.span is not None]
+    text = " and ".join(f"line {line}" for line in lines)
+    point = carried.violation.point
+    if point:
+        values = ", ".join(f"{name}={value}" for name, value in point.items())
+        text += f" with {values}"
+    return text

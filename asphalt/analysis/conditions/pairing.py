@@ -1,0 +1,53 @@
+"""Condition 9: for every pair of ranks both sides compute the same sequence of pieces."""
+
+from __future__ import annotations
+
+from asphalt.analysis.geometry import Layout, Pattern
+from asphalt.analysis.nest import Producer, carried_by_rotation
+from asphalt.analysis.protocol import check_shape
+from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+
+PROTOCOL = Code(
+    "ASP901",
+    "the schedule of messages does not pair up",
+    "The check of the schedule for all ranks found a send without its receive, a cycle of waits, or "
+    "a piece that is lost or sent too early.",
+    "This is a defect of asphalt: please report it.",
+    "",
+    9,
+)
+ORDER = Code(
+    "ASP902",
+    "the iterations must run in their order",
+    "The tiled loop walks through the blocks one after the other, so that without a different order "
+    "on each rank all ranks would send to rank 0 first, which is far slower than the original.  "
+    "Another order is not allowed here, because an iteration uses what an earlier one left, or a "
+    "variable's last value is used later.",
+    "Make the iterations independent, e.g. let each define its temporary variables itself.",
+    "do k = 1, n\n  x = x + a(k)\n  s(:,k) = x\nend do\n"
+    "call MPI_Alltoall(s, n/np, MPI_REAL, r, n/np, MPI_REAL, comm, ierr)",
+    9,
+)
+
+CODES = (PROTOCOL, ORDER)
+
+
+def check(producer: Producer, layout: Layout) -> Answer:
+    """Whether the schedule is right for all ranks and small sizes; slabs: the order is free."""
+    if layout.pattern is Pattern.SLAB:
+        if producer.direction < 0:
+            message = "the loop over the slabs runs backwards"
+            return Refused(ORDER, message, producer.packing.tiled.head.span)
+        carried = carried_by_rotation(producer)
+        if carried is not None:
+            name = carried.storage.rsplit("::", 1)[-1]
+            message = f"the iterations are not independent: they share {name}"
+            point = carried.violation.point
+            witness = None
+            if point:
+                witness = ", ".join(f"{key}: {value}" for key, value in point.items())
+            return Refused(ORDER, message, carried.later.span, witness)
+    fault = check_shape(layout.pattern)
+    if fault is not None:
+        return Refused(PROTOCOL, str(fault), producer.exchange.span)
+    return Holds("the schedule pairs up for 1 to 5 ranks and all small sizes")

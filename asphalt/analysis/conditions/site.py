@@ -1,0 +1,104 @@
+"""Condition 0: the call is one that can be prepushed at all, and its text may be edited."""
+
+from __future__ import annotations
+
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.geometry import buffer_ref
+from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.tree import Leaf, leaves
+
+OPERATION = Code(
+    "ASP001",
+    "this operation is not transformed yet",
+    "The call exchanges data between all ranks, but not in equal blocks with one blocking call.  "
+    "In MPI_ALLTOALLV the receiver does not know how the sender cuts its blocks.",
+    "Nothing can be done now; if all blocks have the same size, MPI_ALLTOALL can be used.",
+    "call MPI_Alltoallv(s, scounts, sdispls, MPI_REAL, r, rcounts, rdispls, MPI_REAL, comm, ierr)",
+)
+IN_PLACE = Code(
+    "ASP002",
+    "MPI_IN_PLACE",
+    "The send and the receive buffer are one: a piece that arrives early would overwrite what has "
+    "not been sent.",
+    "Use two buffers.",
+    "call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
+)
+BUFFER = Code(
+    "ASP003",
+    "the buffer is not an array that is passed whole",
+    "A buffer argument is a component, a section, an expression, or begins inside of an array.",
+    "Pass an array of its own, or its first element.",
+    "call MPI_Alltoall(t%s, n, MPI_REAL, t%r, n, MPI_REAL, comm, ierr)",
+)
+TEXT = Code(
+    "ASP004",
+    "the text cannot be edited safely",
+    "Between the producer and the call there are preprocessor lines, text that a macro changed, "
+    "a label that is jumped to, or several statements on one line.  What is proved for one "
+    "configuration of the preprocessor need not hold for another.",
+    "Put the statements on lines of their own, outside of preprocessor branches.",
+    "#ifdef FAST\n      do k = 1, n\n#else\n      do k = n, 1, -1\n#endif",
+)
+SKIP = Code(
+    "ASP006",
+    "skipped on request",
+    "A directive `!$asphalt skip` stands in front of the call or of its producer.",
+    "Remove the directive to have the site transformed.",
+    "!$asphalt skip\ncall MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
+)
+
+CODES = (OPERATION, IN_PLACE, BUFFER, TEXT, SKIP)
+
+
+def check(exchange: Exchange) -> Answer:
+    """Whether the call is a blocking MPI_ALLTOALL of two whole arrays."""
+    call, procedure = exchange.call, exchange.call.procedure
+    arguments = procedure.exchange
+    assert arguments is not None
+    if arguments.family != "alltoall" or procedure.timing is not Timing.BLOCKING:
+        message = f"{procedure.spelled} is not transformed yet"
+        if arguments.family != "alltoall":
+            message += ": the receiver does not know how the sender cuts its blocks"
+        return Refused(OPERATION, message, exchange.span)
+    if call.in_place(exchange.scope):
+        return Refused(IN_PLACE, "the exchange is done in place", exchange.span)
+    for argument in (arguments.send, arguments.receive):
+        if call.anywhere(exchange.scope) or buffer_ref(exchange, argument) is None:
+            message = f"{argument} is not an array that is passed from its first element"
+            return Refused(BUFFER, message, exchange.span)
+    return Holds("a blocking exchange of equal blocks of two arrays")
+
+
+def check_text(exchange: Exchange, start: int) -> Answer:
+    """Whether everything from the producer to the call may be edited."""
+    position = exchange.place.position
+    nodes = exchange.place.siblings[start : position + 1]
+    heads = [leaf for node in nodes for leaf in leaves(node)]
+    first = heads[0]
+    for leaf in heads:
+        for trivia in leaf.lead:
+            if trivia.kind in (TriviaKind.CPP, TriviaKind.DEAD) and leaf is not first:
+                message = "preprocessor lines stand between the producer and the call"
+                return Refused(TEXT, message, leaf.span, trivia.text.strip())
+            if trivia.kind is TriviaKind.DIRECTIVE and _is_skip(trivia.text):
+                return Refused(SKIP, "skipped by a directive", leaf.span)
+        if leaf.frozen:
+            return Refused(TEXT, "the preprocessor changes a statement here", leaf.span)
+    for node in nodes:
+        own = tuple(leaves(node))
+        if own[0].joined or _continues(own[-1]):
+            return Refused(TEXT, "several statements stand on one line", own[0].span)
+    if exchange.leaf.label is not None:
+        return Refused(TEXT, "the call has a label", exchange.span)
+    return Holds("the text can be edited")
+
+
+def _continues(leaf: Leaf) -> bool:
+    return leaf.trail.lstrip().startswith(";")
+
+
+def _is_skip(text: str) -> bool:
+    words = text.lower().replace("!$asphalt", " ").split()
+    return "!$asphalt" in text.lower() and words[:1] == ["skip"]

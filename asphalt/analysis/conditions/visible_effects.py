@@ -1,0 +1,163 @@
+"""Condition 7: nothing that another rank, or the outside, can see happens before the call."""
+
+from __future__ import annotations
+
+from asphalt.analysis.access import EffectKind
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.tree import leaves
+
+IO_CODE = Code(
+    "ASP701",
+    "input or output between the entry of the producer and the call",
+    "The program reads or writes a file or the terminal in what would be overlapped: other ranks "
+    "may rely on what was done before the exchange, and timings printed there would change.",
+    "Move the statement in front of the nest or behind the call.",
+    "do k = 1, n\n  s(:,k) = k\n  print *, k\nend do",
+    7,
+)
+MPI_CODE = Code(
+    "ASP702",
+    "another MPI call between the entry of the producer and the call",
+    "The nest, or a statement between it and the exchange, calls MPI: ranks may rely on its order "
+    "with the exchange.",
+    "Move the call in front of the nest or behind the exchange.",
+    "do k = 1, n\n  s(:,k) = k\nend do\ncall MPI_Barrier(comm, ierr)\n"
+    "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
+    7,
+)
+UNKNOWN = Code(
+    "ASP703",
+    "a call that cannot be seen through",
+    "The nest calls a procedure whose source is not among the given files, a procedure pointer, a "
+    "type-bound procedure or an intrinsic with hidden state: it might do anything, the exchange "
+    "included.",
+    "Give asphalt the source of the procedure.",
+    "do k = 1, n\n  call work(s(:,k))\nend do",
+    7,
+)
+STOP = Code(
+    "ASP704",
+    "the program may stop in the producer",
+    "A STOP between the entry of the nest and the call would leave other ranks waiting for tiles.",
+    "Check before the nest or after the exchange.",
+    "do k = 1, n\n  if (a(k) < 0) stop 1\n  s(:,k) = a(k)\nend do",
+    7,
+)
+DIRECTIVE = Code(
+    "ASP705",
+    "an OpenMP or OpenACC directive",
+    "The nest or the call is inside of, or contains, a parallel region: MPI calls must not move "
+    "into one, and the iterations of a worksharing loop are not executed in order.",
+    "Nothing can be done now; the exchange stays as it is.",
+    "!$omp parallel do\ndo k = 1, n\n  s(:,k) = k\nend do",
+    7,
+)
+NOT_UNDERSTOOD = Code(
+    "ASP706",
+    "a statement that could not be understood",
+    "A statement of the nest, or between it and the call, is not understood, so it might do "
+    "anything.",
+    "Rewrite the statement in standard Fortran.",
+    "do k = 1, n\n  vendor extension\n  s(:,k) = k\nend do",
+    7,
+)
+STATE = Code(
+    "ASP707",
+    "a procedure in the nest touches more than its arguments",
+    "A procedure that the nest calls changes module, COMMON or saved variables, or those of its "
+    "host.",
+    "Pass what it needs as arguments.",
+    "do k = 1, n\n  call next(s(:,k))   ! uses a saved seed\nend do",
+    7,
+)
+ALLOCATION = Code(
+    "ASP708",
+    "memory is allocated or pointers change in the producer",
+    "An ALLOCATE, DEALLOCATE or pointer assignment stands between the entry of the nest and the "
+    "call.",
+    "Allocate before the nest, free after the call.",
+    "do k = 1, n\n  allocate(t(n))\n  s(:,k) = k\n  deallocate(t)\nend do",
+    7,
+)
+
+CODES = (IO_CODE, MPI_CODE, UNKNOWN, STOP, DIRECTIVE, NOT_UNDERSTOOD, STATE, ALLOCATION)
+_BY_KIND = {
+    EffectKind.IO: IO_CODE,
+    EffectKind.MPI: MPI_CODE,
+    EffectKind.STOP: STOP,
+    EffectKind.UNKNOWN_CALL: UNKNOWN,
+    EffectKind.OPAQUE: NOT_UNDERSTOOD,
+    EffectKind.STATE: STATE,
+    EffectKind.ALLOCATION: ALLOCATION,
+    EffectKind.POINTER: ALLOCATION,
+}
+
+
+def check(producer: Producer) -> Answer:
+    """Whether the region has no effects beside assignments to variables, and no directives."""
+    for effect in producer.footprint.effects:
+        code = _BY_KIND.get(effect.kind)
+        if code is not None:
+            line = effect.leaf.span.first if effect.leaf.span is not None else 0
+            message = f"line {line}: {effect.kind.value}: {effect.detail}"
+            return Refused(code, message, effect.leaf.span)
+    directive = _parallel_directive(producer)
+    if directive is not None:
+        return directive
+    return Holds("from the nest to the call only variables are assigned")
+
+
+def _parallel_directive(producer: Producer) -> Refused | None:
+    """A directive in the region, or a parallel region open around it."""
+    exchange = producer.exchange
+    nodes = exchange.place.siblings[producer.start : exchange.place.position + 1]
+    inside = {id(leaf) for node in nodes for leaf in leaves(node)}
+    open_region: str | None = None
+    for node in exchange.scope.unit.body:
+        for leaf in leaves(node):
+            for trivia in leaf.lead:
+                sentinel = _sentinel(trivia.kind, trivia.text)
+                if sentinel is None:
+                    continue
+                if id(leaf) in inside:
+                    message = f"a directive: {sentinel}"
+                    return Refused(DIRECTIVE, message, leaf.span)
+                open_region = _after(sentinel, open_region)
+            if id(leaf) in inside and open_region is not None:
+                message = f"the exchange is inside of a region: {open_region}"
+                return Refused(DIRECTIVE, message, leaf.span)
+    return None
+
+
+_REGIONS = (
+    "parallel", "task", "single", "master", "masked", "critical", "sections", "section", "target",
+    "teams", "ordered", "workshare", "taskgroup", "data", "kernels", "serial", "host_data",
+)  # fmt: skip
+
+
+def _after(sentinel: str, open_region: str | None) -> str | None:
+    """The region that is open after a directive: conservative about what closes it."""
+    words = sentinel.lower().split("(")[0].split()
+    if words[:1] == ["end"] or any(word.startswith("end") for word in words[:1]):
+        return None
+    if words and words[0] in _REGIONS and "do" not in words and "loop" not in words:
+        return sentinel
+    return open_region
+
+
+def _sentinel(kind: TriviaKind, text: str) -> str | None:
+    """The text of a directive that changes what statements do; asphalt's own do not."""
+    stripped = text.strip()
+    if kind is TriviaKind.CONDITIONAL:
+        return stripped
+    if kind is not TriviaKind.DIRECTIVE:
+        return None
+    lowered = stripped.lower()[1:]
+    for prefix in ("$omp", "$acc", "$omx", "$ompx"):
+        if lowered.startswith(prefix):
+            return stripped[1 + len(prefix) :].strip(" &")
+    if lowered.startswith(("$asphalt", "dir$", "gcc$", "dec$", "ibm*", "pgi$")):
+        return None
+    return stripped

@@ -1,0 +1,125 @@
+"""Exchange sites: MPI calls that move data between ranks, with their place in the unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from asphalt.analysis.access import Names
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.scalars import Level
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import Values
+from asphalt.ir.program import Located
+from asphalt.ir.source import Span
+from asphalt.ir.stmt import Call, Guarded
+from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node
+
+_ALL_TO_ALL = frozenset({"alltoall", "alltoallv", "alltoallw"})  # families of the MPI table
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a statement stands in a unit.
+
+    ``levels``: the statement lists from the unit's body to the one that holds it.  ``path``: the
+    indices that lead there (child numbers; for a Branch the number of the arm comes first).
+    ``around``: the constructs and arms around it, outermost first.
+    """
+
+    levels: tuple[Level, ...]
+    path: tuple[int, ...]
+    around: tuple[Node | Arm, ...]
+
+    @property
+    def siblings(self) -> tuple[Node, ...]:
+        """The statement list that holds the statement."""
+        return self.levels[-1].nodes
+
+    @property
+    def position(self) -> int:
+        """The position of the statement among its siblings."""
+        return self.levels[-1].position
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One exchange site: the call, where it stands, and what is known about its unit."""
+
+    located: Located
+    leaf: Leaf
+    call: MpiCall
+    guarded: bool  # the call is the action of a one-line IF
+    place: Place
+    scope: Scope = field(repr=False)
+    values: Values = field(repr=False)
+    names: Names = field(repr=False)
+    effects: Effects = field(repr=False)
+
+    @property
+    def span(self) -> Span:
+        """Where the call stands in the source."""
+        assert self.leaf.span is not None
+        return self.leaf.span
+
+
+def calls_in(located: Located, scope: Scope) -> Iterator[tuple[Leaf, MpiCall, bool, Place]]:
+    """Every MPI call statement of a unit, in source order; the flag: under a one-line IF."""
+    for leaf, place in statements(located.unit.body):
+        what = leaf.what
+        guarded = isinstance(what, Guarded)
+        if isinstance(what, Guarded):
+            what = what.action
+        if isinstance(what, Call):
+            call = mpi_call(what, scope)
+            if call is not None:
+                yield leaf, call, guarded, place
+
+
+def statements(body: tuple[Node, ...]) -> Iterator[tuple[Leaf, Place]]:
+    """Every statement of an executable part that is not the head or end of a construct."""
+    yield from _walk(body, (), (), (), False)
+
+
+def _walk(
+    nodes: tuple[Node, ...],
+    levels: tuple[Level, ...],
+    path: tuple[int, ...],
+    around: tuple[Node | Arm, ...],
+    repeated: bool,
+) -> Iterator[tuple[Leaf, Place]]:
+    for number, node in enumerate(nodes):
+        here = (*levels, Level(nodes, number, repeated))
+        trail = (*path, number)
+        match node:
+            case Leaf():
+                yield node, Place(here, trail, around)
+            case Do(body=body):
+                yield from _walk(body, here, trail, (*around, node), True)
+            case Branch(arms=arms):
+                for which, arm in enumerate(arms):
+                    yield from _walk(
+                        arm.body, here, (*trail, which), (*around, node, arm), repeated
+                    )
+            case Block(body=body):
+                yield from _walk(body, here, trail, (*around, node), repeated)
+
+
+def exchanges(located: Located, effects: Effects) -> tuple[Exchange, ...]:
+    """The exchange sites of one unit: calls that move user buffers between all ranks at once."""
+    scope = effects.scopes.of(located)
+    found = [
+        entry
+        for entry in calls_in(located, scope)
+        if entry[1].procedure.exchange is not None
+        and entry[1].procedure.exchange.family in _ALL_TO_ALL
+    ]
+    if not found:
+        return ()
+    values = Values(scope, effects)
+    names = effects.names(scope)
+    return tuple(
+        Exchange(located, leaf, call, guarded, place, scope, values, names, effects)
+        for leaf, call, guarded, place in found
+    )

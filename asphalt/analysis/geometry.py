@@ -1,0 +1,319 @@
+"""What a tile sends: how the tiled loop walks through the blocks of the exchange.
+
+The send buffer of MPI_ALLTOALL is a sequence of blocks of ``count`` elements, one a rank.  The
+tiled loop runs over one dimension of the buffer; with ``unit`` elements a step of that dimension
+(its stride), the loop either walks inside every block at once (*every block*: the next dimension is
+the rank) or through the blocks one after the other (*slab*).  Sizes are compared as polynomials;
+what is not equal up to algebra becomes a run-time guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.access import Access
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Ref, Section
+from asphalt.ir.tree import Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A relation that the run checks before it tiles: ``left relation right``."""
+
+    left: Poly
+    relation: str  # == or <=
+    right: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Divides:
+    """The run checks that ``unit`` divides ``count`` and that ``count/unit`` is positive."""
+
+    count: Poly
+    unit: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The first element of a piece: the lower bounds, plus the position inside the block times
+    ``tile_factor`` in one dimension, plus the rank times ``block_factor`` in one (maybe the same).
+    """
+
+    buffer: str
+    fixed: tuple[Poly, ...]
+    tile_dimension: int
+    tile_factor: Poly
+    block_dimension: int
+    block_factor: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The geometry of one tiled exchange.
+
+    ``unit``: elements that one iteration adds to one block (or slab).  ``trips``: iterations a
+    block.  ``offset``: the subscript of the tiled dimension is loop variable + ``offset``.
+    ``dimension``: that dimension of the send buffer.
+    """
+
+    pattern: Pattern
+    dimension: int
+    offset: Poly
+    unit: Poly
+    block: Poly  # planes (steps of the dimension) of one block
+    send: Address
+    receive: Address
+    guards: tuple[Guard | Divides, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why there is no layout: a reason for people, and the statement that shows it."""
+
+    kind: str  # subscripts | strided | blocks | receive | shape
+    reason: str
+    leaf: Leaf
+
+
+_ZERO, _ONE = Poly.constant(0), Poly.constant(1)
+
+
+def buffer_ref(exchange: Exchange, argument: str | None) -> Ref | None:
+    """The array that a buffer argument passes from its first element on; None: anything else."""
+    actual = exchange.call.args.get(argument or "")
+    if not isinstance(actual, Ref):
+        return None
+    if actual.args is None or all(a == Section(None, None, None) for a in actual.args):
+        return actual
+    shape = shape_of(actual.name, exchange.scope, exchange.values, exchange.leaf)
+    if shape is None or shape.rank != len(actual.args):
+        return None
+    for arg, lower in zip(actual.args, shape.lower, strict=True):
+        if isinstance(arg, Section | Keyword | AltReturn):
+            return None
+        if exchange.values.polynomial(arg, exchange.leaf) != lower:
+            return None
+    return actual
+
+
+def send_writes(producer: Producer, storage: str) -> tuple[Access, ...]:
+    """The accesses of the packing phase that write the send buffer."""
+    accesses = producer.phase_accesses(producer.packing)
+    return tuple(a for a in accesses if a.storage == storage and a.writes)
+
+
+def layout_of(producer: Producer) -> Layout | Misfit:
+    """The geometry of the exchange when this producer is tiled."""
+    exchange = producer.exchange
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    send, receive = (buffer_ref(exchange, a) for a in (arguments.send, arguments.receive))
+    assert send is not None
+    assert receive is not None
+    start = producer.packing.nest.head
+    shape = shape_of(send.name, exchange.scope, exchange.values, start)
+    if shape is None:
+        return Misfit("shape", f"the shape of {send.spelled} is not known", exchange.leaf)
+    storage = exchange.names.storage(send.name)
+    found = _tiled_dimension(producer, send_writes(producer, storage), shape)
+    if isinstance(found, Misfit):
+        return found
+    dimension, offset = found
+    count = _argument(exchange, arguments.send_count)
+    other = _argument(exchange, arguments.receive_count)
+    assert count is not None
+    assert other is not None
+    guards: list[Guard | Divides] = [] if count == other else [Guard(count, "==", other)]
+    unit = shape.stride(dimension)
+    if dimension == shape.rank - 1:
+        layout = _slab(producer, send, shape, dimension, offset, unit, count)
+    else:
+        layout = _every_block(producer, send, shape, dimension, offset, unit, count)
+    if isinstance(layout, Misfit):
+        return layout
+    address = _receive(exchange, receive, layout, count)
+    if isinstance(address, Misfit):
+        return address
+    target, more = address
+    return replace(layout, receive=target, guards=(*guards, *layout.guards, *more))
+
+
+def _argument(exchange: Exchange, name: str | None) -> Poly | None:
+    actual = exchange.call.args.get(name or "")
+    return None if actual is None else exchange.values.polynomial(actual, exchange.leaf)
+
+
+def _tiled_dimension(
+    producer: Producer, writes: Iterable[Access], shape: Shape
+) -> tuple[int, Poly] | Misfit:
+    """The dimension that the tiled loop walks through, and subscript minus loop variable."""
+    variable = Ref(producer.packing.variable, producer.packing.variable)
+    for write in writes:
+        if write.subscripts is None or len(write.subscripts) != shape.rank:
+            reason = "the send buffer is defined as a whole, or through another shape"
+            return Misfit("subscripts", reason, write.leaf)
+        for dimension, subscript in enumerate(write.subscripts):
+            if isinstance(subscript, Section):
+                continue
+            value = producer.region.value(subscript, write.loops)
+            if value is None:
+                continue
+            offset = value - Poly.atom(variable)
+            if not offset.coefficients(variable).keys() - {0} and not _varies(offset, write):
+                return dimension, offset
+        reason = (
+            f"no subscript of the send buffer is {variable.name} plus something that does not "
+            "change in the nest"
+        )
+        return Misfit("subscripts", reason, write.leaf)
+    return Misfit(
+        "subscripts", "nothing in the nest writes the send buffer", producer.packing.nest.head
+    )
+
+
+def _varies(poly: Poly, write: Access) -> bool:
+    variables = {loop_variable(loop) for loop in write.loops}
+    return any(isinstance(atom, Ref) and atom.name in variables for atom in poly.atoms)
+
+
+def _ends(producer: Producer) -> tuple[Poly, Poly] | None:
+    first = producer.region.value(producer.first, ())
+    last = producer.region.value(producer.last, ())
+    if first is None or last is None:
+        return None
+    return (first, last) if producer.direction > 0 else (last, first)
+
+
+def _equal(left: Poly, right: Poly) -> tuple[Guard, ...]:
+    """Nothing where two sizes are equal up to algebra, else the guard that they are."""
+    return () if left == right else (Guard(left, "==", right),)
+
+
+def _every_block(
+    producer: Producer,
+    send: Ref,
+    shape: Shape,
+    dimension: int,
+    offset: Poly,
+    unit: Poly,
+    count: Poly,
+) -> Layout | Misfit:
+    extent = shape.extent[dimension]
+    ends = _ends(producer)
+    assert extent is not None
+    assert ends is not None
+    leaf = producer.packing.tiled.head
+    if dimension != shape.rank - 2:
+        for block in range(shape.rank):
+            if block > dimension + 1 and shape.stride(block) == count:
+                reason = (
+                    f"dimension {dimension + 1} of {send.spelled} is not the outermost one within "
+                    "a block, so a tile is not one contiguous run of it"
+                )
+                return Misfit("strided", reason, leaf)
+        reason = f"the blocks of {send.spelled} are spread over more than one dimension"
+        return Misfit("blocks", reason, leaf)
+    if shape.stated and _numbers_differ(unit * extent, count):
+        reason = (
+            f"a block is {_text(count)} elements, but dimensions 1 to {dimension + 1} of "
+            f"{send.spelled} are {_text(unit * extent)}"
+        )
+        return Misfit("blocks", reason, leaf)
+    guards = (
+        *_equal(unit * extent, count),
+        *_equal(ends[0] + offset, shape.lower[dimension]),
+        *_equal(ends[1] + offset, shape.lower[dimension] + extent - _ONE),
+    )
+    address = Address(send.name, shape.lower, dimension, _ONE, dimension + 1, _ONE)
+    return Layout(Pattern.EVERY_BLOCK, dimension, offset, unit, extent, address, address, guards)
+
+
+def _slab(
+    producer: Producer,
+    send: Ref,
+    shape: Shape,
+    dimension: int,
+    offset: Poly,
+    unit: Poly,
+    count: Poly,
+) -> Layout | Misfit:
+    ends = _ends(producer)
+    assert ends is not None
+    block = count.divided_by(unit)
+    guards: tuple[Guard | Divides, ...] = _equal(ends[0] + offset, shape.lower[dimension])
+    if block is None:
+        if _numbers_differ(unit, count) and count.value is not None and unit.value is not None:
+            leaf = producer.packing.tiled.head
+            reason = (
+                f"a block of {_text(count)} elements is not a number of planes of {_text(unit)}"
+            )
+            return Misfit("blocks", reason, leaf)
+        block = _quotient(count, unit)
+        guards = (*guards, Divides(count, unit))
+    address = Address(send.name, shape.lower, dimension, _ONE, dimension, block)
+    return Layout(Pattern.SLAB, dimension, offset, unit, block, address, address, guards)
+
+
+def _quotient(a: Poly, b: Poly) -> Poly:
+    return Poly.atom(Op("/", (a.expression(), b.expression())))
+
+
+def _numbers_differ(a: Poly, b: Poly) -> bool:
+    return (a - b).value not in (0, None)
+
+
+def _text(poly: Poly) -> str:
+    """A size for people."""
+    return " + ".join(_term(m, c) for m, c in sorted(poly.terms, key=repr)) or "0"
+
+
+def _term(monomial: tuple[Expr, ...], coefficient: int) -> str:
+    names = [atom.name if isinstance(atom, Ref) else "(...)" for atom in monomial]
+    factors = ([str(coefficient)] if coefficient != 1 or not names else []) + names
+    return "*".join(factors)
+
+
+def _receive(
+    exchange: Exchange, receive: Ref, layout: Layout, count: Poly
+) -> tuple[Address, tuple[Guard, ...]] | Misfit:
+    """Where pieces land: the element ``rank*count + position*unit`` of the receive buffer."""
+    shape = shape_of(receive.name, exchange.scope, exchange.values, exchange.leaf)
+    if shape is None:
+        return Misfit("shape", f"the shape of {receive.spelled} is not known", exchange.leaf)
+    last = shape.rank - 1
+    for dimension in range(last):
+        if dimension + 1 == last and (
+            shape.stride(dimension) == layout.unit and shape.stride(last) == count
+        ):
+            return Address(receive.name, shape.lower, dimension, _ONE, last, _ONE), ()
+    in_last = _in_last_dimension(receive, shape, layout, count)
+    if in_last is not None:
+        return in_last, ()
+    if layout.pattern is Pattern.EVERY_BLOCK and shape.rank == len(layout.send.fixed):
+        dimension = layout.dimension
+        guards = (
+            *_equal(shape.stride(dimension), layout.unit),
+            *_equal(shape.stride(dimension + 1), count),
+        )
+        return Address(receive.name, shape.lower, dimension, _ONE, last, _ONE), guards
+    if layout.pattern is Pattern.SLAB and shape.rank == len(layout.send.fixed):
+        guards = _equal(shape.stride(last), layout.unit)
+        return Address(receive.name, shape.lower, last, _ONE, last, layout.block), guards
+    reason = f"the pieces do not begin at a whole element of a dimension of {receive.spelled}"
+    return Misfit("receive", reason, exchange.leaf)
+
+
+def _in_last_dimension(receive: Ref, shape: Shape, layout: Layout, count: Poly) -> Address | None:
+    last = shape.rank - 1
+    stride = shape.stride(last)
+    steps, blocks = layout.unit.divided_by(stride), count.divided_by(stride)
+    if steps is None or blocks is None:
+        return None
+    return Address(receive.name, shape.lower, last, steps, last, blocks)

@@ -1,0 +1,150 @@
+"""Which variables carry a value from one iteration to the next, or out of a loop.
+
+A variable is *private* to the iterations of a loop if each of them defines it before reading it.
+Arrays count where an assignment to the whole of them comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from asphalt.analysis.access import Access, Mode, Names, examine
+from asphalt.ir.expr import Ref, Section
+from asphalt.ir.stmt import Assign, DoHead, Guarded, Jump
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """What a statement list does to one variable: it may read the value that the variable had
+    before (``exposed``), and it certainly defines it (``defined``)."""
+
+    exposed: bool
+    defined: bool
+
+
+Covers = Callable[[Node, str], bool]
+
+
+def exposed(nodes: Iterable[Node], storage: str, names: Names, covers: Covers) -> bool:
+    """Whether the value that ``storage`` had before ``nodes`` may be read in them.
+
+    ``covers(node, storage)`` tells that a node certainly defines all of an array.
+    """
+    listed = tuple(nodes)
+    return _has_gotos(listed) or _list(listed, storage, names, covers).exposed
+
+
+def _has_gotos(nodes: tuple[Node, ...]) -> bool:
+    """With GOTO the order of the text is not the order of execution: nothing is concluded."""
+    return any(jump.labels for node in nodes for jump in _jumps_in(node))
+
+
+def _jumps_in(node: Node) -> Iterable[Jump]:
+    for leaf in leaves(node):
+        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        if isinstance(what, Jump):
+            yield what
+
+
+def _list(nodes: tuple[Node, ...], storage: str, names: Names, covers: Covers) -> _Flow:
+    defined = False
+    for node in nodes:
+        flow = _node(node, storage, names, covers)
+        if flow.exposed and not defined:
+            return _Flow(True, False)
+        defined = defined or flow.defined
+    return _Flow(False, defined)
+
+
+def _node(node: Node, storage: str, names: Names, covers: Covers) -> _Flow:
+    match node:
+        case Leaf():
+            return _leaf(node, storage, names)
+        case Do(head=head, body=body):
+            entry = _leaf(head, storage, names)
+            if entry.exposed or entry.defined:
+                return entry
+            inside = _list(body, storage, names, covers)
+            return _Flow(inside.exposed, covers(node, storage) and not inside.exposed)
+        case Branch(arms=arms):
+            flows = []
+            for arm in arms:
+                entry = _leaf(arm.head, storage, names)
+                if entry.exposed:
+                    return _Flow(True, False)
+                flows.append(_list(arm.body, storage, names, covers))
+            complete = any(_is_default(arm.head) for arm in arms)
+            return _Flow(
+                any(flow.exposed for flow in flows),
+                complete and all(flow.defined for flow in flows),
+            )
+        case Block(body=body):
+            return _list(body, storage, names, covers)
+    return _Flow(True, False)
+
+
+def _is_default(head: Leaf) -> bool:
+    return getattr(head.what, "kind", "") in ("else", "case_default", "elsewhere")
+
+
+def _leaf(leaf: Leaf, storage: str, names: Names) -> _Flow:
+    footprint = examine((leaf,), names)
+    reads = any(
+        a.mode is not Mode.WRITE and a.mode is not Mode.INQUIRE for a in footprint.of(storage)
+    )
+    if reads:
+        return _Flow(True, False)
+    whole = any(
+        a.mode is Mode.WRITE and a.sure and _is_whole(a) for a in footprint.of(storage)
+    ) and not isinstance(leaf.what, Guarded)
+    return _Flow(False, whole and isinstance(leaf.what, Assign | DoHead))
+
+
+def _is_whole(access: Access) -> bool:
+    colon = Section(None, None, None)
+    return access.subscripts is None or all(s == colon for s in access.subscripts)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One statement list on the way from a unit's body to a statement.
+
+    ``position`` is that of the statement, or of the construct that holds it; ``repeated``: a loop
+    of the unit encloses the list.
+    """
+
+    nodes: tuple[Node, ...]
+    position: int
+    repeated: bool
+
+
+def live_after(levels: tuple[Level, ...], storage: str, names: Names, covers: Covers) -> bool:
+    """Whether the value of a local variable may be read after a statement (outermost level first)."""
+    if _has_gotos(levels[0].nodes):
+        return True
+    for level in reversed(levels):
+        following = level.nodes[level.position + 1 :]
+        flow = _list(following, storage, names, covers)
+        if flow.exposed:
+            return True
+        if flow.defined and not any(True for node in following for _ in _jumps_in(node)):
+            return False
+        if level.repeated:
+            again = level.nodes[: level.position + 1]
+            if _list(again, storage, names, covers).exposed:
+                return True
+    return False
+
+
+def is_copy(loop: Do) -> bool:
+    """Whether a nest only copies: every assignment is ``array(...) = array(...)``."""
+    assigns = [leaf.what for leaf in leaves(loop) if isinstance(leaf.what, Assign)]
+    return bool(assigns) and all(
+        isinstance(a.target, Ref)
+        and isinstance(a.value, Ref)
+        and a.target.args is not None
+        and a.value.args is not None
+        for a in assigns
+    )

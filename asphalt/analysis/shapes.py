@@ -1,0 +1,278 @@
+"""The shapes of arrays as polynomials, and what sequence association makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from asphalt.analysis.algebra import Poly, poly, product
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Ref, Section, names_in, walk
+from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, Raw, UnitHead
+from asphalt.ir.tree import Leaf, leaves
+
+if TYPE_CHECKING:
+    from asphalt.analysis.access import Subscript
+    from asphalt.analysis.values import Values
+
+_ONE = Lit("integer", "1")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Lower bounds and extents, one a dimension; an assumed-size last extent is None.
+
+    ``stated``: the extents are those that the source states; else they are inquiries
+    (``size(a, 1)``) whose values only the run knows.
+    """
+
+    lower: tuple[Poly, ...]
+    extent: tuple[Poly | None, ...]
+    stated: bool
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.lower)
+
+    def stride(self, dimension: int) -> Poly:
+        """The number of elements between neighbours in a dimension (counted from 0).
+
+        ``stride(rank)`` is the size of the array, if the last extent is known.
+        """
+        extents = self.extent[:dimension]
+        return product(extent for extent in extents if extent is not None)
+
+
+def shape_of(name: str, scope: Scope, values: Values, at: Leaf) -> Shape | None:
+    """The shape of an array of the unit at the statement ``at``; None: not an array with bounds."""
+    symbol = scope.lookup(name)
+    if symbol is None or not symbol.dims:
+        return None
+    if any(dim.kind == "assumed_rank" for dim in symbol.dims):
+        return None
+    stated = _stated_dims(name, symbol, scope, values, at)
+    if stated is not None:
+        lower = tuple(values.polynomial(dim.lower or _ONE, at) for dim in stated)
+        extent = tuple(_extent(dim, values, at) for dim in stated)
+        return Shape(lower, extent, True)
+    return Shape(
+        tuple(_inquiry("lbound", symbol, name, d, dim) for d, dim in enumerate(symbol.dims)),
+        tuple(
+            None if dim.kind == "assumed_size" else _inquiry("size", symbol, name, d, dim)
+            for d, dim in enumerate(symbol.dims)
+        ),
+        False,
+    )
+
+
+def _extent(dim: Dim, values: Values, at: Leaf) -> Poly | None:
+    if dim.upper is None:
+        return None
+    lower = values.polynomial(dim.lower or _ONE, at)
+    return values.polynomial(dim.upper, at) - lower + Poly.constant(1)
+
+
+def _inquiry(function: str, symbol: Symbol, name: str, dimension: int, dim: Dim) -> Poly:
+    if function == "lbound" and dim.kind in ("assumed_shape", "assumed_size", "explicit"):
+        # stated even where the extent is not; the default is 1
+        if dim.lower is None:
+            return Poly.constant(1)
+        value = constant(dim.lower, symbol.home) if isinstance(symbol.home, Scope) else None
+        if value is not None:
+            return Poly.constant(value)
+    number = Lit("integer", str(dimension + 1))
+    return Poly.atom(Ref(function, function, (Ref(name, name), number)))
+
+
+def _stated_dims(
+    name: str, symbol: Symbol, scope: Scope, values: Values, at: Leaf
+) -> tuple[Dim, ...] | None:
+    """The dimensions that the source states and that still hold at ``at``."""
+    assert symbol.dims is not None
+    if any(dim.kind == "deferred" for dim in symbol.dims):
+        return _allocated_dims(name, symbol, scope, values, at)
+    if any(dim.kind == "assumed_shape" for dim in symbol.dims):
+        return None
+    bounds = [b for dim in symbol.dims for b in (dim.lower, dim.upper) if b is not None]
+    if all(_is_constant(bound, symbol) for bound in bounds):
+        return tuple(_evaluated(dim, symbol) for dim in symbol.dims)
+    if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
+        return None
+    # evaluated on entry: the same later only if nothing changes them
+    names = {n for bound in bounds for n in names_in(bound)}
+    if any(values.written_in_unit(n) for n in names if _is_variable(n, scope)):
+        return None
+    return symbol.dims
+
+
+def _is_variable(name: str, scope: Scope) -> bool:
+    symbol = scope.lookup(name)
+    return symbol is None or symbol.origin not in (Origin.INTRINSIC, Origin.PARAMETER)
+
+
+def _is_constant(bound: Expr, symbol: Symbol) -> bool:
+    return isinstance(symbol.home, Scope) and constant(bound, symbol.home) is not None
+
+
+def _evaluated(dim: Dim, symbol: Symbol) -> Dim:
+    home = symbol.home
+    assert isinstance(home, Scope)
+
+    def literal(bound: Expr | None) -> Expr | None:
+        return None if bound is None else Lit("integer", str(constant(bound, home)))
+
+    return Dim(dim.kind, literal(dim.lower), literal(dim.upper))
+
+
+def _allocated_dims(
+    name: str, symbol: Symbol, scope: Scope, values: Values, at: Leaf
+) -> tuple[Dim, ...] | None:
+    """The bounds of the only ALLOCATE of a local array, where they still hold."""
+    if symbol.origin is not Origin.LOCAL or "pointer" in symbol.attrs:
+        return None
+    if any(name in _words(leaf) for unit in scope.unit.contained for leaf in leaves(unit)):
+        return None
+    writes = values.writes_of(name)
+    allocations = []
+    for leaf in {id(w.leaf): w.leaf for w in writes}.values():
+        if isinstance(leaf.what, Allocation):
+            if leaf.what.kind == "allocate":
+                allocations.append(leaf)
+        elif any(w.subscripts is None for w in writes if w.leaf is leaf) and _may_reallocate(
+            leaf, scope
+        ):
+            return None
+    if len(allocations) != 1:
+        return None
+    allocation = allocations[0]
+    assert isinstance(allocation.what, Allocation)
+    if values.position(allocation) > values.position(at):
+        return None
+    for item in allocation.what.objects:
+        if isinstance(item, Ref) and item.name == name and item.args is not None:
+            dims = tuple(_allocated(arg) for arg in item.args)
+            names = {n for arg in item.args for n in names_in(arg)}
+            variables = [n for n in names if _is_variable(n, scope)]
+            if values.unchanged_until(variables, allocation):
+                return tuple(d for d in dims if d is not None) if None not in dims else None
+    return None
+
+
+def _words(leaf: Leaf) -> frozenset[str]:
+    raw = leaf.what.code if isinstance(leaf.what, Raw) else ""
+    text = (leaf.body or raw).lower()
+    return frozenset("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+
+
+def _may_reallocate(leaf: Leaf, scope: Scope) -> bool:
+    """Whether a statement that writes a whole allocatable may change its bounds.
+
+    Intrinsic assignment of an array does (F2018 10.2.1.3), and a procedure with an allocatable
+    dummy may; MPI procedures have none.
+    """
+    what = leaf.what
+    if isinstance(what, Guarded):
+        what = what.action
+    match what:
+        case Assign(value=Lit()):
+            return False
+        case Call(procedure=Ref(name=name) as procedure):
+            symbol = scope.lookup(name)
+            if symbol is not None and symbol.origin is Origin.MPI:
+                return False
+            located = procedure_named(procedure, scope)
+            head = None if located is None else located.unit.head
+            if located is None or head is None or not isinstance(head.what, UnitHead):
+                return True
+            callee = scope.scopes.of(located)
+            dummies = [callee.lookup(dummy) for dummy in head.what.args]
+            return any(d is None or "allocatable" in d.attrs for d in dummies)
+        case IO():
+            return False
+    return True
+
+
+def _allocated(arg: Arg) -> Dim | None:
+    match arg:
+        case Section(lower=lower, upper=upper):
+            return Dim("explicit", lower, upper)
+        case Keyword() | AltReturn():
+            return None
+    return Dim("explicit", None, arg)
+
+
+def run_as_section(
+    actual: Ref, dummy: Symbol, bound: Mapping[str, Expr], callee: Scope, caller: Scope
+) -> tuple[Subscript, ...] | None:
+    """The section that a dummy array covers when an element is passed (F2018 15.5.2.11).
+
+    ``call f(s(1,1,k), nx, ny)`` with ``real a(nx,ny)`` is ``s(:,:,k)`` if the declared extents of
+    ``s`` are the actual ``nx`` and ``ny``.  None: it cannot be told.
+    """
+    symbol = caller.lookup(actual.name)
+    if symbol is None or not symbol.dims or dummy.dims is None or actual.args is None:
+        return None
+    size = Poly.constant(1)
+    for dim in dummy.dims:
+        if dim.kind != "explicit" or dim.upper is None:
+            return None
+        lower = _in_caller(dim.lower or _ONE, bound, callee)
+        upper = _in_caller(dim.upper, bound, callee)
+        if lower is None or upper is None:
+            return None
+        size = size * (upper - lower + Poly.constant(1))
+    subscripts = [a for a in actual.args if not isinstance(a, Section | Keyword | AltReturn)]
+    if len(subscripts) != len(symbol.dims):
+        return None
+    stride = Poly.constant(1)
+    for dimension, dim in enumerate(symbol.dims):
+        if stride == size:
+            colon = Section(None, None, None)
+            return (*([colon] * dimension), *subscripts[dimension:])
+        if dim.kind != "explicit" or dim.upper is None:
+            return None
+        lower = _declared(dim.lower or _ONE, caller)
+        if _declared(subscripts[dimension], caller) != lower:
+            return None
+        stride = stride * (_declared(dim.upper, caller) - lower + Poly.constant(1))
+    return None
+
+
+def _declared(expr: Expr, scope: Scope) -> Poly:
+    def known(part: Expr) -> Expr | None:
+        value = constant(part, scope)
+        return None if value is None else Lit("integer", str(value))
+
+    return poly(expr, known)
+
+
+def _in_caller(expr: Expr, bound: Mapping[str, Expr], callee: Scope) -> Poly | None:
+    """A bound of a dummy in terms of the caller: dummies replaced, constants evaluated."""
+    unknown = False
+
+    def known(part: Expr) -> Expr | None:
+        nonlocal unknown
+        value = constant(part, callee)
+        if value is not None:
+            return Lit("integer", str(value))
+        return None
+
+    for part in walk(expr):
+        if isinstance(part, Ref) and part.name not in bound and constant(part, callee) is None:
+            unknown = True
+    if unknown:
+        return None
+    inner = poly(expr, known)
+    total = Poly()
+    for monomial, coefficient in inner.terms:
+        term = Poly.constant(coefficient)
+        for atom in monomial:
+            if not isinstance(atom, Ref) or atom.args is not None:
+                return None
+            actual = bound[atom.name]
+            term = term * poly(actual)
+        total = total + term
+    return total

@@ -1,0 +1,217 @@
+"""What is known about the values of integer variables of one unit: forward substitution.
+
+A variable may be replaced by the expression that was assigned to it where that assignment is its
+only definition, is certainly executed before, and nothing in the expression changes afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from asphalt.analysis.access import Access, EffectKind, Footprint, examine
+from asphalt.analysis.algebra import Poly, poly
+from asphalt.analysis.effects import Effects, storage_of
+from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
+from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
+from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, walk
+from asphalt.ir.stmt import Assign, Jump, JumpKind, Raw
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+
+_INTEGER_FUNCTIONS = frozenset(
+    {"mod", "modulo", "min", "max", "min0", "max0", "abs", "iabs", "size", "lbound", "ubound"}
+)
+_ELSEWHERE = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A statement: its position in the text of the unit, and the outermost loop around it."""
+
+    position: int
+    outermost_loop: Do | None
+    path: tuple[int, ...]
+
+
+class Values:
+    """The integer values of one unit."""
+
+    def __init__(self, scope: Scope, effects: Effects) -> None:
+        self.scope = scope
+        self.footprint: Footprint = examine(scope.unit.body, effects.names(scope))
+        self._places: dict[int, _Place] = {}
+        self._position = 0
+        self._index(scope.unit.body, None, ())
+        self._writes: dict[str, list[Access]] = {}
+        for access in self.footprint.accesses:
+            if access.writes:
+                self._writes.setdefault(access.storage, []).append(access)
+        self.backward_jumps = any(
+            (isinstance(effect.leaf.what, Jump) and effect.leaf.what.labels)
+            or effect.detail in (JumpKind.GOTO.value, JumpKind.ASSIGNED_GOTO.value)
+            for effect in self.footprint.effects
+            if effect.kind is EffectKind.JUMP
+        )
+        self._anything_elsewhere = any(e.kind in _ELSEWHERE for e in self.footprint.effects)
+        self._inner_text = "\n".join(
+            leaf.what.code if isinstance(leaf.what, Raw) else (leaf.body or "")
+            for unit in scope.unit.contained
+            for leaf in leaves(unit)
+        ).lower()
+
+    def _index(self, nodes: Iterable[Node], loop: Do | None, path: tuple[int, ...]) -> None:
+        for number, node in enumerate(nodes):
+            here = (*path, number)
+            match node:
+                case Leaf():
+                    self._place(node, loop, here)
+                case Do(head=head, body=body, end=end):
+                    self._place(head, loop or node, here)
+                    self._index(body, loop or node, here)
+                    if end is not None:
+                        self._place(end, loop or node, here)
+                case Branch(arms=arms, end=end):
+                    for which, arm in enumerate(arms):
+                        self._place(arm.head, loop, (*here, which))
+                        self._index(arm.body, loop, (*here, which))
+                    self._place(end, loop, here)
+                case Block(head=head, body=body, end=end):
+                    self._place(head, loop, here)
+                    self._index(body, loop, here)
+                    self._place(end, loop, here)
+
+    def _place(self, leaf: Leaf, loop: Do | None, path: tuple[int, ...]) -> None:
+        self._places[id(leaf)] = _Place(self._position, loop, path)
+        self._position += 1
+
+    def position(self, leaf: Leaf) -> int:
+        """The position of a statement in the text of the unit."""
+        return self._places[id(leaf)].position
+
+    def written_in_unit(self, name: str) -> bool:
+        """Whether anything in the unit, or called from it, may change the variable."""
+        storage = storage_of(name, self.scope)
+        return storage in self._writes or self._changed_elsewhere(name)
+
+    def _changed_elsewhere(self, name: str) -> bool:
+        symbol = self.scope.lookup(name)
+        if symbol is None:
+            return True
+        if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
+            return False
+        if symbol.attrs & {"pointer", "target", "volatile"} or symbol.equivalenced:
+            return True
+        if symbol.origin in (Origin.LOCAL, Origin.DUMMY, Origin.RESULT):
+            return re.search(rf"\b{re.escape(name)}\b", self._inner_text) is not None
+        return self._anything_elsewhere
+
+    def polynomial(self, expr: Expr, at: Leaf) -> Poly:
+        """The value of an integer expression just before the statement ``at``."""
+        return poly(expr, lambda part: self._substitute(part, at))
+
+    def constants(self, expr: Expr) -> Poly:
+        """The polynomial of an expression with only named constants replaced."""
+        return poly(expr, self._constant)
+
+    def _constant(self, part: Expr) -> Expr | None:
+        if isinstance(part, Ref) and part.args is None:
+            value = constant(part, self.scope)
+            return None if value is None else Lit("integer", str(value))
+        return None
+
+    def _substitute(self, part: Expr, at: Leaf) -> Expr | None:
+        known = self._constant(part)
+        if known is not None or not isinstance(part, Ref) or part.args is not None:
+            return known
+        return self._assigned(part.name, at)
+
+    def _assigned(self, name: str, at: Leaf) -> Expr | None:
+        symbol = self.scope.lookup(name)
+        if symbol is None or not _plain_integer(symbol) or self._changed_elsewhere(name):
+            return None
+        writes = self._writes.get(storage_of(name, self.scope), [])
+        if len(writes) != 1 or self.backward_jumps:
+            return None
+        leaf = writes[0].leaf
+        what = leaf.what
+        if not isinstance(what, Assign) or what.pointer or not isinstance(what.target, Ref):
+            return None
+        here, there = self._places[id(leaf)], self._places[id(at)]
+        parent = here.path[:-1]
+        executed_before = there.path[: len(parent)] == parent and here.position < there.position
+        if not executed_before or not is_integer(what.value, self.scope):
+            return None
+        if not self._stays(what.value, here):
+            return None
+        return what.value
+
+    def _stays(self, value: Expr, defined: _Place) -> bool:
+        """Whether nothing in ``value`` changes after the place where it was assigned."""
+        for part in walk(value):
+            if isinstance(part, Component):
+                return False
+            if not isinstance(part, Ref) or _is_function(part, self.scope):
+                continue
+            if self._changed_elsewhere(part.name):
+                return False
+            for access in self._writes.get(storage_of(part.name, self.scope), []):
+                place = self._places[id(access.leaf)]
+                same_loop = (
+                    defined.outermost_loop is not None
+                    and place.outermost_loop is defined.outermost_loop
+                )
+                if place.position >= defined.position or same_loop:
+                    return False
+        return True
+
+    def unchanged_until(self, names: Iterable[str], allocation: Leaf) -> bool:
+        """Whether these variables are never written after the statement ``allocation``."""
+        if self.backward_jumps:
+            return False
+        place = self._places[id(allocation)]
+        return all(self._stays(Ref(name, name), place) for name in names)
+
+    def writes_of(self, storage: str) -> tuple[Access, ...]:
+        """Every access of the unit that may write a storage."""
+        return tuple(self._writes.get(storage, ()))
+
+
+def _plain_integer(symbol: Symbol) -> bool:
+    return (
+        symbol.origin is Origin.LOCAL
+        and symbol.dims is None
+        and symbol.type is not None
+        and symbol.type.base == "integer"
+    )
+
+
+def _is_function(ref: Ref, scope: Scope) -> bool:
+    symbol = scope.lookup(ref.name)
+    return symbol is not None and symbol.origin is Origin.INTRINSIC
+
+
+def is_integer(expr: Arg, scope: Scope) -> bool:
+    """Whether an expression is certainly of integer type, without user functions in it."""
+    match expr:
+        case Lit(kind=kind):
+            return kind == "integer"
+        case Ref(name=name, args=args):
+            symbol = scope.lookup(name)
+            if symbol is None:
+                return False
+            if symbol.origin is Origin.INTRINSIC:
+                if name not in _INTEGER_FUNCTIONS or not is_pure_function(name):
+                    return False
+                return is_inquiry(name) or all(is_integer(a, scope) for a in args or ())
+            if args is not None and symbol.dims is None:
+                return False
+            typed = symbol.type is not None and symbol.type.base == "integer"
+            return typed and all(is_integer(a, scope) for a in args or ())
+        case Op(op=op, operands=operands):
+            return op in ("()", "+", "-", "*", "/") and all(is_integer(o, scope) for o in operands)
+        case Keyword(value=value):
+            return is_integer(value, scope)
+        case Section():
+            return False
+    return False

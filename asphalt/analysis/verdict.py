@@ -1,0 +1,44 @@
+"""Verdicts: what was proved about a site, or the first reason why nothing may be done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.ir.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A stable code with its documentation; it stands beside the check that raises it.
+
+    ``condition`` is the number of the condition of a legal prepush that the code belongs to (0: the
+    site itself).  ``example`` is Fortran that gets this verdict.
+    """
+
+    id: str
+    title: str
+    meaning: str
+    advice: str
+    example: str = ""
+    condition: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The site stays as it is.  ``witness`` is a concrete iteration, element or statement."""
+
+    code: Code
+    message: str
+    span: Span | None = None
+    witness: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """A condition holds; ``evidence`` says in one sentence why."""
+
+    evidence: str
+    assumptions: tuple[str, ...] = ()
+
+
+Answer = Holds | Refused
