@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mpi_run import RUNTIME, Mpi, build, compile_source, installed, run
+from mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, compile_source, installed, run
 
 PROGRAMS = Path(__file__).parent / "runtime"
 
@@ -23,3 +23,78 @@ def test_enter(mpi: Mpi, tmp_path: Path) -> None:
     for ranks in (1, 2, 3, 4):
         outcome = run(mpi, program, ranks)
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+
+
+def _programs() -> list[tuple[Mpi, str]]:
+    names = ("blocks_mpi.f90", "blocks_f08.f90", "blocks_fixed.f", "slab_mpi.f90")
+    return [
+        (mpi, name)
+        for name in names
+        for mpi in installed()
+        if not (mpi.simulated and "f08" in name)
+    ]
+
+
+@pytest.mark.parametrize(("mpi", "name"), _programs(), ids=str)
+def test_shape_of_emitted_code(mpi: Mpi, name: str, tmp_path: Path) -> None:
+    """Both shapes, by hand: no warnings, and for all K, D and sizes what the collective gives."""
+    compile_source(mpi, RUNTIME, tmp_path)
+    for flags in (["-Wall", "-O3"], ["-Wall", "-O1", "-g", "-fcheck=all"]):
+        outcome = compile_source(mpi, PROGRAMS / name, tmp_path, flags)
+        assert (outcome.code, outcome.stderr) == (0, "")
+    sources = [RUNTIME, PROGRAMS / name, PROGRAMS / "drive.f90"]
+    program = build(mpi, sources, tmp_path, ["-O1", "-g", "-fcheck=all"])
+    # ranks of MPICH wait in busy loops: with more of them than cores, only a few cases
+    ranks_tried = {"openmpi": (1, 3), "mpich": (2,), "smpi": (1, 2, 3, 4)}[mpi.name]
+    for ranks in ranks_tried:
+        outcome = run(mpi, program, ranks)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+    if mpi.name == "mpich":
+        outcome = run(mpi, program, 3, ["few"])
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), outcome
+
+
+@pytest.mark.parametrize("tile", [0, 4, -1])
+@pytest.mark.parametrize("depth", [1, 0])
+def test_wrong_header_is_a_compile_error(tile: int, depth: int, tmp_path: Path) -> None:
+    mpi = installed(OPENMPI, MPICH)[0]
+    header = tmp_path / "asphalt_params.inc"
+    header.write_text(
+        f"integer, parameter :: asphalt_k_site = {tile}\n"
+        f"integer, parameter :: asphalt_d_site = {depth}\n"
+    )
+    source = tmp_path / "header.f90"
+    source.write_text(
+        "subroutine s(n)\n"
+        "  implicit none\n"
+        "  include 'asphalt_params.inc'\n"
+        "  integer(kind=merge(kind(0), -1, asphalt_k_site >= 0 .and. asphalt_d_site >= 1)) :: n\n"
+        "  n = asphalt_k_site + asphalt_d_site\n"
+        "end subroutine s\n"
+    )
+    outcome = compile_source(mpi, source, tmp_path, ["-Wall"])
+    assert (outcome.code == 0) == (tile >= 0 and depth >= 1)
+
+
+def test_sync_keeps_accesses_in_place(tmp_path: Path) -> None:
+    """The compiler reloads a buffer after asphalt_sync, and keeps stores before it."""
+    mpi = installed(OPENMPI, MPICH)[0]
+    source = tmp_path / "sync.f90"
+    source.write_text(
+        "subroutine s(after)\n"
+        "  use asphalt_rt, only: asphalt_sync\n"
+        "  implicit none\n"
+        "  integer, intent(out) :: after\n"
+        "  integer :: buf(4)\n"
+        "  buf = 1\n"
+        "  call asphalt_sync(buf)\n"
+        "  after = buf(1)\n"
+        "end subroutine s\n"
+    )
+    compile_source(mpi, RUNTIME, tmp_path)
+    outcome = compile_source(mpi, source, tmp_path, ["-O3", "-fdump-tree-optimized"])
+    assert outcome.code == 0
+    (dump,) = tmp_path.glob("*.optimized")
+    before, after = dump.read_text().split("asphalt_sync (", 1)
+    assert "{ 1, 1, 1, 1 }" in before
+    assert "= buf[0]" in after
