@@ -102,16 +102,13 @@ def _columns(text: str, width: int) -> tuple[bool, int | None, int, int]:
         limit = start + width - 6
     else:
         match = _CARD.match(text)
-        if match is None:
-            return False, None, 0, width or len(text)
-        start, limit = 6, width
+        start, limit = 0 if match is None else 6, width
+    if not width:
+        limit = len(text.rstrip("\r\n"))
+    if match is None:
+        return False, None, start, limit
     digits = match[1].replace(" ", "")
-    return (
-        match[2] is not None,
-        int(digits) if digits else None,
-        start,
-        limit if width else len(text),
-    )
+    return match[2] is not None, int(digits) if digits else None, start, limit
 
 
 def _stretch(field: str, pos: int, quote: str) -> tuple[int, str]:
