@@ -93,13 +93,13 @@ class _Patterns:
         self.do = pattern(
             r"""
             do (?: \s*(\d{1,5})\s*,?\s* | \s*,\s* | {B} | \s*(?=while\s*\(|concurrent\s*\(|\Z) )
-            (?: (?:while|concurrent) \s* (\(.*) | [a-z]\w* \s*=(?!=) (.*) | )
+            (?: while \s* (\(.*) | concurrent \s* \(.* | [a-z]\w* \s*=(?!=) (.*) | )
             """
         )
         self.if_then = pattern(r"if \s*\(.*\)\s* then")
         self.else_if = pattern(r"else\s*if \s*\(.*\)\s* then (?: {B}\w+ )?")
         self.else_alone = pattern(r"else (?: {B}[a-z]\w* )?")
-        self.elsewhere = pattern(r"else\s*where (?: {B}[a-z]\w* | \s*\(.*\) (?:\s*[a-z]\w*)? )?")
+        self.elsewhere = pattern(r"else\s*where (?: {B}[a-z]\w* | \s*(\(.*\)) (?:\s*[a-z]\w*)? )?")
         self.guard = re.compile(
             r"(case|rank|(?:type|class)\s*is)\s*(?=\()|(?:case|rank|class)\s*default(?:\Z|\s)",
             re.I | re.A,
@@ -194,12 +194,18 @@ def _do(code: str, patterns: _Patterns) -> Shape | None:
     match = patterns.do.match(code)
     if match is None:
         return None
-    label, header, bounds = match.groups()
+    label, condition, bounds = match.groups()
     if bounds is not None and not _has_comma(bounds):
         return None
-    if header is not None and after_parenthesis(header, 0) < 0:
+    if condition is not None and not _one_parenthesis(condition):
         return None
     return Shape(Role.DO, "do", label=None if label is None else int(label))
+
+
+def _one_parenthesis(text: str) -> bool:
+    """Whether a text that begins with a parenthesis ends with the same."""
+    stop = after_parenthesis(text, 0)
+    return stop >= 0 and not text[stop:].strip()
 
 
 def _has_comma(text: str) -> bool:
@@ -222,7 +228,8 @@ def _if(code: str, patterns: _Patterns) -> Shape | None:
 
 
 def _else(code: str, patterns: _Patterns) -> Shape | None:
-    if patterns.elsewhere.match(code):
+    match = patterns.elsewhere.match(code)
+    if match is not None and (match[1] is None or _one_parenthesis(match[1])):
         return Shape(Role.ARM, "where")
     if patterns.else_if.match(code) or patterns.else_alone.match(code):
         return Shape(Role.ARM, "if")
