@@ -169,15 +169,15 @@ class _Builder:
             self._fail(leaf, f"CONTAINS inside {_place(top)}")
 
     def _end(self, leaf: Leaf, kind: str) -> None:
+        word = f"END {kind.replace('_', ' ').upper()}".rstrip()
         if not self.stack:
-            self._fail(leaf, "an END that ends nothing")
+            self._fail(leaf, f"{word} that ends nothing")
         top = self.stack[-1]
         if kind == "do" and leaf.label is not None and self._ends_loops(leaf, "enddo"):
             return
         if kind == "block_data" and top.kind == "block":
             kind = "block"
         if kind != top.kind and not (kind == "" and top.role is Role.UNIT):
-            word = f"END {kind.replace('_', ' ').upper()}".rstrip()
             self._fail(leaf, f"{word} inside {_place(top)}")
         self.stack.pop()
         self._append(_closed(top, leaf))
