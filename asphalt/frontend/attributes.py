@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from asphalt.frontend.bindings import (
+    final,
+    generic,
+    generic_spec,
+    import_statement,
+    is_generic_spec,
+    procedure,
+    use,
+)
 from asphalt.frontend.declarations import (
     TYPE_WORDS,
     attribute,
@@ -16,7 +25,7 @@ from asphalt.frontend.declarations import (
 )
 from asphalt.frontend.expressions import designator, expression
 from asphalt.frontend.tokens import Cursor
-from asphalt.ir.stmt import Decl, Dim, Entity, TypeSpec, Use, UseItem
+from asphalt.ir.stmt import Decl, Dim, Entity, Use
 
 Group = tuple[str, tuple[Entity, ...]]
 
@@ -50,21 +59,6 @@ def _attributed(cursor: Cursor) -> Entity:
         spec = generic_spec(cursor)
         return Entity(spec, spec)
     return entity(cursor)
-
-
-def is_generic_spec(cursor: Cursor) -> bool:
-    """``operator(...)``, ``assignment(=)``, ``read(formatted)`` comes next."""
-    return cursor.low in ("operator", "assignment", "read", "write") and cursor.after().low == "("
-
-
-def generic_spec(cursor: Cursor) -> str:
-    """A generic name, or an operator as in ``operator(+)``, folded."""
-    first = cursor.at
-    special = is_generic_spec(cursor)
-    cursor.name()
-    if special:
-        cursor.skip_group()
-    return cursor.folded_from(first)
 
 
 def parameter(cursor: Cursor) -> Decl:
@@ -225,19 +219,6 @@ def pointer(cursor: Cursor) -> Decl:
     return Decl("cray_pointer", groups=tuple(groups))
 
 
-def import_statement(cursor: Cursor) -> Decl:
-    """``import``, ``import :: a``, ``import, only: a``, ``import, none``."""
-    cursor.expect("import")
-    attrs: tuple[str, ...] = ()
-    if cursor.accept(","):
-        attrs = (cursor.name().low,)
-        cursor.accept(":")
-    cursor.accept("::")
-    entities = () if cursor.at_end else entity_list(cursor)
-    cursor.finish()
-    return Decl("import", attrs=attrs, entities=entities)
-
-
 def enumerator(cursor: Cursor) -> Decl:
     """``enumerator :: a = 1, b``."""
     cursor.expect("enumerator")
@@ -245,77 +226,6 @@ def enumerator(cursor: Cursor) -> Decl:
     entities = entity_list(cursor)
     cursor.finish()
     return Decl("enumerator", entities=entities)
-
-
-def use(cursor: Cursor) -> Use:
-    """``use [, intrinsic ::] m [, only: a, b => c]``."""
-    cursor.expect("use")
-    nature = ""
-    if cursor.accept(","):
-        nature = cursor.name().low
-        cursor.expect("::")
-    else:
-        cursor.accept("::")
-    module = cursor.name().low
-    only = False
-    items: list[UseItem] = []
-    if cursor.accept(","):
-        only = cursor.accept("only", ":")
-        while not cursor.at_end:
-            local = generic_spec(cursor)
-            items.append(UseItem(local, generic_spec(cursor) if cursor.accept("=>") else local))
-            if not cursor.accept(","):
-                break
-    cursor.finish()
-    return Use(module, only, tuple(items), nature == "intrinsic")
-
-
-def procedure(cursor: Cursor) -> Decl:
-    """Procedure pointers and components, type-bound procedures, ``module procedure`` lists.
-
-    The interface stands first in ``attrs`` as ``interface(name)``, or in ``type``.  What a binding
-    is bound to is the entity's ``initial``.
-    """
-    attrs: list[str] = []
-    if cursor.accept("module"):
-        attrs.append("module")
-    cursor.expect("procedure")
-    spec: TypeSpec | None = None
-    if cursor.accept("("):
-        if cursor.low in TYPE_WORDS and cursor.low != "type":
-            spec = type_spec(cursor)
-        elif cursor.low != ")":
-            attrs.append(f"interface({cursor.name().low})")
-        cursor.expect(")")
-    while cursor.accept(","):
-        attrs.append(attribute(cursor))
-    cursor.accept("::")
-    entities = entity_list(cursor)
-    cursor.finish()
-    return Decl("procedure", spec, tuple(attrs), entities=entities)
-
-
-def generic(cursor: Cursor) -> Decl:
-    """``generic, public :: g => a, b``: the group (g, a and b)."""
-    cursor.expect("generic")
-    attrs = ["generic"]
-    while cursor.accept(","):
-        attrs.append(attribute(cursor))
-    cursor.expect("::")
-    name = generic_spec(cursor)
-    cursor.expect("=>")
-    entities = entity_list(cursor)
-    cursor.finish()
-    return Decl("procedure", attrs=tuple(attrs), groups=((name, entities),))
-
-
-def final(cursor: Cursor) -> Decl:
-    """``final :: a, b``."""
-    cursor.expect("final")
-    cursor.accept("::")
-    entities = entity_list(cursor)
-    cursor.finish()
-    return Decl("procedure", attrs=("final",), entities=entities)
 
 
 _PLAIN_ATTRIBUTES = (

@@ -12,16 +12,16 @@ import re
 from functools import lru_cache
 
 from asphalt.frontend.attributes import SPECIFICATION
-from asphalt.frontend.declarations import TYPE_WORDS, type_declaration
-from asphalt.frontend.executable import (
-    EXECUTABLE,
-    assignment,
+from asphalt.frontend.constructs import (
+    CONSTRUCTS,
     do_head,
     forall_head,
     if_head,
     type_guard,
     where_head,
 )
+from asphalt.frontend.declarations import TYPE_WORDS, type_declaration
+from asphalt.frontend.executable import EXECUTABLE, assignment
 from asphalt.frontend.io_statements import file_statement, print_statement
 from asphalt.frontend.tokens import Cursor, FortranSyntaxError, Token, names_in_text
 from asphalt.frontend.unit_heads import (
@@ -154,6 +154,8 @@ def _by_keyword(cursor: Cursor) -> What:
         return forall_head(cursor, _action)
     if word == "block" and cursor.after().low == "data":
         return program_head(cursor)
+    if word in CONSTRUCTS:
+        return CONSTRUCTS[word](cursor)
     if word in EXECUTABLE:
         return EXECUTABLE[word](cursor)
     if word in SPECIFICATION:

@@ -13,12 +13,12 @@ _TOKEN = re.compile(
     r"""\s*(?:
       (?P<boz>[bozx](?:'[0-9a-f]+'|"[0-9a-f]+")|'[0-9a-f]+'[bozx]\b|"[0-9a-f]+"[bozx]\b)
     | (?P<string>(?:\w+_)?(?:'(?:[^']|'')*'|"(?:[^"]|"")*"))
-    | (?P<real>(?:\d+\.(?![a-z]+\s*\.)\d*|\.\d+)(?:[edq][+-]?\d+)?(?:_\w+)?
+    | (?P<real>(?:\d+\.(?!\s*[a-z]+\s*\.)\d*|\.\d+)(?:[edq][+-]?\d+)?(?:_\w+)?
         |\d+[edq][+-]?\d+(?:_\w+)?)
     | (?P<hollerith>\d+h)
     | (?P<int>\d+(?:_\w+)?)
-    | (?P<logical>\.(?:true|false)\.(?:_\w+)?)
-    | (?P<dot>\.[a-z]+\.)
+    | (?P<logical>\.\s*(?:true|false)\s*\.(?:_\w+)?)
+    | (?P<dot>\.\s*[a-z]+\s*\.)
     | (?P<name>[a-z][\w$]*)
     | (?P<op>\*\*|//|==|/=|<=|>=|=>|::|\.\.|[-+*/()\[\],=<>%:&$])
     | (?P<end>$)
@@ -62,7 +62,11 @@ def tokenize(code: str) -> list[Token]:
             raise FortranSyntaxError(f"unexpected character {text!r}")
         if kind == "hollerith":
             at += int(text[:-1])
+            if at > len(code):
+                raise FortranSyntaxError(f"a Hollerith constant {text!r} that is cut off")
             text = code[start:at]
+        elif kind == "dot":
+            text = re.sub(r"\s", "", text)  # fixed form allows ". EQ."
         tokens.append(
             Token(kind, text, text if kind in ("string", "hollerith") else text.lower(), start, at)
         )

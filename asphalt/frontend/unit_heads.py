@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from asphalt.frontend.attributes import generic_spec
+from asphalt.frontend.bindings import generic_spec
 from asphalt.frontend.declarations import TYPE_WORDS, attribute, type_spec
 from asphalt.frontend.tokens import Cursor
 from asphalt.ir.expr import Lit
