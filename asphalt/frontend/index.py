@@ -6,7 +6,7 @@ the form set by us.
 
 What fortls does not know comes from elsewhere: executable statements (so the called names are read
 from the text here), COMMON and EQUIVALENCE (from the statements), and whether a unit really is
-there (``tree.py`` asks our own tree, so that the index may miss but never mislead).
+there (``tree.py`` answers that from our own tree, which sees what the compiler sees).
 """
 
 from __future__ import annotations

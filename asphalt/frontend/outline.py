@@ -13,15 +13,16 @@ from dataclasses import dataclass, field, replace
 from asphalt.errors import InputError
 from asphalt.frontend.cache import pack
 from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.index import live_text
+from asphalt.frontend.index import index_file, live_text
 from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.preprocess import has_cpp_lines, preprocess
 from asphalt.frontend.problems import Problem, problem_of
+from asphalt.frontend.raw_text import Place, calls_in, code_of, names_in_code, own_leaves
 from asphalt.frontend.source_text import SourceText, source_text
 from asphalt.frontend.split import split
 from asphalt.frontend.structure import build
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Opaque, Raw
+from asphalt.ir.stmt import Opaque, Plain
 from asphalt.ir.tree import File, Leaf, Unit, leaves, units_in
 
 
@@ -35,14 +36,6 @@ class Request:
     width: int | None
     defines: tuple[str, ...]
     include_dirs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A folded name, and the line of the statement it stands in."""
-
-    name: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +60,15 @@ class Outline:
     """What a file holds.
 
     ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
-    tree (``broken``), these are all of them.  ``dead_calls`` are removed by the preprocessor,
-    ``included_calls`` brought in by it.  ``mpi_renames`` are (local name, MPI name) of use
-    statements.  ``expanded`` is the live text, in lower case, where the preprocessor changes words.
+    tree (``broken``), these are all of them.  ``dead_calls`` are those in lines that the
+    preprocessor removes.  ``mpi_renames`` are (local name, MPI name) of use statements.
+    ``expanded`` is the live text, in lower case, where the preprocessor changes words.
     """
 
     cpp: bool
     units: tuple[UnitOutline, ...] = ()
     loose_calls: tuple[Place, ...] = ()
     dead_calls: tuple[Place, ...] = ()
-    included_calls: tuple[Place, ...] = ()
     mpi_renames: tuple[tuple[str, str], ...] = ()
     expanded: str | None = None
     broken: bool = False
@@ -102,13 +94,12 @@ def outline(request: Request) -> Outline:
     try:
         facts = preprocess(source, request.defines, request.include_dirs)
     except InputError as error:
-        calls = tuple(_calls(split(source)[0], source.form))
+        calls = tuple(calls_in(split(source)[0], source.form))
         return Outline(cpp, loose_calls=calls, broken=True, problems=(problem_of(error),))
     live, tail = split(source, facts)
     partial = Outline(
         cpp,
         dead_calls=tuple(_dead_calls(source, facts)),
-        included_calls=tuple(_included_calls(source, facts)),
         mpi_renames=tuple(_mpi_renames(live)),
         expanded=_expanded(source, facts),
         problems=tuple(_notes(source, facts)),
@@ -118,14 +109,14 @@ def outline(request: Request) -> Outline:
     except InputError as error:
         return replace(
             partial,
-            loose_calls=tuple(_calls(live, source.form)),
+            loose_calls=tuple(calls_in(live, source.form)),
             broken=True,
             problems=(problem_of(error), *partial.problems),
         )
     return replace(
         partial,
         units=tuple(_unit_outlines(file)),
-        loose_calls=tuple(_calls(file.stray, source.form)),
+        loose_calls=tuple(calls_in(file.stray, source.form)),
     )
 
 
@@ -136,22 +127,20 @@ def interpreted(request: Request) -> bytes:
 
 def interpreted_file(request: Request) -> File:
     """The tree of a file with every statement interpreted; raises InputError."""
-    file, _ = _tree(request)
+    file = _tree(request)
     return replace(file, units=tuple(interpret_unit(unit, deep=True) for unit in file.units))
 
 
 def words(request: Request) -> bytes:
     """The packed ``Words`` of a file; raises InputError."""
-    file, facts = _tree(request)
+    file = _tree(request)
     found: dict[str, set[int]] = {}
 
     def note(names: Iterable[str], position: int) -> None:
         for name in names:
             found.setdefault(name, set()).add(position)
 
-    ranges: list[tuple[int, int]] = []
     for position, unit in enumerate(units_in(file)):
-        ranges.append(_lines(unit))
         for leaf in own_leaves(unit):
             if leaf is unit.end:
                 continue
@@ -161,76 +150,31 @@ def words(request: Request) -> bytes:
             note(names, position)
     for leaf in file.stray:
         note(names_in_code(code_of(leaf), file.form), -1)
-    for line, text in (facts.included if facts else {}).items():
-        within = [p for p, (first, last) in enumerate(ranges) if first <= line <= last]
-        note(_NAME.findall(text.lower()), within[-1] if within else -1)
     return pack(Words({name: tuple(sorted(where)) for name, where in found.items()}))
+
+
+def indexed(request: Request) -> bytes:
+    """The packed symbol index of a file; raises InputError."""
+    source = source_text(request.path, request.content, request.form, request.width)
+    return pack(index_file(source, preprocess(source, request.defines, request.include_dirs)))
 
 
 def unread(request: Request, reason: str) -> File:
     """The tree of a file that was split but whose statements could not be interpreted."""
-    file, _ = _tree(request)
+    file = _tree(request)
     return replace(file, units=tuple(_opaque_unit(unit, reason) for unit in file.units))
 
 
-def own_leaves(unit: Unit) -> Iterator[Leaf]:
-    """The leaves of a unit without those of the units that it contains."""
-    return leaves(replace(unit, contained=()))
-
-
-def code_of(leaf: Leaf) -> str:
-    """The logical line of a leaf that is not interpreted."""
-    return leaf.what.code if isinstance(leaf.what, Raw | Opaque) else ""
-
-
-_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 _NAME = re.compile(r"[a-z_$][\w$]*")
-_BLANKS = re.compile(r"\s+")
-_CALL_FREE = re.compile(r"(?:^|\))\s*call\s+([a-z]\w*)")
-_CALL_FIXED = re.compile(r"(?:^|\))call([a-z]\w*)(?=[(%]|$)")
 _USE = re.compile(r"use\b")
 _RENAME = re.compile(r"(\w+)\s*=>\s*(p?mpi_\w+)")
 _INCLUDE_LINE = re.compile(r"include\s*(['\"])(.*)\1\s*$", re.I)
-_GLUED = re.compile(
-    r"^(?:call|use|module|program|subroutine|function|entry|external|goto|return|common|save|data|"
-    r"integer|real|logical|complex|character|doubleprecision|dimension|parameter|do\d*|read|write|"
-    r"print|stop|allocate|deallocate|if|elseif|assign)(?=.)"
-)
 
 
-def names_in_code(code: str, form: Form) -> Iterator[str]:
-    """The names in a logical line, folded; in fixed form also those that blanks cut or that stand
-    against a keyword (more than there are, never fewer)."""
-    text = _STRING.sub("''", code).lower()
-    found = _NAME.findall(text)
-    yield from found
-    if form is Form.FIXED:
-        for name in found:
-            if keyword := _GLUED.match(name):
-                yield name[keyword.end() :]
-        for name in _NAME.findall(_BLANKS.sub("", text)) if " " in text or "\t" in text else ():
-            yield name
-            if keyword := _GLUED.match(name):
-                yield name[keyword.end() :]
-
-
-def _tree(request: Request) -> tuple[File, CppFacts | None]:
+def _tree(request: Request) -> File:
     source = source_text(request.path, request.content, request.form, request.width)
     facts = preprocess(source, request.defines, request.include_dirs)
-    return build(source, *split(source, facts)), facts
-
-
-def _calls(of: Iterable[Leaf], form: Form) -> Iterator[Place]:
-    for leaf in of:
-        text = _STRING.sub("''", code_of(leaf)).lower()
-        if "c" not in text:
-            continue
-        if form is Form.FIXED:
-            names = _CALL_FIXED.findall(_BLANKS.sub("", text))
-        else:
-            names = _CALL_FREE.findall(text)
-        for name in names:
-            yield Place(name, leaf.span.first if leaf.span else 0)
+    return build(source, *split(source, facts))
 
 
 def _unit_outlines(file: File) -> Iterator[UnitOutline]:
@@ -247,7 +191,7 @@ def _unit_outlines(file: File) -> Iterator[UnitOutline]:
             for leaf in own
             if (match := _INCLUDE_LINE.match(code_of(leaf).strip()))
         )
-        calls = tuple(_calls(own, file.form))
+        calls = tuple(calls_in(own, file.form))
         yield UnitOutline(unit.kind, unit.name, host, first, last, calls, includes)
         for inner in unit.contained:
             yield from below(inner, mine)
@@ -273,13 +217,7 @@ def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[Place]:
         return
     lines = source.text.split("\n")
     kept = [line if n in facts.dead else "" for n, line in enumerate(lines, 1)]
-    yield from _calls(split(replace(source, text="\n".join(kept)))[0], source.form)
-
-
-def _included_calls(source: SourceText, facts: CppFacts | None) -> Iterator[Place]:
-    for line, text in (facts.included if facts else {}).items():
-        for call in _calls(split(replace(source, text=text))[0], source.form):
-            yield Place(call.name, line)
+    yield from calls_in(split(replace(source, text="\n".join(kept)))[0], source.form)
 
 
 def _expanded(source: SourceText, facts: CppFacts | None) -> str | None:
@@ -321,5 +259,7 @@ def _opaque_unit(unit: Unit, reason: str) -> Unit:
         head=opaque(unit.head) if unit.head else None,
         spec=tuple(opaque(leaf) for node in unit.spec for leaf in leaves(node)),
         body=tuple(opaque(leaf) for node in unit.body for leaf in leaves(node)),
+        contains=replace(unit.contains, what=Plain("contains")) if unit.contains else None,
         contained=tuple(_opaque_unit(inner, reason) for inner in unit.contained),
+        end=replace(unit.end, what=Plain("end")),
     )

@@ -57,6 +57,8 @@ class Workers:
         if multiprocessing.parent_process() is not None:
             yield from map(guarded, items)
             return
+        if not items:
+            return
         pool = self._started(len(items))
         futures = [pool.schedule(guarded, args=(item,), timeout=seconds) for item in items]
         for future in futures:

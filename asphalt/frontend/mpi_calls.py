@@ -1,0 +1,104 @@
+"""Every MPI call of a tree: in live and dead lines, behind renames and in included text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.frontend.includes import is_mpi_header
+from asphalt.frontend.outline import Outline, UnitOutline
+from asphalt.frontend.problems import Problem
+from asphalt.frontend.raw_text import Place
+from asphalt.frontend.reading import Reader
+from asphalt.ir.program import MpiMention
+
+
+class MpiCalls:
+    """The MPI calls of the files that a reader holds."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._renamed: dict[str, frozenset[tuple[str, str]]] | None = None
+
+    def paths(self) -> list[str]:
+        """The files that can hold MPI calls, those that call them by another name included."""
+        renames = self._renames()
+        entries = self._reader.entries
+        found = [path for path in entries if entries[path].has_mpi or path in renames]
+        self._reader.read_outlines(found)
+        return found
+
+    def operations(self, path: str, unit: UnitOutline) -> frozenset[str]:
+        """The MPI procedures that the live statements of a unit call."""
+        called = (self._operation(path, call.name) for call in unit.calls)
+        return frozenset(operation for operation in called if operation)
+
+    def of_file(self, path: str) -> Iterator[MpiMention]:
+        """The MPI calls of a file."""
+        outline = self._reader.outline(path)
+        for unit in outline.units:
+            for call in unit.calls:
+                if operation := self._operation(path, call.name):
+                    yield MpiMention(path, call.line, unit.name, operation)
+            for include in unit.includes:
+                for operation in self._in_include(path, include.name):
+                    yield MpiMention(path, include.line, unit.name, operation)
+        for call, live in _outside_units(outline):
+            if operation := self._operation(path, call.name):
+                around = [u.name for u in outline.units if u.first <= call.line <= u.last]
+                name = around[-1] if around else ""
+                yield MpiMention(path, call.line, name, operation, live)
+
+    def problems(self) -> Iterator[Problem]:
+        """One for each INCLUDE line that brings in MPI calls: they are found, but not analysed."""
+        for path in self.paths():
+            for unit in self._reader.outline(path).units:
+                for include in unit.includes:
+                    for operation in dict.fromkeys(self._in_include(path, include.name)):
+                        message = f"{operation} in {include.name} is included and not analysed"
+                        yield Problem(path, include.line, message)
+
+    def _operation(self, path: str, called: str) -> str | None:
+        """The MPI procedure that ``called`` is in a file, or None."""
+        if called.startswith(("mpi_", "pmpi_")):
+            return called.removeprefix("p")
+        for local, operation in self._renames().get(path, ()):
+            if local == called:
+                return operation.removeprefix("p")
+        return None
+
+    def _renames(self) -> dict[str, frozenset[tuple[str, str]]]:
+        """For each file the (local name, MPI name) that a use statement of its own, or of a module
+        that it can use, makes."""
+        if self._renamed is None:
+            reader = self._reader
+            reader.read_outlines([path for path, entry in reader.entries.items() if entry.has_mpi])
+            made = {p: frozenset(o.mpi_renames) for p, o in reader.outlines.items()}
+            self._renamed = {path: renames for path, renames in made.items() if renames}
+            if self._renamed:
+                reader.read_outlines(list(reader.entries))
+            for source, renames in list(self._renamed.items()):
+                units = reader.outline(source).units
+                modules = [unit.name for unit in units if unit.kind == "module"]
+                for path in reader.entries if modules else ():
+                    text = reader.search_text(path)
+                    if any(module in text for module in modules) and any(
+                        local in text for local, _ in renames
+                    ):
+                        known = self._renamed.get(path, frozenset())
+                        self._renamed[path] = known | renames
+        return self._renamed
+
+    def _in_include(self, path: str, name: str) -> Iterator[str]:
+        content = self._reader.included_bytes(path, name)
+        if is_mpi_header(name) or b"mpi_" not in content.lower():
+            return
+        outline = self._reader.outline_of_include(path, content)
+        for call in (*outline.loose_calls, *(c for unit in outline.units for c in unit.calls)):
+            if operation := self._operation(path, call.name):
+                yield operation
+
+
+def _outside_units(outline: Outline) -> Iterator[tuple[Place, bool]]:
+    """The calls that no unit of the outline has, and whether they are live."""
+    yield from ((call, True) for call in outline.loose_calls)
+    yield from ((call, False) for call in outline.dead_calls)

@@ -1,0 +1,71 @@
+"""Names and calls in the text of statements that nobody has interpreted yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Opaque, Raw
+from asphalt.ir.tree import Leaf, Unit, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folded name, and the line of the statement it stands in."""
+
+    name: str
+    line: int
+
+
+def own_leaves(unit: Unit) -> Iterator[Leaf]:
+    """The leaves of a unit without those of the units that it contains."""
+    return leaves(replace(unit, contained=()))
+
+
+def code_of(leaf: Leaf) -> str:
+    """The logical line of a leaf that is not interpreted."""
+    return leaf.what.code if isinstance(leaf.what, Raw | Opaque) else ""
+
+
+_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
+_NAME = re.compile(r"[a-z_$][\w$]*")
+_BLANKS = re.compile(r"\s+")
+_CALL_FREE = re.compile(r"(?:^|\))\s*call\s+([a-z]\w*)")
+_CALL_FIXED = re.compile(r"(?:^|\))call([a-z]\w*)(?=[(%]|$)")
+_GLUED = re.compile(
+    r"^(?:call|use|module|program|subroutine|function|entry|external|goto|return|common|save|data|"
+    r"integer|real|logical|complex|character|doubleprecision|dimension|parameter|do\d*|read|write|"
+    r"print|stop|allocate|deallocate|if|elseif|assign)(?=.)"
+)
+
+
+def names_in_code(code: str, form: Form) -> Iterator[str]:
+    """The names in a logical line, folded; in fixed form also those that blanks cut or that stand
+    against a keyword (more than there are, never fewer)."""
+    text = _STRING.sub("''", code).lower()
+    found = _NAME.findall(text)
+    yield from found
+    if form is Form.FIXED:
+        for name in found:
+            if keyword := _GLUED.match(name):
+                yield name[keyword.end() :]
+        for name in _NAME.findall(_BLANKS.sub("", text)) if " " in text or "\t" in text else ():
+            yield name
+            if keyword := _GLUED.match(name):
+                yield name[keyword.end() :]
+
+
+def calls_in(of: Iterable[Leaf], form: Form) -> Iterator[Place]:
+    """The procedures that statements call by CALL, folded, with their lines."""
+    for leaf in of:
+        text = _STRING.sub("''", code_of(leaf)).lower()
+        if "c" not in text:
+            continue
+        if form is Form.FIXED:
+            names = _CALL_FIXED.findall(_BLANKS.sub("", text))
+        else:
+            names = _CALL_FREE.findall(text)
+        for name in names:
+            yield Place(name, leaf.span.first if leaf.span else 0)

@@ -1,0 +1,271 @@
+"""Files of a tree, read step by step: bytes, outline, interpreted tree, words.
+
+The steps after the bytes run in worker processes and are kept in the cache.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from asphalt.frontend.cache import Cache, cache_directory, key_of, unpack
+from asphalt.frontend.includes import Headers, find_include, included_names, is_mpi_header
+from asphalt.frontend.index import FileIndex
+from asphalt.frontend.outline import (
+    Outline,
+    Request,
+    Words,
+    indexed,
+    interpreted,
+    outlines,
+    unread,
+    words,
+)
+from asphalt.frontend.preprocess import has_cpp_lines
+from asphalt.frontend.problems import Problem
+from asphalt.frontend.scan import has_mpi_name, joined_fixed, joined_free
+from asphalt.frontend.source_text import form_of
+from asphalt.frontend.workers import Failed, Workers
+from asphalt.ir.source import Form
+from asphalt.ir.tree import File
+from asphalt.settings import Settings
+
+TIME_LIMIT = 30.0
+"""Seconds that one file may take in a worker."""
+_BATCH = 300_000
+"""Bytes of source that are outlined in one piece of work."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A Fortran file of the tree.  ``has_mpi``: an MPI call can stand in it; ``cpp``: it has
+    preprocessor lines; ``key`` changes with everything that decides what the file means."""
+
+    path: str
+    form: Form
+    size: int
+    lines: int
+    has_mpi: bool
+    cpp: bool
+    key: str
+
+
+class Reader:
+    """The files that could be read (``entries``, by path) and what was wrong (``problems``)."""
+
+    def __init__(self, sources: Sequence[Path], settings: Settings) -> None:
+        self.settings = settings
+        self.problems: list[Problem] = []
+        self.contents: dict[str, bytes] = {}
+        self._headers = Headers(settings.include_dirs)
+        self._cache = Cache(cache_directory() if settings.cache else None)
+        self._workers = Workers(settings.jobs)
+        entries = (self._entry(path) for path in sources)
+        self.entries = {entry.path: entry for entry in entries if entry is not None}
+        self.outlines: dict[str, Outline] = {}
+        self._files: dict[str, File | None] = {}
+        self._words: dict[str, Words | None] = {}
+        self._searched: dict[str, str] = {}
+        self._cache.prune()
+
+    def outline(self, path: str) -> Outline:
+        """The units and calls of a file."""
+        self.read_outlines([path])
+        return self.outlines[path]
+
+    def file(self, path: str) -> File | None:
+        """The interpreted tree of a file; None where it is no tree."""
+        self.read_files([path])
+        return self._files[path]
+
+    def words(self, path: str) -> Words | None:
+        """The words of a file; None where it is no tree."""
+        self.read_words([path])
+        return self._words[path]
+
+    def index(self, path: str) -> FileIndex:
+        """The symbol index of a file; empty where fortls does not get through."""
+        key = key_of("index", self.entries[path].key)
+        known = self._cache.get(key)
+        if isinstance(known, FileIndex):
+            return known
+        (result,) = self._workers.run(indexed, [self._request(path)], TIME_LIMIT)
+        if isinstance(result, Failed):
+            return FileIndex((), frozenset())
+        self._cache.write(key, result)
+        return cast(FileIndex, unpack(result))
+
+    def outline_of_include(self, path: str, content: bytes) -> Outline:
+        """The outline of text that ``path`` includes."""
+        request = Request(path, content, self.entries[path].form, None, (), ())
+        (result,) = self._workers.run(outlines, [[request]], TIME_LIMIT)
+        return self._unpacked([path], result)[0]
+
+    def close(self) -> None:
+        """Ends the worker processes."""
+        self._workers.close()
+
+    def read_outlines(self, paths: Sequence[str]) -> None:
+        """Reads the outlines of several files at a time."""
+        missing: list[str] = []
+        for path in paths:
+            if path in self.outlines:
+                continue
+            known = self._cache.get(key_of("outline", self.entries[path].key))
+            if isinstance(known, Outline):
+                self.outlines[path] = known
+            else:
+                missing.append(path)
+        batches = list(self._batches(missing))
+        requests = [[self._request(path) for path in batch] for batch in batches]
+        results = self._workers.run(outlines, requests, TIME_LIMIT)
+        again: list[str] = []
+        for batch, result in zip(batches, results, strict=True):
+            if isinstance(result, Failed) and len(batch) > 1:
+                again += batch
+                continue
+            for path, outline in zip(batch, self._unpacked(batch, result), strict=True):
+                self.outlines[path] = outline
+                if not isinstance(result, Failed):
+                    self._cache.put(key_of("outline", self.entries[path].key), outline)
+        for path in again:
+            (result,) = self._workers.run(outlines, [[self._request(path)]], TIME_LIMIT)
+            (self.outlines[path],) = self._unpacked([path], result)
+
+    def read_files(self, paths: Sequence[str]) -> None:
+        """Reads and interprets several files at a time."""
+        wanted = [path for path in dict.fromkeys(paths) if path not in self._files]
+        self.read_outlines(wanted)
+        missing: list[str] = []
+        for path in wanted:
+            if self.outlines[path].broken:
+                self._files[path] = None
+                continue
+            known = self._cache.get(key_of("file", self.entries[path].key))
+            if isinstance(known, File):
+                self._files[path] = known
+            else:
+                missing.append(path)
+        requests = [self._request(path) for path in missing]
+        results = self._workers.run(interpreted, requests, TIME_LIMIT)
+        for path, result in zip(missing, results, strict=True):
+            if isinstance(result, Failed):
+                message = f"its statements could not be understood: {result.reason}"
+                self.problems.append(Problem(path, None, message))
+                self._files[path] = unread(self._request(path), result.reason)
+            else:
+                self._cache.write(key_of("file", self.entries[path].key), result)
+                self._files[path] = cast(File, unpack(result))
+
+    def read_words(self, paths: Sequence[str]) -> None:
+        """Reads the words of several files at a time."""
+        missing: list[str] = []
+        for path in dict.fromkeys(paths):
+            if path in self._words:
+                continue
+            if self.outlines[path].broken:
+                self._words[path] = None
+                continue
+            known = self._cache.get(key_of("words", self.entries[path].key))
+            if isinstance(known, Words):
+                self._words[path] = known
+            else:
+                missing.append(path)
+        results = self._workers.run(words, [self._request(path) for path in missing], TIME_LIMIT)
+        for path, result in zip(missing, results, strict=True):
+            if isinstance(result, Failed):
+                self._words[path] = None
+            else:
+                self._cache.write(key_of("words", self.entries[path].key), result)
+                self._words[path] = cast(Words, unpack(result))
+
+    def search_text(self, path: str) -> str:
+        """Text in lower case that holds every name of the file."""
+        if path not in self._searched:
+            expanded = self.outline(path).expanded
+            content = self.contents[path]
+            lowered = content.lower() if expanded is None else expanded.encode("latin-1")
+            text = lowered + b"\n" + joined_free(lowered)
+            if self.entries[path].form is Form.FIXED:
+                text += b"\n" + joined_fixed(lowered)
+            self._searched[path] = text.decode("latin-1")
+        return self._searched[path]
+
+    def included_bytes(self, path: str, name: str) -> bytes:
+        """The bytes of a file that ``path`` includes; empty where it is not found."""
+        found = find_include(path, name, self.settings.include_dirs)
+        try:
+            return Path(found).read_bytes() if found else b""
+        except OSError:
+            return b""
+
+    def _entry(self, path: Path) -> FileEntry | None:
+        name = str(path)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            self.problems.append(Problem(name, None, f"cannot be read: {error.strerror}"))
+            return None
+        if (nul := content.find(b"\0")) >= 0:
+            line = content.count(b"\n", 0, nul) + 1
+            self.problems.append(Problem(name, line, "not a text file: it contains a NUL byte"))
+            return None
+        if not content.strip():
+            self.problems.append(Problem(name, None, "the file is empty", note=True))
+        self.contents[name] = content
+        form = self.settings.form or form_of(path)
+        cpp = has_cpp_lines(content.decode("latin-1"))
+        headers = self._headers.digest(name, content) if cpp else b""
+        directory = os.path.dirname(os.path.abspath(name))
+        configuration = "\0".join([*self.settings.defines, "", *self.settings.include_dirs])
+        key = key_of(
+            name, directory, content, form.value, str(self.settings.width), configuration, headers
+        )
+        has_mpi = has_mpi_name(content, form) or self._brings_mpi(name, content, cpp)
+        lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
+        return FileEntry(name, form, len(content), lines, has_mpi, cpp, key)
+
+    def _brings_mpi(self, path: str, content: bytes, cpp: bool) -> bool:
+        """Whether what the file includes, or a macro of the configuration, makes an MPI name."""
+        if cpp and self._headers.hold(path, content, [b"mpi_"]):
+            return True
+        lowered = content.lower()
+        for define in self.settings.defines:
+            name, _, value = define.lower().partition("=")
+            if "mpi_" in value and name.partition("(")[0].encode() in lowered:
+                return True
+        if b"include" not in lowered:
+            return False
+        names = [name for name in included_names(content) if not is_mpi_header(name)]
+        return any(b"mpi_" in self.included_bytes(path, name).lower() for name in names)
+
+    def _request(self, path: str) -> Request:
+        return Request(
+            path,
+            self.contents[path],
+            self.entries[path].form,
+            self.settings.width,
+            self.settings.defines,
+            self.settings.include_dirs,
+        )
+
+    def _unpacked(self, batch: Sequence[str], result: bytes | Failed) -> Sequence[Outline]:
+        if isinstance(result, Failed):
+            problem = Problem(batch[0], None, f"could not be read: {result.reason}")
+            return [Outline(self.entries[batch[0]].cpp, broken=True, problems=(problem,))]
+        return cast(tuple[Outline, ...], unpack(result))
+
+    def _batches(self, paths: Sequence[str]) -> Iterator[list[str]]:
+        batch: list[str] = []
+        size = 0
+        for path in paths:
+            batch.append(path)
+            size += self.entries[path].size
+            if size > _BATCH:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch

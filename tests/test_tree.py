@@ -1,0 +1,333 @@
+"""What a tree answers about its files, good and bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from asphalt.errors import InputError
+from asphalt.frontend.tree import Tree, load_tree
+from asphalt.ir.program import MpiMention, Program
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Call, Decl, Opaque, Plain, Raw
+from asphalt.ir.tree import Leaf, Node, Unit, leaves
+from asphalt.settings import Settings
+
+Load = Callable[..., Tree]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Writes files (text or bytes) and loads the tree of them."""
+
+    def write_and_load(files: dict[str, str | bytes], *defines: str, **settings: object) -> Tree:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode("latin-1"))
+        return load_tree([tmp_path], Settings(defines=defines, jobs=1, **settings))  # type: ignore[arg-type]
+
+    return write_and_load
+
+
+EXCHANGE = """\
+module work
+  use mpi
+  implicit none
+  real :: a(4), b(4)
+contains
+  subroutine exchange(comm)
+    integer :: comm, ierr
+    a = 1 ! b is not mentioned here
+    call MPI_Alltoall(a, 1, mpi_real, b, 1, mpi_real, comm, ierr)
+  end subroutine
+  subroutine plain
+    print *, 'exchange'
+  end subroutine
+end module
+"""
+MAIN = "program main\n  use work, only: exchange\n  call exchange(3)\nend program\n"
+
+
+def names(tree: Tree, name: str) -> list[str]:
+    return [located.unit.name for located in tree.mentions(name)]
+
+
+def test_files_and_sites(load: Load, tmp_path: Path) -> None:
+    tree = load({"work.f90": EXCHANGE, "main.f90": MAIN, "old.f": "      end\n"})
+    program: Program = tree
+    assert [(Path(f.path).name, f.form, f.has_mpi, f.lines) for f in tree.files] == [
+        ("main.f90", Form.FREE, False, 4),
+        ("old.f", Form.FIXED, False, 1),
+        ("work.f90", Form.FREE, True, 14),
+    ]
+    assert tree.problems == ()
+    (site,) = tree.site_units()
+    assert [unit.name for unit in site.chain] == ["work", "exchange"]
+    assert any(isinstance(leaf.what, Call) for leaf in leaves(site.unit))
+    assert not any(isinstance(leaf.what, Raw) for leaf in leaves(site.chain[0]))
+    assert site.unit in tree.file(site.path).units[0].contained
+    assert list(tree.site_units({"mpi_bcast"})) == []
+    assert program.mpi_calls() == (
+        MpiMention(str(tmp_path / "work.f90"), 9, "exchange", "mpi_alltoall"),
+    )
+
+
+def test_definitions(load: Load) -> None:
+    tree = load(
+        {
+            "work.f90": EXCHANGE,
+            "main.f90": MAIN,
+            "nameless.f": "      CALL F\n      END\n      SUBROUTINE F\n      END\n",
+            "twice_a.f90": "subroutine g\nend\n",
+            "twice_b.f90": "subroutine g\nend\n",
+        }
+    )
+    module = tree.module("work")
+    assert module is not None
+    assert module.unit.kind == "module"
+    inner = tree.contained(module, "exchange")
+    assert inner is not None
+    assert [unit.name for unit in inner.chain] == ["work", "exchange"]
+    assert tree.contained(module, "nothing") is None
+    assert tree.external("exchange") is None
+    external = tree.external("f")
+    assert external is not None
+    assert external.form is Form.FIXED
+    assert tree.external("g") is None
+    assert tree.module("mpi") is None
+    assert [located.unit.name for located in tree.main_programs()] == ["main", ""]
+
+
+def test_mentions(load: Load) -> None:
+    tree = load({"work.f90": EXCHANGE, "main.f90": MAIN})
+    assert names(tree, "exchange") == ["main"]
+    assert names(tree, "b") == ["work", "exchange"]
+    assert names(tree, "comm") == ["exchange"]
+    assert names(tree, "nowhere") == []
+    assert names(tree, "chang") == []
+
+
+def test_mentions_in_disguise(load: Load) -> None:
+    tree = load(
+        {
+            "split.f90": "subroutine a\ncall he&\n&lper\nend\n",
+            "fixed.f": "      SUBROUTINE B\n      CALL HEL\n     1PER\n      END\n",
+            "blanks.f": "      SUBROUTINE C\n      CALL HEL PER\n      END\n",
+            "glued.f": "      SUBROUTINE D\n      CALLHELPER\n      END\n",
+            "macro.F90": '#include "names.h"\nsubroutine e\ncall WHO\nend\n',
+            "names.h": "#define WHO helper\n",
+            "text.F90": 'subroutine f\n#include "body.h"\nend\n',
+            "body.h": "call helper\n",
+            "include.f90": "subroutine g\ninclude 'decl.inc'\nend\n",
+            "decl.inc": "external helper\n",
+            "dead.F90": "subroutine h\n#if 0\ncall helper\n#endif\nend\n",
+            "no.f90": "subroutine i ! helper\nprint *, 'helper', helpers\nend\n",
+            "interface.f90": "subroutine j\ninterface\nsubroutine helper\nend\nend interface\nend",
+        }
+    )
+    assert sorted(names(tree, "helper")) == ["a", "b", "c", "d", "e", "f", "g", "j"]
+
+
+def test_a_file_that_cannot_be_read_mentions_what_it_holds(load: Load, tmp_path: Path) -> None:
+    tree = load({"bad.f90": "subroutine a\nif (x) then\nb = 1\nend subroutine\n"})
+    (located,) = tree.mentions("b")
+    assert located.path == str(tmp_path / "bad.f90")
+    (statement,) = located.unit.body
+    assert isinstance(statement.what, Opaque)  # type: ignore[union-attr]
+    assert tree.mentions("c") == ()
+
+
+def test_mpi_calls_in_disguise(load: Load) -> None:
+    tree = load(
+        {
+            "rename.f90": "module m\nuse mpi, only: everyone => mpi_alltoall\nend\n",
+            "renamed.f90": "subroutine a\nuse m\ncall everyone(x)\nend\n",
+            "other.f90": "subroutine b\ncall everyone(x)\nend\n",
+            "dead.F90": "subroutine c\n#ifdef X\nif (y) call mpi_send(&\n x)\n#endif\nend\n",
+            "profiled.f90": "subroutine d\ncall PMPI_Send(x)\nend\n",
+            "fixed.f": "      SUBROUTINE E\n      IF(Y)CALL MP I_BCAST(X)\n      END\n",
+            "broken.f90": "subroutine f\ncall mpi_recv(x)\nendif\nend\n",
+            "include.f90": "subroutine g\ninclude 'body.inc'\nend\n",
+            "body.inc": "call mpi_wait(x)\n",
+            "cpp.F90": 'subroutine h\n#include "body.inc"\nend\n',
+            "macro.F90": "subroutine i\ncall SEND(x)\nend\n#define Y\n",
+            "comment.f90": "! call mpi_probe(x)\nsubroutine j\nprint *, ' call mpi_test(x)'\nend\n",
+            "where.f90": "subroutine k\ncall_mpi_send = 1\nend\n",
+        },
+        "SEND=MPI_Isend",
+    )
+    assert sorted((m.unit, m.operation, m.line, m.live) for m in tree.mpi_calls()) == [
+        ("", "mpi_recv", 2, True),
+        ("a", "mpi_alltoall", 3, True),
+        ("c", "mpi_send", 3, False),
+        ("d", "mpi_send", 2, True),
+        ("e", "mpi_bcast", 2, True),
+        ("g", "mpi_wait", 2, True),
+        ("h", "mpi_wait", 2, True),
+        ("i", "mpi_isend", 2, True),
+    ]
+    assert sorted(located.unit.name for located in tree.site_units()) == ["a", "d", "e", "h", "i"]
+    (problem,) = (p for p in tree.problems if "body.inc" in p.message)
+    assert problem.line == 2
+
+
+def test_includes(load: Load, tmp_path: Path) -> None:
+    tree = load(
+        {
+            "a.f": "      SUBROUTINE A\n      INCLUDE 'x.inc'\n      CALL MPI_TEST(C)\n      END\n",
+            "x.inc": "      INTEGER N\n      INCLUDE 'sub.inc'\n",
+            "dir/sub.inc": "      COMMON /B/ N",
+            "bad.inc": "      N = 1\n",
+            "itself.inc": "      INCLUDE 'itself.inc'\n",
+        },
+        include_dirs=(str(tmp_path / "dir"),),
+    )
+    (site,) = tree.site_units()
+    found = tree.include(site, "x.inc")
+    assert found is not None
+    assert [leaf.what.kind for leaf in leaves_of(found) if isinstance(leaf.what, Decl)] == [
+        "type",
+        "common",
+    ]
+    assert tree.include(site, "mpif.h") == ()
+    for name in ("bad.inc", "itself.inc", "nowhere.inc"):
+        assert tree.include(site, name) is None
+
+
+def leaves_of(nodes: tuple[Node, ...]) -> list[Leaf]:
+    return [leaf for node in nodes for leaf in leaves(node)]
+
+
+def test_the_second_time_comes_from_the_cache(
+    load: Load, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    files: dict[str, str | bytes] = {"work.f90": EXCHANGE, "main.f90": MAIN}
+    first = load(files)
+    expected = (list(first.site_units()), first.mentions("exchange"), first.mpi_calls())
+    first.close()
+    monkeypatch.setattr("asphalt.frontend.workers.Workers._started", None)  # no work is to be done
+    again = load(files)
+    assert (list(again.site_units()), again.mentions("exchange"), again.mpi_calls()) == expected
+    assert again.digest == first.digest
+    with pytest.raises(TypeError):
+        list(load({"work.f90": EXCHANGE + "! changed\n"}).site_units())
+    with pytest.raises(TypeError):
+        list(load(files, "NEW").site_units())
+
+
+def test_a_header_that_changes_makes_the_file_change(load: Load, tmp_path: Path) -> None:
+    text = 'subroutine a\n#include "h.h"\n#ifdef ON\ncall mpi_send(x)\n#endif\nend\n'
+    off = load({"a.F90": text, "h.h": "! nothing\n"})
+    assert [call.live for call in off.mpi_calls()] == [False]
+    on = load({"a.F90": text, "h.h": '#include "n.h"\n', "n.h": "#define ON\n"})
+    assert [call.live for call in on.mpi_calls()] == [True]
+    assert on.digest != off.digest
+
+
+def test_without_cache_nothing_is_written(load: Load, tmp_path: Path) -> None:
+    import os
+
+    tree = load({"work.f90": EXCHANGE}, cache=False)
+    assert len(list(tree.site_units())) == 1
+    assert os.listdir(os.environ["XDG_CACHE_HOME"]) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        (b"subroutine a\ncall mpi_send(x)\n", 1, "missing"),
+        (b"subroutine a\ncall mpi_send(x)\nend do\nend\n", 3, "END DO"),
+        (b"subroutine a\nx = '\0'\ncall mpi_send\nend\n", 2, "not a text file"),
+        (b"", None, "empty"),
+        (b" \n\n", None, "empty"),
+        (b"#if 1\ncall mpi_send\nend\n", 1, "unterminated"),
+        (b"#include <gone.h>\ncall mpi_send\nend\n", 1, "gone.h is not found"),
+        (b"C     fixed\nC     form\nC     here\n      call mpi_send\n      end\n", 1, "fixed form"),
+    ],
+)
+def test_bad_input_is_one_problem_and_the_rest_is_done(
+    load: Load, tmp_path: Path, content: bytes, line: int | None, message: str
+) -> None:
+    tree = load({"bad.f90": content, "work.f90": EXCHANGE})
+    (problem,) = tree.problems
+    assert problem.file == str(tmp_path / "bad.f90")
+    assert problem.line == line
+    assert message in problem.message
+    assert "exchange" in [located.unit.name for located in tree.site_units()]
+
+
+def test_bad_paths(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    tree = load_tree([tmp_path / "gone", empty])
+    assert [(p.file, p.line) for p in tree.problems] == [
+        (str(empty), None),
+        (str(tmp_path / "gone"), None),
+    ]
+    assert tree.files == ()
+    with pytest.raises(InputError):
+        tree.file("gone")
+
+
+def test_the_error_of_a_file_has_its_line(load: Load, tmp_path: Path) -> None:
+    tree = load({"bad.f90": "subroutine a\nend if\nend\n"})
+    with pytest.raises(InputError) as caught:
+        tree.file(str(tmp_path / "bad.f90"))
+    assert caught.value.line == 2
+
+
+def test_a_named_file_is_read_even_without_mpi(tmp_path: Path) -> None:
+    path = tmp_path / "bad.f90"
+    path.write_text("subroutine a\nend if\nend\n")
+    assert [p.line for p in load_tree([path]).problems] == [2]
+    assert load_tree([tmp_path]).problems == ()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbfsubroutine a\ncall mpi_send(x)\nend\n",
+        b"subroutine a\r\ncall mpi_send(x)\r\nend\r\n",
+        b"subroutine a ! \xe9t\xe9\ncall mpi_send(x)\nend",
+    ],
+)
+def test_odd_but_good_text(load: Load, content: bytes) -> None:
+    tree = load({"a.f90": content})
+    assert tree.problems == ()
+    (site,) = tree.site_units()
+    assert site.unit.name == "a"
+
+
+def test_what_hangs_the_reader_is_one_problem(
+    load: Load, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def hang(unit: object, deep: bool = False) -> object:
+        while True:
+            pass
+
+    monkeypatch.setattr("asphalt.frontend.outline.interpret_unit", hang)
+    monkeypatch.setattr("asphalt.frontend.reading.TIME_LIMIT", 0.5)
+    tree = load({"work.f90": EXCHANGE})
+    (site,) = tree.site_units()
+    assert all(isinstance(leaf.what, Opaque | Plain) for leaf in leaves(site.unit))
+    assert any("mpi_alltoall" in what.names for what in opaque(site.unit))
+    assert "longer than 0.5 s" in tree.problems[0].message
+
+
+def opaque(unit: Unit) -> list[Opaque]:
+    return [leaf.what for leaf in leaves(unit) if isinstance(leaf.what, Opaque)]
+
+
+def test_the_index_is_there_for_interfaces(load: Load, tmp_path: Path) -> None:
+    tree = load({"work.f90": EXCHANGE})
+    found = tree.index(str(tmp_path / "work.f90"))
+    assert [unit.name for unit in found.units] == ["work", "exchange", "plain"]
+    assert found.called == {"mpi_alltoall"}
