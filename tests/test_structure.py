@@ -21,7 +21,7 @@ def _outline(node: Node | Arm | None) -> str:
             return "-"
         case Leaf(what=Raw(code)):
             return code.split("(")[0].split()[0]
-        case Do(head, body, end):
+        case Do(_, body, end):
             return f"do[{_all(body)}]{'' if end is None else _outline(end)}"
         case Branch(kind, arms, end):
             inner = "|".join(_all(arm.body) for arm in arms)
@@ -211,8 +211,8 @@ def test_label_that_ends_no_loop() -> None:
 
 
 def test_specification_part_ends_at_the_first_executable_statement() -> None:
-    text = "subroutine s\nreal f, x\nf(x) = x + 1\n10 format (i3)\ndata y /1/\nx = 1\ndata z /1/\nend\n"
-    assert _units(text) == "subroutine s[real f format data;x data]"
+    statements = "real f, x;f(x) = x + 1;10 format (i3);data y /1/;x = 1;data z /1/"
+    assert _units(f"subroutine s\n{statements}\nend\n") == "subroutine s[real f format data;x data]"
 
 
 def test_construct_ends_the_specification_part() -> None:

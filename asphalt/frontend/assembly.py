@@ -146,6 +146,16 @@ class Assembly:
         )
         self.lead = statement.waiting
 
+    def semicolon(self, line: int, col: int) -> Statement:
+        """Ends the open statement; another one follows from ``col`` of the same line."""
+        statement = self.open
+        assert statement is not None
+        if statement.line < 0:  # nothing stood before the semicolon
+            statement.label = statement.name = None
+            return statement
+        self.close(col)
+        return self.begin(line, col, True)
+
     def bring_in(self, index: int, brought: Assembly) -> None:
         """The statements that the preprocessor's ``#include`` in line ``index`` brings in.
 

@@ -89,8 +89,7 @@ def _statement_line(assembly: Assembly, index: int, expanded: str | None, width:
             return
         pos = _after_semicolons(field, stop)
         begin = end if frozen else start + pos
-        assembly.close(begin)
-        statement = assembly.begin(index, begin, True)
+        statement = assembly.semicolon(index, begin)
         quote = ""
 
 

@@ -94,10 +94,9 @@ def split_free(assembly: Assembly, cpp: CppFacts | None) -> None:
 
 def _statement_line(assembly: Assembly, index: int, line: str) -> None:
     """A line that holds statement text: whole statements, or parts of continued ones."""
-    joined = False
     begin, pos, apart = _resumption(assembly, line)
+    statement = assembly.open or assembly.begin(index, begin, False)
     while True:
-        statement = assembly.open or assembly.begin(index, begin, joined)
         stop, resume, statement.quote, goes_on = _stretch(line, pos, statement.quote)
         assembly.add(index, begin, stop, _glued(statement.code, line[pos:stop], apart))
         if goes_on:
@@ -107,8 +106,7 @@ def _statement_line(assembly: Assembly, index: int, line: str) -> None:
             assembly.close()
             return
         begin = pos = _after_semicolons(line, resume)
-        assembly.close(begin)
-        joined, apart = True, False
+        statement, apart = assembly.semicolon(index, begin), False
 
 
 def _changed_line(assembly: Assembly, index: int, expanded: str) -> None:
@@ -123,10 +121,9 @@ def _changed_line(assembly: Assembly, index: int, expanded: str) -> None:
         return
     end = len(line.rstrip(LINE_END))
     begin = 0
-    joined = False
     _, pos, apart = _resumption(assembly, expanded)
+    statement = assembly.open or assembly.begin(index, begin, False)
     while True:
-        statement = assembly.open or assembly.begin(index, begin, joined)
         statement.frozen = True
         stop, resume, statement.quote, goes_on = _stretch(expanded, pos, statement.quote)
         assembly.add(index, begin, end, _glued(statement.code, expanded[pos:stop], apart))
@@ -136,9 +133,8 @@ def _changed_line(assembly: Assembly, index: int, expanded: str) -> None:
         if _NO_MORE.match(expanded, resume):
             assembly.close()
             return
-        assembly.close(end)
         pos, begin = _after_semicolons(expanded, resume), end
-        joined, apart = True, False
+        statement, apart = assembly.semicolon(index, end), False
 
 
 def _resumption(assembly: Assembly, line: str) -> tuple[int, int, bool]:
