@@ -81,7 +81,8 @@ def test_statement(code: str, expected: What) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "common /a x", "data x 1", "data x /1", "equivalence a, b", "parameter (a)", "namelist a", "implicit", "implicit real", "save /a",
+        "common /a x", "data x 1", "data x /1", "equivalence a, b", "parameter (a)", "namelist a",
+        "implicit", "implicit real", "save /a", "data (a(i), i=1) 3", "pointer (p)", "save a b",
     ],
 )  # fmt: skip
 def test_what_is_no_specification_is_opaque(code: str) -> None:

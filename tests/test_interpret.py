@@ -151,7 +151,7 @@ def test_fixed_form() -> None:
 
 
 def test_interpret_spec_leaves_the_body_raw() -> None:
-    unit = interpret_spec(_unit(["integer n"], ["n = 1", "n = 2"]))
+    unit = interpret_spec(_unit(["integer n, a(3)", "a(n) = 1"], ["n = 2"]))
     assert _kinds(unit.spec) == ["Decl"]
     assert _kinds(unit.body) == ["Raw", "Raw"]
     assert unit.head is not None

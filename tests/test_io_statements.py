@@ -30,7 +30,7 @@ STATEMENTS: list[tuple[str, IO]] = [
     ("print '(a)', x", _io("print", "x")),
     ("print'(a)',x", _io("print", "x")),
     ("print fmt, x", _io("print", "fmt x")),
-    ("print nml", _io("print", "nml")),
+    ("print nml", _io("print", "nml nml=nml")),
     ("type *, x", _io("print", "x")),
     ("write(*,*) x", _io("write", "x")),
     ("write(*,*), x", _io("write", "x")),
@@ -40,7 +40,7 @@ STATEMENTS: list[tuple[str, IO]] = [
     ("write(iu,form) x", _io("write", "iu form x", "unit=iu")),
     ("write(unit=s(1:3),fmt='(i3)',iostat=ios,iomsg=m) n", _io(
         "write", "s(1:3) n", "unit=s(1:3) ios m")),
-    ("write(6,nml=list)", _io("write", "6 list")),
+    ("write(6,nml=list)", _io("write", "6 list nml=list")),
     ("write(6,rec=n+1,advance='no') x", _io("write", "6 n+1 'no' x")),
     ("write(6,*) (a(i),i=1,n)", _io("write", "6 a(i) 1 n", "i")),
     ("write(6,*) ((a(i,j),b(j),i=1,n,2),j=1,m), c", _io(

@@ -7,9 +7,11 @@ unit's own declarations say otherwise, it is drawn again here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from asphalt.frontend.attributes import declared_dims
+from asphalt.frontend.io_names import io_names, with_names
 from asphalt.frontend.statements import statement
 from asphalt.ir.stmt import (
     Decl,
@@ -34,15 +36,23 @@ def interpret_unit(unit: Unit, deep: bool = False) -> Unit:
     Never raises: what cannot be understood is ``Opaque``.
     """
     unit = _divided(unit)
+    names = io_names(unit.spec)
+
+    def of_body(leaf: Leaf, block: str) -> Leaf:
+        if not isinstance(leaf.what, Raw):
+            return leaf
+        code = leaf.what.code
+        return replace(leaf, what=with_names(statement(code, False, block), code, names))
+
     return replace(
         unit,
         head=_head(unit),
-        body=tuple(_node(node) for node in unit.body),
-        contains=None if unit.contains is None else _leaf(unit.contains),
+        body=tuple(_node(node, of_body) for node in unit.body),
+        contains=None if unit.contains is None else _plain(unit.contains),
         contained=tuple(interpret_unit(inner, deep=True) for inner in unit.contained)
         if deep
         else unit.contained,
-        end=_leaf(unit.end),
+        end=_plain(unit.end),
     )
 
 
@@ -53,33 +63,39 @@ def interpret_spec(unit: Unit) -> Unit:
 
 
 def _head(unit: Unit) -> Leaf | None:
-    return None if unit.head is None else _leaf(unit.head)
+    return None if unit.head is None else _plain(unit.head)
 
 
-def _leaf(leaf: Leaf, in_spec: bool = False, block: str = "") -> Leaf:
+def _plain(leaf: Leaf, block: str = "") -> Leaf:
     if not isinstance(leaf.what, Raw):
         return leaf
-    return replace(leaf, what=statement(leaf.what.code, in_spec, block))
+    return replace(leaf, what=statement(leaf.what.code, False, block))
 
 
-def _node(node: Node, in_spec: bool = False, block: str = "") -> Node:
-    """A node with all its statements interpreted."""
+def _of_spec(leaf: Leaf, block: str) -> Leaf:
+    if not isinstance(leaf.what, Raw):
+        return leaf
+    return replace(leaf, what=statement(leaf.what.code, True, block))
+
+
+def _node(node: Node, interpreted: Callable[[Leaf, str], Leaf], block: str = "") -> Node:
+    """A node with all its leaves interpreted; ``block`` is the definition that it stands in."""
+
+    def all_of(nodes: tuple[Node, ...], inside: str = "") -> tuple[Node, ...]:
+        return tuple(_node(child, interpreted, inside) for child in nodes)
+
     match node:
         case Leaf():
-            return _leaf(node, in_spec, block)
+            return interpreted(node, block)
         case Do(head=head, body=body, end=end):
-            inside = tuple(_node(child) for child in body)
-            return Do(_leaf(head), inside, None if end is None else _leaf(end))
+            last = None if end is None else interpreted(end, "")
+            return Do(interpreted(head, ""), all_of(body), last)
         case Branch(kind=kind, arms=arms, end=end):
-            return Branch(
-                kind,
-                tuple(Arm(_leaf(a.head), tuple(_node(child) for child in a.body)) for a in arms),
-                _leaf(end),
-            )
+            inner = tuple(Arm(interpreted(arm.head, ""), all_of(arm.body)) for arm in arms)
+            return Branch(kind, inner, interpreted(end, ""))
         case Block(kind=kind, head=head, body=body, end=end):
             hint = kind if kind in _DEFINITIONS else ""
-            inside = tuple(_node(child, in_spec, hint) for child in body)
-            return Block(kind, _leaf(head), inside, _leaf(end))
+            return Block(kind, _plain(head), all_of(body, hint), _plain(end))
         case Unit():
             return interpret_unit(node, deep=True)
 
@@ -89,16 +105,15 @@ def _divided(unit: Unit) -> Unit:
     shaped: dict[str, bool] = {}  # the names declared so far, and whether with dimensions
     spec: list[Node] = []
     for index, raw in enumerate(unit.spec):
-        node = _node(raw, in_spec=True)
+        node = _node(raw, _of_spec)
         if not _specifies(node, shaped, unknown=True):
-            body = (*(_node(rest) for rest in unit.spec[index:]), *unit.body)
-            return replace(unit, spec=tuple(spec), body=body)
+            return replace(unit, spec=tuple(spec), body=(*unit.spec[index:], *unit.body))
         _note(node, shaped)
         spec.append(node)
     ahead: list[Node] = []
     moved = 0
     for raw in unit.body:
-        node = _node(raw, in_spec=True) if isinstance(raw, Leaf) else raw
+        node = _of_spec(raw, "") if isinstance(raw, Leaf) else raw
         if not _specifies(node, shaped, unknown=False):
             break
         _note(node, shaped)

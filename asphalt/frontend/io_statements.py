@@ -48,10 +48,6 @@ def _control_list(cursor: Cursor) -> list[tuple[str, Expr | None]]:
     return found
 
 
-def _is_variable(expr: Expr | None) -> bool:
-    return isinstance(expr, Ref | Component | OpaqueExpr)
-
-
 def _items(cursor: Cursor, into: list[Arg], transfer: _Transfer) -> None:
     """The items of a data transfer; the variable of an implied DO is defined, its bounds read."""
     while not cursor.at_end:
@@ -109,16 +105,26 @@ def _data_transfer(cursor: Cursor, kind: str) -> IO:
         elif keyword in _DEFINED:
             transfer.writes.append(value)
         else:
-            transfer.reads.append(value)
-            if keyword == "unit" and not reading and _is_variable(value):
-                transfer.writes.append(Keyword("unit", "unit", value))
-            elif reading and (
-                keyword == "nml" or (keyword == "fmt" and no_items and _is_variable(value))
-            ):
-                transfer.writes.append(Keyword("nml", "nml", value))
+            _input(transfer, keyword, value, reading, no_items)
     _items(cursor, transfer.writes if reading else transfer.reads, transfer)
     cursor.finish()
     return transfer.io(kind)
+
+
+def _input(transfer: _Transfer, keyword: str, value: Expr, reading: bool, no_items: bool) -> None:
+    """A control that is read; what it may also define or stand for is marked by a keyword."""
+    transfer.reads.append(value)
+    if not isinstance(value, Ref | Component | OpaqueExpr):
+        return
+    if keyword == "unit" and not reading:
+        transfer.writes.append(Keyword("unit", "unit", value))
+    elif keyword == "nml" or (keyword == "fmt" and no_items and isinstance(value, Ref)):
+        _namelist(transfer, value, reading)
+
+
+def _namelist(transfer: _Transfer, group: Expr, reading: bool) -> None:
+    """``group`` may be a namelist: its members are read, or defined."""
+    (transfer.writes if reading else transfer.reads).append(Keyword("nml", "nml", group))
 
 
 def _branch(keyword: str, value: Expr, transfer: _Transfer) -> None:
@@ -163,8 +169,8 @@ def _formatted(cursor: Cursor, kind: str) -> IO:
         form = expression(cursor)
         if not isinstance(form, Lit):
             transfer.reads.append(form)
-            if kind == "read" and cursor.at_end:
-                transfer.writes.append(Keyword("nml", "nml", form))
+            if cursor.at_end and isinstance(form, Ref):
+                _namelist(transfer, form, kind == "read")
     if not cursor.at_end:
         cursor.expect(",")
         _items(cursor, transfer.writes if kind == "read" else transfer.reads, transfer)
