@@ -1,0 +1,164 @@
+"""Expressions to Fortran text.
+
+Names, literals and operators are spelled as the IR spells them.  Parentheses that the IR holds are
+printed; others are added only where the text would otherwise be read as another tree, so that
+nothing is ever re-associated: ``a - (b - c)`` stays what it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Lit,
+    Op,
+    OpaqueExpr,
+    Ref,
+    Section,
+)
+
+# F2018 table 10.1: how tightly an operator binds
+_DEFINED, _EQUIVALENCE, _OR, _AND, _NOT, _RELATION, _CONCAT, _SUM, _PRODUCT, _POWER = range(1, 11)
+_DEFINED_UNARY, _PRIMARY = 11, 12
+_BINARY = {
+    ".eqv.": _EQUIVALENCE,
+    ".neqv.": _EQUIVALENCE,
+    ".or.": _OR,
+    ".and.": _AND,
+    **dict.fromkeys(("==", "/=", "<", "<=", ">", ">="), _RELATION),
+    "//": _CONCAT,
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT,
+    "/": _PRODUCT,
+    "**": _POWER,
+}
+_UNARY = {".not.": _NOT, "+": _SUM, "-": _SUM}
+# what a unary operator may stand before without parentheses (10.1.2.2)
+_UNARY_OPERAND = {".not.": _RELATION, "+": _PRODUCT, "-": _PRODUCT}
+
+# functions whose argument lists are printed like those of a CALL; a matter of looks alone
+_FUNCTIONS = frozenset(("abs", "int", "max", "merge", "min", "mod", "modulo", "present"))
+_GENERATED = _FUNCTIONS | {"kind", "size", "storage_size"}
+_STRING = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+
+
+def expr_text(expr: Arg, upper: bool = False) -> str:
+    """The text of an expression or argument, e.g. ``a + b*s(1,lo,p+1)``.
+
+    ``upper``: names and operators that asphalt makes are in upper case.
+    """
+    return ExprPrinter(upper).text(expr)
+
+
+class ExprPrinter:
+    """Prints expressions in one letter case."""
+
+    def __init__(self, upper: bool = False) -> None:
+        self.upper = upper
+
+    def keyword(self, word: str) -> str:
+        """A word of the language, in the case of the file."""
+        return word.upper() if self.upper else word
+
+    def name(self, spelled: str) -> str:
+        """A name as spelled, but one that asphalt makes in the case of the file."""
+        low = spelled.lower()
+        if self.upper and (low.startswith(("asphalt_", "mpi_")) or low in _GENERATED):
+            return spelled.upper()
+        return spelled
+
+    def text(self, expr: Arg, tight: bool = False) -> str:
+        """The text of an expression; ``tight``: in a subscript list, without blanks."""
+        match expr:
+            case Lit(kind="logical", text=text) if text in (".true.", ".false."):
+                return self.keyword(text)
+            case Lit(text=text) | OpaqueExpr(text=text):
+                return text
+            case Ref(spelled=spelled, name=name, args=args):
+                tight = tight or name not in _FUNCTIONS
+                return self.name(spelled) + self.arguments(args, tight)
+            case Component(base=base, spelled=spelled, args=args):
+                return f"{self.text(base, tight)}%{spelled}{self.arguments(args, tight=True)}"
+            case Section():
+                return self._section(expr, tight)
+            case Keyword(spelled=spelled, value=value):
+                return f"{spelled}={self.text(value, tight)}"
+            case AltReturn(label=label):
+                return f"*{label}"
+            case Op(op="()", operands=(inner,)):
+                return f"({self.text(inner, tight)})"
+            case Op(operands=(_,)):
+                return self._unary(expr, tight)
+            case Op(operands=(_, _)):
+                return self._binary(expr, tight)
+        raise ValueError(f"no Fortran text for {expr!r}")
+
+    def arguments(self, args: tuple[Arg, ...] | None, tight: bool) -> str:
+        """An argument or subscript list with its parentheses; '' for None."""
+        if args is None:
+            return ""
+        comma = "," if tight else ", "
+        return f"({comma.join(self.text(arg, tight) for arg in args)})"
+
+    def _section(self, section: Section, tight: bool) -> str:
+        bounds = [section.lower, section.upper]
+        if section.stride is not None:
+            bounds.append(section.stride)
+        return ":".join("" if part is None else self.text(part, tight) for part in bounds)
+
+    def _operator(self, op: Op) -> str:
+        return op.spelled or self.keyword(op.op)
+
+    def _unary(self, op: Op, tight: bool) -> str:
+        operand = self._at_least(op.operands[0], _UNARY_OPERAND.get(op.op, _PRIMARY), tight)
+        blank = "" if op.op in ("+", "-") else " "
+        return f"{self._operator(op)}{blank}{operand}"
+
+    def _binary(self, op: Op, tight: bool) -> str:
+        level = _BINARY.get(op.op, _DEFINED)
+        # all associate to the left, but ** to the right, and comparisons not at all
+        left = self._at_least(op.operands[0], level + (level in (_POWER, _RELATION)), tight)
+        right = self._at_least(op.operands[1], level + (level != _POWER), tight)
+        operator = self._operator(op)
+        close = level in (_POWER, _PRODUCT) or (tight and level == _SUM)
+        return f"{left}{operator}{right}" if close else f"{left} {operator} {right}"
+
+    def _at_least(self, operand: Expr, level: int, tight: bool) -> str:
+        """An operand, in parentheses unless it binds at least as tightly as ``level``."""
+        text = self.text(operand, tight)
+        return text if _binds(operand) >= level else f"({text})"
+
+
+def _binds(expr: Expr) -> int:
+    match expr:
+        case Op(op="()"):
+            return _PRIMARY
+        case Op(op=op, operands=(_,)):
+            return _UNARY.get(op, _DEFINED_UNARY)
+        case Op(op=op):
+            return _BINARY.get(op, _DEFINED)
+        case Lit(kind=kind, text=text) if text.startswith(("-", "+")) and kind != "character":
+            return _SUM
+        case OpaqueExpr(text=text):
+            return _PRIMARY if _is_closed(text) else 0
+    return _PRIMARY
+
+
+def _is_closed(text: str) -> bool:
+    """Whether no operator stands outside of all brackets of an expression kept as text."""
+    depth = 0
+    text = _STRING.sub("x", text)
+    for index, character in enumerate(text):
+        if character in "([":
+            depth += 1
+        elif character in ")]":
+            depth -= 1
+        elif depth == 0 and character in "+-*/<>=." and not text.startswith(("(/", "/)"), index):
+            return False
+    return True

@@ -1,0 +1,140 @@
+"""A logical line of Fortran to physical lines within the line limit.
+
+Lines are broken at blanks, after commas and after opening parentheses: between tokens, so that
+nothing changes.  Only a token that no line can hold is cut, so that it joins to the same text: with
+``&`` on both sides in free form, at the last column exactly in fixed form.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""(?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<hollerith>(?<![\w$])\d+h)|[\w$]+|\s+|.""",
+    re.IGNORECASE | re.DOTALL | re.ASCII,
+)
+_ALIGNED = re.compile(
+    r"(?:call\s+[\w$%]+|if|else if|while|do while|where|select case|allocate|deallocate)\s*\("
+    r"|use\b[^:]*\bonly:\s*|[^'\"]*?\s::\s",
+    re.IGNORECASE | re.ASCII,
+)
+_READABLE = 100  # what lines are broken at where the language would allow more
+_DEEPER = 4  # columns that continuation lines are further in where nothing aligns
+_LEAST = 40  # columns that are left for text on continuation lines
+_FIXED_START = 6  # columns before the statement field
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where a logical line may be divided: ``breaks`` are (position, parenthesis depth) between
+    tokens, ``whole`` are positions within a token that may not be cut at."""
+
+    breaks: tuple[tuple[int, int], ...]
+    whole: frozenset[int]
+
+    def best(self, start: int, end: int) -> int | None:
+        """The break in (start, end]: one of the outermost in the second half, else the last."""
+        fitting = [(at, depth) for at, depth in self.breaks if start < at <= end]
+        if not fitting:
+            return None
+        late = [(-depth, at) for at, depth in fitting if 2 * (at - start) >= end - start]
+        return max(late)[1] if late else fitting[-1][0]
+
+    def cut(self, start: int, end: int) -> int:
+        """The last position in (start, end] at which a token may be cut."""
+        allowed = [at for at in range(start + 1, end + 1) if at not in self.whole]
+        return allowed[-1] if allowed else max(end, start + 1)
+
+
+def wrap_free(code: str, column: int, width: int) -> list[str]:
+    """The physical lines of ``code`` in free form, without line endings.
+
+    ``column``: columns before the statement, which the first line comes without.  ``width``: the
+    line limit in columns, 0 for none.
+    """
+    hard = width or max(_READABLE, column + len(code))
+    soft = min(hard, max(_READABLE, column + _LEAST))
+    inner = _alignment(code, column, soft)
+    places = _places(code)
+    lines: list[str] = []
+    lead, taken, start = "", column, 0
+    while len(code) - start > soft - taken:
+        at = places.best(start, start + soft - taken - 2)
+        if at is None and len(code) - start > hard - taken:
+            at = places.best(start, start + hard - taken - 2)
+        elif at is None:
+            break
+        if at is None:
+            at = places.cut(start, start + hard - taken - 1)
+            lines.append(f"{lead}{code[start:at]}&")
+            lead = " " * inner + "&"
+        else:
+            lines.append(f"{lead}{code[start:at].rstrip()} &")
+            lead = " " * inner
+        start, taken = at, len(lead)
+    lines.append(lead + code[start:])
+    return lines
+
+
+def wrap_fixed(code: str, column: int, width: int) -> list[str]:
+    """The same in fixed form; continuation lines have ``&`` in column 6."""
+    hard = width or max(_READABLE, column + len(code))
+    soft = min(hard, max(_READABLE, column + _LEAST))
+    inner = max(_FIXED_START, _alignment(code, column, soft))
+    places = _places(code)
+    lines: list[str] = []
+    lead, taken, start = "", column, 0
+    while len(code) - start > soft - taken:
+        at = places.best(start, start + soft - taken)
+        if at is None and len(code) - start > hard - taken:
+            at = places.best(start, start + hard - taken)
+        elif at is None:
+            break
+        if at is None:
+            at = start + hard - taken
+            lines.append(lead + code[start:at])
+            lead = "     &"
+        else:
+            lines.append(lead + code[start:at].rstrip())
+            lead = "     &".ljust(inner)
+        start, taken = at, len(lead)
+    lines.append(lead + code[start:])
+    return lines
+
+
+def _alignment(code: str, column: int, limit: int) -> int:
+    """The columns before continuation lines: below the first item of a list where there is one."""
+    match = _ALIGNED.match(code)
+    aligned = column + (match.end() if match else _DEEPER)
+    if aligned > limit - _LEAST:
+        aligned = column + _DEEPER
+    return max(0, min(aligned, limit - _LEAST))
+
+
+def _places(code: str) -> _Places:
+    breaks: list[tuple[int, int]] = []
+    whole: set[int] = set()
+    depth = 0
+    start = 0
+    while start < len(code):
+        match = _TOKEN.match(code, start)
+        assert match is not None
+        token, end = match[0], match.end()
+        if match["hollerith"]:
+            end = min(len(code), end + int(token[:-1]))
+            whole.update(range(start + 1, end))
+        elif match["text"]:
+            doubled = token[0] * 2
+            pairs = re.finditer(doubled, token[1:-1])
+            whole.update(start + 2 + pair.start() for pair in pairs)
+        elif token == "(":
+            depth += 1
+            if code[end : end + 1] not in ("/", ")"):
+                breaks.append((end, depth))
+        elif token == ")":
+            depth -= 1
+        elif (token == "," and not code[end : end + 1].isspace()) or token.isspace():
+            breaks.append((end, depth))
+        start = end
+    return _Places(tuple((at, d) for at, d in breaks if 0 < at < len(code)), frozenset(whole))

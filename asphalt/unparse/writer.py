@@ -1,0 +1,88 @@
+"""New statements as source lines, in the form, letter case and line limit of their file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import ArmHead, Include, Plain, What
+from asphalt.ir.tree import File, Leaf, leaves
+from asphalt.unparse.expr_text import expr_text
+from asphalt.unparse.statement_text import statement_text
+from asphalt.unparse.wrap import wrap_fixed, wrap_free
+
+__all__ = ["Style", "comment_of", "expr_text", "lines_of", "printer", "statement_text", "style_of"]
+
+_STATEMENT_FIELD = 6  # columns before it in fixed form
+# arms that repeat the name of their construct at their end, as END statements do
+_LATER_ARMS = frozenset(
+    (
+        *("else", "else_if", "elsewhere", "case", "case_default", "rank", "rank_default"),
+        *("type_is", "class_is", "class_default"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a file writes its statements; ``width``: the line limit in columns, 0 for none."""
+
+    form: Form
+    width: int
+    upper: bool
+    eol: str
+
+
+def style_of(file: File) -> Style:
+    """The style of a file: upper case if most of its letters outside of comments are."""
+    bodies = [leaf.body for leaf in leaves(file) if leaf.body]
+    lower = sum(sum(map(str.islower, body)) for body in bodies)
+    upper = sum(sum(map(str.isupper, body)) for body in bodies)
+    return Style(file.form, file.width, upper > lower, file.eol)
+
+
+def printer(style: Style) -> Callable[[Leaf, int], str]:
+    """A function that prints a leaf anew: ``(leaf, columns before the statement) -> lines``."""
+
+    def lines_of_leaf(leaf: Leaf, indent: int) -> str:
+        return lines_of(leaf.what, style, indent, leaf.label, leaf.name)
+
+    return lines_of_leaf
+
+
+def lines_of(
+    what: What, style: Style, indent: int, label: int | None = None, name: str | None = None
+) -> str:
+    """A statement as whole lines, line endings included.
+
+    ``indent``: columns before the statement; in fixed form at least 6.  ``name``: that of the
+    construct.
+
+    Raises:
+        ValueError: the statement cannot be printed from its meaning (see ``statement_text``).
+    """
+    code = statement_text(what, style.upper)
+    if name is not None:
+        later = isinstance(what, Plain) or (isinstance(what, ArmHead) and what.kind in _LATER_ARMS)
+        code = f"{code} {name}" if later else f"{name}: {code}"
+    fixed = style.form is Form.FIXED
+    numbered = "" if label is None else f"{label} "
+    start = max(indent, len(numbered), _STATEMENT_FIELD if fixed else 0)
+    if isinstance(what, Include):  # an INCLUDE line cannot be continued
+        lines = [code]
+    elif fixed:
+        lines = wrap_fixed(code, start, style.width)
+    else:
+        lines = wrap_free(code, start, style.width)
+    lines[0] = numbered.ljust(start) + lines[0]
+    return "".join(line + style.eol for line in lines)
+
+
+def comment_of(text: str, style: Style, indent: int) -> str:
+    """A comment line, line ending included; in fixed form it begins in column 1.
+
+    It is not broken: a comment may be longer than the line limit.
+    """
+    start = "" if style.form is Form.FIXED else " " * indent
+    return f"{start}! {text}{style.eol}"
