@@ -11,7 +11,7 @@ from asphalt.frontend.source_text import source_text
 from asphalt.frontend.split import split
 from asphalt.frontend.structure import build
 from asphalt.ir.program import Located, MpiMention
-from asphalt.ir.tree import Leaf, Unit, leaves
+from asphalt.ir.tree import Node, Unit, leaves
 
 
 class FortranProgram:
@@ -60,12 +60,12 @@ class FortranProgram:
     def main_programs(self) -> tuple[Located, ...]:
         return tuple(found for found in self.all if found.unit.kind == "program")
 
-    def include(self, located: Located, name: str) -> tuple[Leaf, ...] | None:
+    def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         text = self.includes.get(name)
         if text is None:
             return None
         unit = _located(f"subroutine x\n{dedent(text)}end\n", "include.f90")[0].unit
-        return tuple(node for node in unit.spec if isinstance(node, Leaf))
+        return unit.spec
 
 
 def _located(text: str, path: str) -> list[Located]:

@@ -46,7 +46,7 @@ class IrProgram:
     def main_programs(self) -> tuple[Located, ...]:
         return ()
 
-    def include(self, located: Located, name: str) -> tuple[Leaf, ...] | None:
+    def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         return self.includes.get(name)
 
 

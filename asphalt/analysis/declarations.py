@@ -135,9 +135,9 @@ class Declarations:
 
 
 class IncludeReader(Protocol):
-    """Gives the interpreted statements of an include file; None: it cannot be read."""
+    """Gives the interpreted declarations of an include file; None: it cannot be read."""
 
-    def __call__(self, path: str) -> Iterable[Leaf] | None: ...
+    def __call__(self, path: str) -> Iterable[Node] | None: ...
 
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")

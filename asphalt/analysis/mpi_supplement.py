@@ -296,3 +296,29 @@ REMOVED: dict[str, tuple[tuple[str, str, str], ...]] = {
         _ERROR,
     ),
 }
+
+# Arguments that get the same value on every rank of the communicator that the call names, as
+# procedure: arguments (6.4-6.7, 6.9, 7.4.1).
+SAME_ON_ALL = {
+    "comm_size": ("size",),
+    "comm_remote_size": ("size",),
+    "comm_test_inter": ("flag",),
+    "bcast": ("buffer",),
+    "allreduce": ("recvbuf",),
+    "allgather": ("recvbuf",),
+    "allgatherv": ("recvbuf",),
+    "cartdim_get": ("ndims",),
+}
+
+# What one rank has and all get: each rank's own value before the call does not matter (6.4).
+BROADCAST = (Row(words("bcast ibcast bcast_init"), "6.4, 6.12.2, 6.13.2"),)
+
+# New communicators with the group of the one they are made from, as procedure: (old, new) (7.4.2).
+SAME_GROUP = {
+    "comm_dup": ("comm", "newcomm"),
+    "comm_dup_with_info": ("comm", "newcomm"),
+    "comm_idup": ("comm", "newcomm"),
+}
+
+# Procedures whose results follow from their arguments alone (5.1, 8.5.2).
+FUNCTIONS_OF_ARGUMENTS = Row(words("dims_create type_size type_get_extent"), "5.1, 8.5.2")

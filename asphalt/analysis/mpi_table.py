@@ -74,7 +74,10 @@ class Procedure:
 
     ``local``: proved to return whatever other processes do.  ``exchange``: it moves user buffers.
     ``varying``: it gives different values to different ranks.  ``removed``: from MPI-1, gone since
-    MPI-3.0.  ``function``: called as a function, not by CALL.
+    MPI-3.0.  ``function``: called as a function, not by CALL.  ``same_on_all``: arguments that get
+    the same value on all ranks of the communicator.  ``same_group``: the arguments of an old and a
+    new communicator of the same group.  ``functional``: its results follow from its arguments.
+    ``broadcast``: all ranks get what one rank has.
     """
 
     name: str
@@ -87,6 +90,10 @@ class Procedure:
     removed: bool
     function: bool
     exchange: supplement.Exchange | None
+    same_on_all: tuple[str, ...] = ()
+    same_group: tuple[str, str] | None = None
+    functional: bool = False
+    broadcast: bool = False
 
     def parameter(self, name: str) -> Parameter | None:
         """The dummy argument ``name`` (folded)."""
@@ -178,6 +185,10 @@ def _procedure(
         removed=removed,
         function=function,
         exchange=supplement.EXCHANGES.get(short),
+        same_on_all=supplement.SAME_ON_ALL.get(short, ()),
+        same_group=supplement.SAME_GROUP.get(short),
+        broadcast=_in(supplement.BROADCAST, short),
+        functional=short in supplement.FUNCTIONS_OF_ARGUMENTS.names,
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
-from typing import Protocol, runtime_checkable
 
 from asphalt.analysis.constants import constant as constant
 from asphalt.analysis.constants import element_bytes as element_bytes
@@ -48,11 +47,6 @@ class Absence(Enum):
 
 
 Answer = Symbol | Absence
-
-
-@runtime_checkable
-class _Includes(Protocol):
-    def include(self, located: Located, name: str) -> tuple[Leaf, ...] | None: ...
 
 
 class Scopes:
@@ -96,9 +90,8 @@ class Scope:
         self._bound: frozenset[str] | None = None
         self._plain: frozenset[str] | None = None
 
-    def _include(self, path: str) -> Iterable[Leaf] | None:
-        program = self.scopes.program
-        return program.include(self.located, path) if isinstance(program, _Includes) else None
+    def _include(self, path: str) -> Iterable[Node] | None:
+        return self.scopes.program.include(self.located, path)
 
     @property
     def program(self) -> Program:

@@ -1,0 +1,311 @@
+"""From where a procedure is called, and what with; and which units may define a module variable.
+
+Both need the whole program: without a main program in the tree, callers may be anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from asphalt.analysis.definitions import Definition, Source, definitions
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Scope, Scopes, Symbol
+from asphalt.analysis.unit_flow import Statement, UnitFlow
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, walk
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import (
+    IO,
+    Allocation,
+    ArmHead,
+    Assign,
+    Call,
+    Decl,
+    DoHead,
+    Jump,
+    Opaque,
+    Raw,
+    UnitHead,
+    Use,
+    What,
+)
+from asphalt.ir.tree import Leaf, leaves
+
+# More units than this that mention a name: it is not followed.
+MANY_UNITS = 60
+
+_BIND = re.compile(r"\bbind\s*\(", re.IGNORECASE)
+
+UnitKey = tuple[str, tuple[str, ...], int]
+
+
+@runtime_checkable
+class _CountsMentions(Protocol):
+    def mention_count(self, name: str) -> int:
+        """How many units mention a name, without reading them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """A unit as the flow of values sees it."""
+
+    key: UnitKey
+    scope: Scope
+    flow: UnitFlow
+    defined: dict[str, list[Definition]]
+
+    @property
+    def dummies(self) -> tuple[str, ...]:
+        """The folded names of the dummy arguments."""
+        head = self.scope.unit.head
+        return head.what.args if head is not None and isinstance(head.what, UnitHead) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """One call of a procedure; ``args``: actual arguments by dummy name."""
+
+    context: Context
+    statement: Statement
+    args: dict[str, Expr]
+
+
+class CallSites:
+    """Units, callers and module variables of one program; each is looked up once."""
+
+    def __init__(self, scopes: Scopes) -> None:
+        self.scopes = scopes
+        self._contexts: dict[UnitKey, Context] = {}
+        self._callers: dict[UnitKey, tuple[CallSite, ...] | str] = {}
+        self._mentions: dict[str, tuple[Located, ...] | None] = {}
+
+    def context(self, scope: Scope) -> Context:
+        """The unit of a scope."""
+        key = unit_key(scope.located)
+        found = self._contexts.get(key)
+        if found is None:
+            flow = UnitFlow(scope.unit)
+            found = Context(key, scope, flow, definitions(flow, scope))
+            self._contexts[key] = found
+        return found
+
+    def of(self, located: Located) -> Context:
+        """A unit; the one that was seen first if it comes again."""
+        found = self._contexts.get(unit_key(located))
+        return found if found is not None else self.context(self.scopes.of(located))
+
+    def contained(self, context: Context) -> tuple[Context, ...]:
+        """The units that a unit contains."""
+        located = context.scope.located
+        found = (
+            self.scopes.program.contained(located, unit.name)
+            for unit in context.scope.unit.contained
+        )
+        return tuple(self.of(inner) for inner in found if inner is not None)
+
+    def all_contained(self, context: Context) -> tuple[Context, ...]:
+        """The units that a unit contains, and those that these contain."""
+        direct = self.contained(context)
+        return (*direct, *(deep for inner in direct for deep in self.all_contained(inner)))
+
+    def changes(self, definition: Definition, depth: int = 6) -> bool:
+        """Whether a definition may really change the variable: a procedure that is called with it
+        need not."""
+        if definition.source is not Source.CALLEE or definition.callee is None or depth == 0:
+            return True
+        inside = self.of(definition.callee)
+        dummy = definition.dummy
+        symbol = inside.scope.lookup(dummy)
+        if symbol is None or symbol.equivalenced or symbol.attrs & {"pointer", "target"}:
+            return True
+        if symbol.intent == "in" or "value" in symbol.attrs:
+            return False
+        units = (inside, *self.all_contained(inside))
+        return any("*" in unit.defined for unit in units) or any(
+            self.changes(inner, depth - 1)
+            for unit in units
+            for inner in unit.defined.get(dummy, ())
+        )
+
+    def mentions(self, name: str) -> tuple[Located, ...] | None:
+        """The units that mention a name; None: too many to follow."""
+        if name not in self._mentions:
+            program = self.scopes.program
+            many = isinstance(program, _CountsMentions) and program.mention_count(name) > MANY_UNITS
+            found = () if many else program.mentions(name)
+            self._mentions[name] = None if many or len(found) > MANY_UNITS else found
+        return self._mentions[name]
+
+    def has_main(self) -> bool:
+        """Whether the tree holds a main program: only then are all callers in it."""
+        return bool(self.scopes.program.main_programs())
+
+    def callers(self, context: Context) -> tuple[CallSite, ...] | str:
+        """All calls of a procedure; a text: why they are not known."""
+        if context.key not in self._callers:
+            self._callers[context.key] = self._find_callers(context)
+        return self._callers[context.key]
+
+    def _find_callers(self, context: Context) -> tuple[CallSite, ...] | str:
+        name = context.scope.unit.name
+        if context.scope.unit.kind not in ("subroutine", "function"):
+            return f"{name} is no procedure that is called by its name"
+        if not self.has_main():
+            return f"callers of {name} may be outside of the tree"
+        if _is_bound_to_c(context):
+            return f"{name} may be called from C"
+        mentioned = self.mentions(name)
+        if mentioned is None:
+            return f"{name} is mentioned in too many places"
+        found: list[CallSite] = []
+        for located in mentioned:
+            if _passed_on(located, name):
+                return f"{name} is not only called by its name, in {located.unit.name}"
+            caller = self.of(located)
+            for site in self._calls_in(caller, context, name):
+                if site is None:
+                    return f"a use of {name} in {located.unit.name} is not clear"
+                found.append(site)
+        return tuple(found) if found else f"nothing calls {name}"
+
+    def _calls_in(self, caller: Context, callee: Context, name: str) -> Iterator[CallSite | None]:
+        if name in caller.scope.shadowed:
+            yield None
+        target = procedure_named(Ref(name, name), caller.scope)
+        if target is None:
+            symbol = caller.scope.lookup(name)
+            if symbol is None or symbol.home is None:
+                yield None  # it may be this one
+            return
+        if unit_key(target) != callee.key:
+            return
+        own = caller.key == callee.key
+        for statement in caller.flow.statements:
+            for reference in references(statement.what, name):
+                if reference is None:
+                    # the name alone: in a function, its own result
+                    if not own:
+                        yield None
+                else:
+                    args = bind(reference, callee.dummies)
+                    yield CallSite(caller, statement, args) if args is not None else None
+
+    def module_definitions(self, symbol: Symbol) -> tuple[tuple[Context, Definition], ...] | str:
+        """All definitions of a module variable; a text: why they are not known."""
+        if not self.has_main():
+            return f"{symbol.name} of module {symbol.owner} may be set outside of the tree"
+        mentioned = self.mentions(symbol.name)
+        if mentioned is None:
+            return f"{symbol.name} is mentioned in too many places"
+        found: list[tuple[Context, Definition]] = []
+        for located in mentioned:
+            if any(use_renames(located, symbol.name)):
+                return f"{symbol.name} has another name in {located.unit.name}"
+            context = self.of(located)
+            if "*" in context.defined or symbol.name in context.scope.shadowed:
+                return f"{located.unit.name} is not understood"
+            seen = context.scope.lookup(symbol.name)
+            if seen is None:
+                return f"what {symbol.name} is in {located.unit.name} is not known"
+            if seen.identity == symbol.identity:
+                given = context.defined.get(symbol.name, ())
+                found += [(context, d) for d in given if self.changes(d)]
+        return tuple(found)
+
+
+def unit_key(located: Located) -> UnitKey:
+    """Equal for the same unit, however often it was read."""
+    span = located.unit.end.span
+    return located.path, tuple(u.name for u in located.chain), span.first if span else -1
+
+
+def bind(args: tuple[Arg, ...], dummies: tuple[str, ...]) -> dict[str, Expr] | None:
+    """Actual arguments by dummy name; None where they do not fit."""
+    bound: dict[str, Expr] = {}
+    for position, arg in enumerate(args):
+        match arg:
+            case Keyword(name=name, value=value):
+                bound[name] = value
+            case AltReturn():
+                continue
+            case Section():
+                return None
+            case _ if position < len(dummies):
+                bound[dummies[position]] = arg
+            case _:
+                return None
+    return bound if set(bound) <= set(dummies) else None
+
+
+def references(what: What, name: str) -> Iterator[tuple[Arg, ...] | None]:
+    """The argument lists with which a statement refers to a name; None: without a list."""
+    if isinstance(what, Call) and isinstance(what.procedure, Ref) and what.procedure.name == name:
+        yield what.args
+    for expr in expressions_of(what):
+        for part in walk(expr):
+            if isinstance(part, Ref) and part.name == name:
+                yield part.args
+
+
+def expressions_of(what: What) -> tuple[Arg, ...]:
+    """The expressions of a statement, a called procedure's name excluded."""
+    match what:
+        case Assign(target=target, value=value):
+            return (target, value)
+        case Call(args=args):
+            return args
+        case DoHead(var=var, first=first, last=last, step=step, condition=condition):
+            parts = (var, first, last, step, condition)
+            return tuple(part for part in parts if part is not None)
+        case ArmHead(exprs=exprs):
+            return exprs
+        case Jump(exprs=jumped):
+            return jumped
+        case IO(reads=reads, writes=writes):
+            return (*reads, *writes)
+        case Allocation(objects=objects, options=options):
+            return (*objects, *options)
+        case _:
+            return ()
+
+
+def use_renames(located: Located, name: str) -> Iterator[str]:
+    """The other names that USE statements of a unit give to ``name``."""
+    for leaf in _spec_leaves(located):
+        if isinstance(leaf.what, Use):
+            for item in leaf.what.items:
+                if item.name == name and item.local != name:
+                    yield item.local
+
+
+def _spec_leaves(located: Located) -> Iterator[Leaf]:
+    for node in located.unit.spec:
+        yield from leaves(node)
+
+
+def _passed_on(located: Located, name: str) -> bool:
+    """Whether a procedure gets another name, or may be called by statements that are not read."""
+    if any(use_renames(located, name)):
+        return True
+    for leaf in _spec_leaves(located):
+        match leaf.what:
+            case Decl(kind="procedure" | "generic", entities=entities, groups=groups):
+                grouped = [e.name for _, group in groups for e in group]
+                if name in grouped or any(e.name == name for e in entities):
+                    return True
+            case Opaque(names=names) if name in names:
+                return True
+            case Raw(code=code) if name in code.lower():
+                return True
+    return any(
+        isinstance(leaf.what, Raw) or (isinstance(leaf.what, Opaque) and name in leaf.what.names)
+        for node in located.unit.body
+        for leaf in leaves(node)
+    )
+
+
+def _is_bound_to_c(context: Context) -> bool:
+    head = context.scope.unit.head
+    return head is not None and _BIND.search(head.body or "") is not None

@@ -1,0 +1,240 @@
+"""What defines the variables of a unit: every statement that may give one a value, and from what.
+
+Arrays count as one variable; a definition of an element depends on its subscripts, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.unit_flow import Statement, UnitFlow
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    OpaqueExpr,
+    Ref,
+    Section,
+    walk,
+)
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import (
+    IO,
+    Allocation,
+    Assign,
+    Call,
+    DoHead,
+    Opaque,
+    Raw,
+    UnitHead,
+)
+
+
+class Source(Enum):
+    """Where a defined value comes from."""
+
+    EXPRESSIONS = "expressions"  # computed from ``exprs``
+    SHARED = "shared"  # an MPI operation gives all ranks of ``communicator`` the same
+    DIFFERENT = "different"  # an MPI operation gives each rank its own
+    CALLEE = "callee"  # what ``dummy`` of ``callee`` is when it returns
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One statement that may define a variable.
+
+    ``whole``: it defines all of a scalar, for certain when it is executed.  ``broadcast``: by
+    MPI_BCAST.  ``old_communicator``: it is a communicator, of the group of that one.
+    """
+
+    name: str
+    statement: Statement
+    source: Source
+    exprs: tuple[Arg, ...] = ()
+    whole: bool = False
+    broadcast: bool = False
+    communicator: Expr | None = None
+    callee: Located | None = None
+    dummy: str = ""
+    detail: str = ""
+    old_communicator: Expr | None = None
+
+
+def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[Definition]]:
+    """All definitions in a unit's own body by the variable's name in the unit."""
+    found: dict[str, list[Definition]] = {}
+    for statement in flow.statements:
+        for definition in _of(statement, scope):
+            found.setdefault(definition.name, []).append(definition)
+    return found
+
+
+def _of(statement: Statement, scope: Scope) -> Iterator[Definition]:
+    what = statement.what
+    match what:
+        case Assign(target=target, value=value, pointer=pointer):
+            source = Source.UNKNOWN if pointer else Source.EXPRESSIONS
+            yield from _target(target, statement, source, (value,), "a pointer assignment")
+            yield from _calls_in((target, value), statement, scope)
+        case DoHead(kind="count", var=var, first=first, last=last, step=step) if var is not None:
+            bounds = tuple(part for part in (first, last, step) if part is not None)
+            yield from _target(var, statement, Source.EXPRESSIONS, bounds, "", whole=False)
+            yield from _calls_in(bounds, statement, scope)
+        case DoHead(condition=condition) if condition is not None:
+            yield from _everything(condition, statement, "a DO CONCURRENT or WHILE")
+            yield from _calls_in((condition,), statement, scope)
+        case Call():
+            yield from _call(what, statement, scope)
+        case IO(reads=reads, writes=writes):
+            for item in writes:
+                yield from _target(item, statement, Source.UNKNOWN, (), "input or output")
+            yield from _calls_in(reads, statement, scope)
+        case Allocation(options=options):
+            for option in options:
+                yield from _target(option.value, statement, Source.UNKNOWN, (), "an allocation")
+        case Opaque(names=names):
+            for name in sorted(names):
+                yield Definition(
+                    name, statement, Source.UNKNOWN, detail="a statement that is not understood"
+                )
+        case Raw():
+            yield Definition("*", statement, Source.UNKNOWN, detail="an uninterpreted statement")
+        case _:
+            yield from _calls_in(getattr(what, "exprs", ()), statement, scope)
+
+
+def _target(
+    target: Arg,
+    statement: Statement,
+    source: Source,
+    exprs: tuple[Arg, ...],
+    detail: str,
+    whole: bool = True,
+) -> Iterator[Definition]:
+    match target:
+        case Ref(name=name, args=None):
+            yield Definition(name, statement, source, exprs, whole=whole, detail=detail)
+        case Ref(name=name, args=args) if args is not None:
+            yield Definition(name, statement, source, (*exprs, *args), detail=detail)
+        case Component():
+            root = _root(target)
+            if root is not None:
+                yield Definition(root, statement, source, exprs, detail=detail)
+        case Keyword(value=value):
+            yield from _target(value, statement, source, exprs, detail, whole)
+        case OpaqueExpr():
+            yield from _everything(target, statement, detail)
+        case _:
+            pass
+
+
+def _everything(expr: Expr, statement: Statement, detail: str) -> Iterator[Definition]:
+    for part in walk(expr):
+        if isinstance(part, OpaqueExpr):
+            for name in sorted(part.names):
+                yield Definition(name, statement, Source.UNKNOWN, detail=detail)
+
+
+def _root(expr: Expr) -> str | None:
+    while isinstance(expr, Component):
+        expr = expr.base
+    return expr.name if isinstance(expr, Ref) else None
+
+
+def _calls_in(exprs: Iterable[Arg], statement: Statement, scope: Scope) -> Iterator[Definition]:
+    """Functions may define their arguments."""
+    for expr in exprs:
+        for part in walk(expr):
+            if isinstance(part, Ref) and part.args and _is_user_function(part, scope):
+                yield from _procedure(
+                    Call(Ref(part.name, part.spelled), part.args), statement, scope
+                )
+
+
+def _is_user_function(ref: Ref, scope: Scope) -> bool:
+    symbol = scope.lookup(ref.name)
+    if symbol is None:
+        return True
+    if symbol.origin in (Origin.INTRINSIC, Origin.MPI, Origin.PARAMETER):
+        return False
+    if symbol.origin is Origin.STATEMENT_FUNCTION or symbol.dims is not None:
+        return False
+    return symbol.type is None or symbol.type.base != "character"
+
+
+def _call(call: Call, statement: Statement, scope: Scope) -> Iterator[Definition]:
+    mpi = mpi_call(call, scope)
+    if mpi is not None:
+        yield from _mpi(mpi, statement, scope)
+    else:
+        yield from _procedure(call, statement, scope)
+    yield from _calls_in(call.args, statement, scope)
+
+
+def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definition]:
+    procedure = mpi.procedure
+    inputs = tuple(actual for p, actual in mpi.bound() if p.used and p.kind != "COMMUNICATOR")
+    blocking = procedure.timing is Timing.BLOCKING
+    moves_data = procedure.exchange is not None or (procedure.collective and blocking)
+    for parameter, actual in mpi.bound():
+        if not parameter.defined:
+            continue
+        exprs: tuple[Arg, ...] = ()
+        source = Source.UNKNOWN
+        if parameter.name in procedure.same_on_all:
+            source = Source.SHARED
+        elif (parameter.kind == "BUFFER" and moves_data) or (
+            procedure.varying and parameter.kind != "ERROR_CODE"
+        ):
+            source = Source.DIFFERENT
+        elif procedure.functional and parameter.kind != "ERROR_CODE":
+            source, exprs = Source.EXPRESSIONS, inputs
+        for found in _target(actual, statement, source, exprs, procedure.spelled):
+            old, new = procedure.same_group or ("", "")
+            whole = found.whole and not _is_array(found.name, scope)
+            yield Definition(
+                found.name, statement, source, found.exprs, whole,
+                broadcast=procedure.broadcast,
+                communicator=mpi.args.get("comm"), detail=procedure.spelled,
+                old_communicator=mpi.args.get(old) if parameter.name == new else None,
+            )  # fmt: skip
+
+
+def _is_array(name: str, scope: Scope) -> bool:
+    symbol = scope.lookup(name)
+    return symbol is None or symbol.is_array
+
+
+def _procedure(call: Call, statement: Statement, scope: Scope) -> Iterator[Definition]:
+    """A call of a user's procedure may define each argument that is a variable."""
+    callee = procedure_named(call.procedure, scope)
+    dummies = _dummies(callee)
+    spelled = call.procedure.spelled if isinstance(call.procedure, Ref) else "a procedure"
+    for position, arg in enumerate(call.args):
+        actual = arg.value if isinstance(arg, Keyword) else arg
+        if isinstance(arg, AltReturn | Section) or not isinstance(actual, Ref | Component):
+            continue
+        dummy = arg.name if isinstance(arg, Keyword) else None
+        if dummy is None and position < len(dummies):
+            dummy = dummies[position]
+        known = callee is not None and dummy in dummies
+        for found in _target(actual, statement, Source.UNKNOWN, (), ""):
+            yield Definition(
+                found.name, statement, Source.CALLEE if known else Source.UNKNOWN, found.exprs,
+                callee=callee if known else None, dummy=dummy or "",
+                detail=f"the call of {spelled}",
+            )  # fmt: skip
+
+
+def _dummies(callee: Located | None) -> tuple[str, ...]:
+    head = callee.unit.head.what if callee is not None and callee.unit.head is not None else None
+    return head.args if isinstance(head, UnitHead) else ()

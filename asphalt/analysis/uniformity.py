@@ -1,0 +1,144 @@
+"""Whether all ranks of a communicator have the same value, and whether they all reach a statement.
+
+``Uniform`` is a type that only this module can make: what takes one takes a proof.  Everything that
+asphalt decides at run time is computed from such values, or agreed by all ranks (condition 10).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.communicators import Communicators, Identity
+from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.value_flow import Control, Facts, Reached, ValueFlow, Variable
+from asphalt.analysis.value_flow import Level as Level
+from asphalt.ir.expr import Expr
+from asphalt.ir.tree import Leaf
+
+
+class _Proof:
+    """What only this module has."""
+
+
+_PROOF = _Proof()
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """An expression that is proved to have the same value on all ranks of the communicator.
+
+    ``evidence``: what it is made of.
+    """
+
+    expr: Expr
+    evidence: str
+    _proof: _Proof = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self._proof is not _PROOF:
+            raise TypeError("only the uniformity analysis proves that a value is uniform")
+
+
+@dataclass(frozen=True, slots=True)
+class NotUniform:
+    """An expression that is not proved uniform.
+
+    ``level``: VARYING (it depends on the rank) or UNKNOWN.  ``evidence``: the way from the
+    expression to the reason.
+    """
+
+    expr: Expr
+    level: Level
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether all ranks come to a statement, and equally often."""
+
+    level: Level
+    evidence: str
+
+
+class Uniformity:
+    """The uniformity of the values of one program."""
+
+    def __init__(self, scopes: Scopes) -> None:
+        self._sites = CallSites(scopes)
+        self._communicators = Communicators(self._sites)
+        self._flows: dict[Identity | None, ValueFlow] = {}
+
+    def value(
+        self, expr: Expr, scope: Scope, leaf: Leaf, communicator: Expr | None
+    ) -> Uniform | NotUniform:
+        """The uniformity of an expression where ``leaf`` stands, over a communicator.
+
+        ``scope`` is that of the unit that holds ``leaf``.
+        """
+        context = self._sites.context(scope)
+        statement = context.flow.at(leaf)
+        facts = Facts()
+        flow = self._flow(scope, communicator)
+        flow.expression(expr, context, -1 if statement is None else statement.top, facts)
+        flow.complete(facts)
+        evidence = _evidence(facts, flow)
+        if facts.level is Level.UNIFORM:
+            return Uniform(expr, evidence, _PROOF)
+        return NotUniform(expr, facts.level, evidence)
+
+    def control(self, scope: Scope, leaf: Leaf, communicator: Expr | None) -> Judgement:
+        """Whether all ranks that execute the unit come to ``leaf``, and equally often."""
+        return self._judge(scope, leaf, communicator, whole=False)
+
+    def reached(self, scope: Scope, leaf: Leaf, communicator: Expr | None) -> Judgement:
+        """Whether all ranks come to ``leaf`` from the start of the program, and equally often."""
+        return self._judge(scope, leaf, communicator, whole=True)
+
+    def _judge(self, scope: Scope, leaf: Leaf, communicator: Expr | None, whole: bool) -> Judgement:
+        context = self._sites.context(scope)
+        statement = context.flow.at(leaf)
+        if statement is None:
+            return Judgement(Level.UNKNOWN, "the statement is not one of the unit's")
+        flow = self._flow(scope, communicator)
+        node = (Reached if whole else Control)(context, statement.position)
+        facts = Facts(depends={node: None})
+        flow.complete(facts)
+        return Judgement(facts.level, _evidence(facts, flow))
+
+    def _flow(self, scope: Scope, communicator: Expr | None) -> ValueFlow:
+        identity = None
+        if communicator is not None:
+            identity = self._communicators.identity(communicator, self._sites.context(scope))
+        if identity not in self._flows:
+            self._flows[identity] = ValueFlow(self._sites, self._communicators, identity)
+        return self._flows[identity]
+
+
+_MANY_REASONS = 6
+
+
+def _evidence(facts: Facts, flow: ValueFlow) -> str:
+    """For a uniform value what it is made of; else the shortest way to the first reason."""
+    seen: dict[object, tuple[Facts, str]] = {}
+    queue: list[tuple[Facts, str]] = [(facts, "")]
+    reasons: list[str] = []
+    while queue:
+        current, way = queue.pop(0)
+        for reason, level in current.reasons.items():
+            if facts.level is not Level.UNIFORM and level >= facts.level:
+                return f"{way}{reason}"
+            if level is Level.UNIFORM and reason not in reasons:
+                reasons.append(reason)
+        for node in current.depends:
+            below = flow.facts[node]
+            if node in seen or below.level < facts.level:
+                continue
+            step = f"{node.name}; " if isinstance(node, Variable) else ""
+            if step and way.endswith(step):
+                step = ""
+            seen[node] = (below, way + step)
+            queue.append(seen[node])
+    if facts.level is Level.UNIFORM:
+        return "; ".join(reasons[:_MANY_REASONS]) or "made of constants alone"
+    return "not known"

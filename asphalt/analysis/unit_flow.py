@@ -1,0 +1,241 @@
+"""Where the statements of a unit stand, and which conditions decide whether they are reached.
+
+A condition is an expression that a branch, a loop or a jump tests.  Statements are numbered in
+source order.  ``STOP`` and ``ERROR STOP`` are no jumps here: a rank that stops reaches no other
+call, so that a collective that the others enter is as broken before as after a transformation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, OpaqueExpr, Section
+from asphalt.ir.source import Span
+from asphalt.ir.stmt import (
+    IO,
+    ArmHead,
+    Call,
+    DoHead,
+    Guarded,
+    Jump,
+    JumpKind,
+    Opaque,
+    What,
+)
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Expressions that are tested; ``exprs`` empty: something that cannot be seen decides."""
+
+    exprs: tuple[Arg, ...]
+    position: int
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One executable statement.
+
+    ``what`` is what it does, the action of a one-line IF included with that IF's condition among
+    ``conditions``.  ``top``: index of the node of the unit's body that holds it; ``plain``: it is
+    that node, and executed whenever control comes by.  ``loops``: positions of the heads of the
+    loops around it, with those of their last statements.
+    """
+
+    what: What
+    leaf: Leaf
+    position: int
+    top: int
+    plain: bool
+    conditions: tuple[Condition, ...]
+    loops: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Jump:
+    """A transfer of control.  It decides over the statements from ``first`` to ``last``."""
+
+    first: int
+    last: int
+    conditions: tuple[Condition, ...]
+
+
+class UnitFlow:
+    """The statements of one unit's body, in source order."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.statements: list[Statement] = []
+        self._labels: dict[int, int] = {}
+        self._position = 0
+        self._top = 0
+        self._by_leaf: dict[int, Statement] = {}
+        self._loop_names: dict[str, tuple[int, int]] = {}
+        for self._top, node in enumerate(unit.body):
+            self._node(node, (), (), plain=True)
+        self.has_gotos = any(_labels_of(s.what) for s in self.statements)
+        self._jumps = [jump for s in self.statements for jump in self._jumps_of(s)]
+
+    def at(self, leaf: Leaf) -> Statement | None:
+        """The statement of a leaf (its action, if it is a one-line IF)."""
+        found = self._by_leaf.get(id(leaf))
+        if found is None and leaf.span is not None:
+            found = next((s for s in self.statements if s.leaf.span == leaf.span), None)
+        return found
+
+    def conditions(self, statement: Statement) -> tuple[Condition, ...]:
+        """Everything that decides whether, and how often, a statement is reached in one call."""
+        found = list(statement.conditions)
+        for jump in self._jumps:
+            if jump.first <= statement.position <= jump.last:
+                found += jump.conditions
+        return tuple(dict.fromkeys(found))
+
+    def _leaf(
+        self,
+        leaf: Leaf,
+        conditions: tuple[Condition, ...],
+        loops: tuple[tuple[int, int], ...],
+        plain: bool,
+    ) -> None:
+        if leaf.label is not None:
+            self._labels[leaf.label] = self._position
+        what = leaf.what
+        if isinstance(what, Guarded):
+            tested = Condition((what.condition,), self._position, leaf.span)
+            conditions, what, plain = (*conditions, tested), what.action, False
+        statement = Statement(what, leaf, self._position, self._top, plain, conditions, loops)
+        self.statements.append(statement)
+        self._by_leaf[id(leaf)] = statement
+        self._position += 1
+
+    def _node(
+        self,
+        node: Node,
+        conditions: tuple[Condition, ...],
+        loops: tuple[tuple[int, int], ...],
+        plain: bool = False,
+    ) -> None:
+        match node:
+            case Leaf():
+                self._leaf(node, conditions, loops, plain)
+            case Do(head=head, body=body, end=end):
+                start = self._position
+                extent = (start, start + _size(body) + (end is not None))
+                if head.name is not None:
+                    self._loop_names[head.name.lower()] = extent
+                self._leaf(head, conditions, loops, False)
+                tested = Condition(_tested(head.what), start, head.span)
+                inside = (*conditions, tested) if _is_tested(head.what) else conditions
+                for child in body:
+                    self._node(child, inside, (*loops, extent))
+                if end is not None:
+                    self._leaf(end, inside, (*loops, extent), False)
+            case Branch(arms=arms, end=end):
+                inside = conditions
+                for arm in arms:
+                    tested = Condition(_tested(arm.head.what), self._position, arm.head.span)
+                    if _is_tested(arm.head.what):
+                        inside = (*inside, tested)
+                    self._leaf(arm.head, conditions, loops, False)
+                    for child in arm.body:
+                        self._node(child, inside, loops)
+                self._leaf(end, conditions, loops, False)
+            case Block(head=head, body=body, end=end):
+                self._leaf(head, conditions, loops, False)
+                for child in body:
+                    self._node(child, conditions, loops)
+                self._leaf(end, conditions, loops, False)
+            case Unit():
+                pass
+
+    def _jumps_of(self, statement: Statement) -> Iterable[_Jump]:
+        at, last = statement.position, self._position
+        conditions = statement.conditions
+        what = statement.what
+        if isinstance(what, Jump):
+            conditions = (*conditions, *_own_condition(what, statement))
+            if what.kind in (JumpKind.CYCLE, JumpKind.EXIT):
+                extent = self._loop_of(what, statement)
+                yield _Jump(*(extent or (0, last)), conditions)
+            elif what.kind is JumpKind.RETURN:
+                # In a loop, leaving also decides over what stands before it there.
+                first = min((loop[0] for loop in statement.loops), default=at)
+                yield _Jump(first + 1, last, conditions)
+            elif what.kind is JumpKind.ASSIGNED_GOTO and not what.labels:
+                yield _Jump(0, last, (Condition((), at, statement.leaf.span),))
+        for label in _labels_of(what):
+            target = self._labels.get(label)
+            unseen = () if isinstance(what, Jump) else (Condition((), at, statement.leaf.span),)
+            if target is None:
+                yield _Jump(0, last, (*conditions, *unseen))
+            elif target > at:
+                yield _Jump(at + 1, target - 1, (*conditions, *unseen))
+            else:
+                yield _Jump(target, at, (*conditions, *unseen))
+
+    def _loop_of(self, jump: Jump, statement: Statement) -> tuple[int, int] | None:
+        if jump.construct is not None:
+            return self._loop_names.get(jump.construct.lower())
+        return statement.loops[-1] if statement.loops else None
+
+
+def _size(nodes: Iterable[Node]) -> int:
+    return sum(1 for node in nodes for _ in leaves(node))
+
+
+def _is_tested(what: What) -> bool:
+    return not isinstance(what, DoHead) or what.kind != "forever"
+
+
+def _tested(what: What) -> tuple[Arg, ...]:
+    match what:
+        case DoHead(kind="count", first=first, last=last, step=step):
+            return tuple(part for part in (first, last, step) if part is not None)
+        case DoHead(condition=condition) if condition is not None:
+            return (condition,)
+        case ArmHead(kind="else" | "case_default" | "class_default" | "elsewhere", exprs=exprs):
+            return exprs or (_ALWAYS,)
+        case ArmHead(exprs=exprs):
+            return exprs
+        case Opaque(code=code, names=names):
+            return (OpaqueExpr(code, names),)
+        case _:
+            return ()
+
+
+_ALWAYS = OpaqueExpr("", frozenset())  # a condition that holds on every rank
+
+
+def _own_condition(jump: Jump, statement: Statement) -> tuple[Condition, ...]:
+    if not jump.exprs or jump.kind is JumpKind.RETURN:
+        return ()
+    return (Condition(jump.exprs, statement.position, statement.leaf.span),)
+
+
+def _labels_of(what: What) -> tuple[int, ...]:
+    match what:
+        case Jump(labels=labels) | IO(labels=labels):
+            return labels
+        case Call(args=args):
+            return tuple(arg.label for arg in args if isinstance(arg, AltReturn))
+        case _:
+            return ()
+
+
+def expressions(condition: Condition) -> tuple[Expr, ...]:
+    """The expressions of a condition, case ranges and selectors taken apart."""
+    found: list[Expr] = []
+    for part in condition.exprs:
+        match part:
+            case Section(lower=lower, upper=upper):
+                found += [bound for bound in (lower, upper) if bound is not None]
+            case Keyword(value=value):
+                found.append(value)
+            case AltReturn():
+                pass
+            case _:
+                found.append(part)
+    return tuple(found)

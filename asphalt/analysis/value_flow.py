@@ -1,0 +1,434 @@
+"""The graph of where values come from: what each variable is made of, and what decides about it.
+
+A node is a variable at a place, or the question whether a statement is reached.  A node's level is
+the highest of its own and those of the nodes that it depends on: a least fixpoint, so recursion is
+no special case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from asphalt.analysis.call_sites import CallSites, Context
+from asphalt.analysis.communicators import WORLD, Communicators, Identity
+from asphalt.analysis.definitions import Definition, Source
+from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
+from asphalt.analysis.mpi_call import mpi_function
+from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Origin, Symbol
+from asphalt.analysis.unit_flow import Condition, Statement, expressions
+from asphalt.ir.expr import Arg, Component, Keyword, Lit, OpaqueExpr, Ref, children
+from asphalt.ir.stmt import Allocation, DoHead, Jump, JumpKind
+
+_MANY_NODES = 20000
+_ALL = -1  # no place: all definitions count
+
+
+class Level(IntEnum):
+    """Whether all ranks have the same value."""
+
+    UNIFORM = 0
+    UNKNOWN = 1
+    VARYING = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a unit before the node ``top`` of its body ends (-1: at any time)."""
+
+    context: Context
+    name: str
+    top: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Whether a statement is reached, from the start of the program on."""
+
+    context: Context
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Whether a statement is reached within one execution of its unit."""
+
+    context: Context
+    position: int
+
+
+Node = Variable | Reached | Control
+
+
+@dataclass(slots=True)
+class Facts:
+    """What one node is made of.  ``cap``: its level is at most this."""
+
+    level: Level = Level.UNIFORM
+    reasons: dict[str, Level] = field(default_factory=dict)
+    depends: dict[Node, None] = field(default_factory=dict)
+    cap: Level = Level.VARYING
+
+    def note(self, level: Level, reason: str) -> None:
+        """The node itself is at least of this level."""
+        self.level = max(self.level, level)
+        self.reasons.setdefault(reason, level)
+
+
+class ValueFlow:
+    """The graph, relative to one communicator."""
+
+    def __init__(
+        self, sites: CallSites, communicators: Communicators, communicator: Identity | None
+    ) -> None:
+        self.sites = sites
+        self.communicators = communicators
+        self.communicator = communicator
+        self.facts: dict[Node, Facts] = {}
+
+    def complete(self, start: Facts) -> None:
+        """All nodes that ``start`` depends on, with their levels."""
+        waiting = [node for node in start.depends if node not in self.facts]
+        added: list[Node] = []
+        while waiting:
+            node = waiting.pop()
+            if node in self.facts:
+                continue
+            facts = self.facts[node] = Facts()
+            added.append(node)
+            if len(self.facts) > _MANY_NODES:
+                facts.note(Level.UNKNOWN, "too many values to follow")
+                continue
+            self._build(node, facts)
+            facts.level = min(facts.cap, facts.level)
+            waiting += [n for n in facts.depends if n not in self.facts]
+        self._settle(added)
+        self._raise(start)
+
+    def _settle(self, added: list[Node]) -> None:
+        users: dict[Node, list[Node]] = {}
+        for node in added:
+            for used in self.facts[node].depends:
+                users.setdefault(used, []).append(node)
+        waiting = list(added)
+        while waiting:
+            node = waiting.pop()
+            if self._raise(self.facts[node]):
+                waiting += users.get(node, [])
+
+    def _raise(self, facts: Facts) -> bool:
+        levels = [self.facts[node].level for node in facts.depends]
+        level = min(facts.cap, max([facts.level, *levels]))
+        changed, facts.level = level != facts.level, level
+        return changed
+
+    def _build(self, node: Node, facts: Facts) -> None:
+        match node:
+            case Variable():
+                self._variable(node, facts)
+            case Control(context=context, position=position):
+                statement = context.flow.statements[position]
+                self.conditions(context, context.flow.conditions(statement), facts)
+            case Reached(context=context, position=position):
+                facts.depends[Control(context, position)] = None
+                self._unit_reached(context, facts)
+
+    def _unit_reached(self, context: Context, facts: Facts) -> None:
+        if context.scope.unit.kind == "program":
+            return
+        callers = self.sites.callers(context)
+        if isinstance(callers, str):
+            facts.note(Level.UNKNOWN, callers)
+            return
+        for site in callers:
+            facts.depends[Reached(site.context, site.statement.position)] = None
+
+    def conditions(self, context: Context, conditions: Iterable[Condition], facts: Facts) -> None:
+        """Make ``facts`` depend on what some conditions test."""
+        for condition in conditions:
+            if not condition.exprs:
+                facts.note(Level.UNKNOWN, f"a condition at {condition.span} cannot be seen")
+            top = context.flow.statements[condition.position].top
+            for expr in expressions(condition):
+                self.expression(expr, context, top, facts)
+
+    def expression(self, expr: Arg, context: Context, top: int, facts: Facts) -> None:
+        """Make ``facts`` depend on the parts of an expression."""
+        match expr:
+            case Lit():
+                pass
+            case Ref(args=None):
+                facts.depends[Variable(context, expr.name, top)] = None
+            case Ref(args=args) if args is not None:
+                self._listed(expr, args, context, top, facts)
+            case Component(args=args):
+                self.expression(expr.base, context, top, facts)
+                for arg in args or ():
+                    self.expression(arg, context, top, facts)
+            case OpaqueExpr(names=names):
+                for name in names:
+                    facts.depends[Variable(context, name, top)] = None
+            case _:
+                for part in children(expr):
+                    self.expression(part, context, top, facts)
+
+    def _listed(
+        self, ref: Ref, args: tuple[Arg, ...], context: Context, top: int, facts: Facts
+    ) -> None:
+        """``name(args)``: an array element, a substring or a function."""
+        symbol = context.scope.lookup(ref.name)
+        variable = symbol is not None and (
+            symbol.dims is not None or (symbol.type is not None and symbol.type.base == "character")
+        )
+        if symbol is not None and symbol.origin is Origin.INTRINSIC and is_inquiry(ref.name):
+            self._inquiry(ref, args, context, top, facts)
+            return
+        for arg in args:
+            self.expression(arg, context, top, facts)
+        if variable:
+            facts.depends[Variable(context, ref.name, top)] = None
+        elif symbol is not None and symbol.origin is Origin.INTRINSIC:
+            if not is_pure_function(ref.name):
+                facts.note(Level.UNKNOWN, f"{ref.name} has hidden state")
+        else:
+            self._function(ref, context, facts)
+
+    def _function(self, ref: Ref, context: Context, facts: Facts) -> None:
+        mpi = mpi_function(ref, context.scope)
+        if mpi is not None:
+            found = procedure(mpi)
+            varying = found is not None and found.varying
+            facts.note(Level.VARYING if varying else Level.UNKNOWN, f"{ref.spelled}()")
+            return
+        callee = procedure_named(ref, context.scope)
+        if callee is None or callee.unit.kind != "function":
+            facts.note(Level.UNKNOWN, f"{ref.spelled} is not known")
+            return
+        inside = self.sites.of(callee)
+        result = next(
+            (n for n, s in inside.scope.own.items() if s.origin is Origin.RESULT), callee.unit.name
+        )
+        facts.depends[Variable(inside, result, _ALL)] = None
+
+    def _inquiry(
+        self, ref: Ref, args: tuple[Arg, ...], context: Context, top: int, facts: Facts
+    ) -> None:
+        """Sizes and bounds depend on declared or allocated shapes; kinds on nothing."""
+        if ref.name in ("allocated", "associated", "present", "is_contiguous", "same_type_as"):
+            facts.note(Level.UNKNOWN, f"{ref.name} of a variable")
+        if ref.name not in ("size", "shape", "lbound", "ubound", "len"):
+            return
+        for arg in args[1:]:
+            self.expression(arg, context, top, facts)
+        array = args[0].value if args and isinstance(args[0], Keyword) else args[0]
+        symbol = context.scope.lookup(array.name) if isinstance(array, Ref) else None
+        if not isinstance(array, Ref) or array.args is not None or symbol is None:
+            facts.note(Level.UNKNOWN, f"{ref.name} of an expression")
+            return
+        for dim in symbol.dims or ():
+            if dim.kind == "explicit" and symbol.home is context.scope:
+                for bound in (dim.lower, dim.upper):
+                    if bound is not None:
+                        self.expression(bound, context, _ALL, facts)
+            elif dim.kind == "deferred" and symbol.origin is Origin.LOCAL:
+                self._allocated_shape(array.name, context, facts)
+            else:
+                facts.note(Level.UNKNOWN, f"the shape of {array.name}")
+
+    def _allocated_shape(self, name: str, context: Context, facts: Facts) -> None:
+        for statement in context.flow.statements:
+            if isinstance(statement.what, Allocation) and statement.what.kind == "allocate":
+                for item in statement.what.objects:
+                    if isinstance(item, Ref) and item.name == name:
+                        if item.args is None:
+                            facts.note(Level.UNKNOWN, f"the shape of {name}")
+                        for arg in item.args or ():
+                            self.expression(arg, context, statement.top, facts)
+                        self._decided(context, statement, facts)
+
+    def _decided(
+        self, context: Context, statement: Statement, facts: Facts, returned: bool = False
+    ) -> None:
+        """Whether the statement is executed decides, too.
+
+        ``returned``: the value is used after the unit has returned, perhaps early.
+        """
+        if returned or not statement.plain or context.flow.has_gotos:
+            self.conditions(context, context.flow.conditions(statement), facts)
+
+    def _variable(self, node: Variable, facts: Facts) -> None:
+        context, name = node.context, node.name
+        symbol = context.scope.lookup(name)
+        if symbol is None:
+            facts.note(Level.UNKNOWN, f"what {name} is, is not known")
+            return
+        if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
+            return
+        if symbol.equivalenced or symbol.attrs & {"pointer", "target", "volatile"}:
+            facts.note(Level.UNKNOWN, f"{name} may have other names")
+            return
+        match symbol.origin:
+            case Origin.LOCAL | Origin.RESULT | Origin.DUMMY:
+                self._local(node, symbol, facts)
+            case Origin.HOST:
+                owner = self._owner(context, symbol)
+                if owner is None:
+                    facts.note(Level.UNKNOWN, f"the host of {name} is not known")
+                else:
+                    facts.depends[Variable(owner, symbol.name, _ALL)] = None
+            case Origin.MODULE:
+                self._module(symbol, facts)
+            case _:
+                facts.note(Level.UNKNOWN, f"{name} is {_kind(symbol)}")
+
+    def _owner(self, context: Context, symbol: Symbol) -> Context | None:
+        scope = context.scope.host
+        while scope is not None:
+            own = scope.own.get(symbol.name)
+            if own is not None and own.identity == symbol.identity:
+                return self.sites.context(scope)
+            scope = scope.host
+        return None
+
+    def _local(self, node: Variable, symbol: Symbol, facts: Facts) -> None:
+        context, name = node.context, node.name
+        if "*" in context.defined:
+            facts.note(Level.UNKNOWN, f"{context.scope.unit.name} is not understood")
+        inside = [
+            (inner, definition)
+            for inner in self.sites.all_contained(context)
+            for definition in inner.defined.get(name, ())
+            if _same(inner.scope.lookup(name), symbol) and self.sites.changes(definition)
+        ]
+        given = [d for d in context.defined.get(name, ()) if self.sites.changes(d)]
+        saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
+        cut = False
+        if node.top != _ALL and not inside and not saved and not context.flow.has_gotos:
+            given, cut = _reaching(given, node.top)
+        for definition in given:
+            self._definition(context, definition, facts, returned=node.top == _ALL)
+        for inner, definition in inside:
+            self._definition(inner, definition, facts, returned=True)
+            facts.depends[Reached(inner, definition.statement.position)] = None
+        if symbol.initial is not None and not cut:
+            self.expression(symbol.initial, context, _ALL, facts)
+        if symbol.origin is Origin.DUMMY:
+            if not cut:
+                self._entry(context, name, facts)
+        elif not given and not inside and symbol.initial is None:
+            facts.note(Level.UNKNOWN, f"{name} is never defined")
+
+    def _entry(self, context: Context, name: str, facts: Facts) -> None:
+        """The value that a dummy has on entry: that of the actual argument, at every call."""
+        callers = self.sites.callers(context)
+        if isinstance(callers, str):
+            facts.note(Level.UNKNOWN, callers)
+            return
+        for site in callers:
+            if name in site.args:
+                self.expression(site.args[name], site.context, site.statement.top, facts)
+            if len(callers) > 1:
+                facts.depends[Reached(site.context, site.statement.position)] = None
+
+    def _module(self, symbol: Symbol, facts: Facts) -> None:
+        found = self.sites.module_definitions(symbol)
+        if isinstance(found, str):
+            facts.note(Level.UNKNOWN, found)
+            return
+        for context, definition in found:
+            self._definition(context, definition, facts, elsewhere=True, returned=True)
+            facts.depends[Reached(context, definition.statement.position)] = None
+        if symbol.initial is None and not found:
+            facts.note(Level.UNKNOWN, f"{symbol.name} of module {symbol.owner} is never defined")
+
+    def _definition(
+        self,
+        context: Context,
+        definition: Definition,
+        facts: Facts,
+        elsewhere: bool = False,
+        returned: bool = False,
+    ) -> None:
+        """``elsewhere``: the value is used in another execution of another unit."""
+        statement = definition.statement
+        self._decided(context, statement, facts, returned)
+        if isinstance(statement.what, DoHead):
+            self._loop_left(context, statement, facts)
+        for expr in definition.exprs:
+            self.expression(expr, context, statement.top, facts)
+        if definition.broadcast:
+            facts.cap = Level.UNKNOWN
+        where = f"{definition.name}: {definition.detail} at {statement.leaf.span}"
+        match definition.source:
+            case Source.SHARED:
+                same = self._shared(context, definition, elsewhere)
+                note = "" if same else ", on another communicator"
+                facts.note(Level.UNIFORM if same else Level.UNKNOWN, where + note)
+            case Source.DIFFERENT:
+                facts.note(Level.VARYING, where)
+            case Source.UNKNOWN:
+                facts.note(Level.UNKNOWN, where)
+            case Source.CALLEE if definition.callee is not None:
+                self._returned(definition, facts)
+            case _:
+                pass
+
+    def _loop_left(self, context: Context, head: Statement, facts: Facts) -> None:
+        """The loop variable depends on where the loop was left."""
+        following = head.position + 1
+        if following < len(context.flow.statements):
+            statement = context.flow.statements[following]
+            outer = set(head.conditions)
+            inner = [c for c in context.flow.conditions(statement) if c not in outer]
+            self.conditions(context, inner, facts)
+
+    def _shared(self, context: Context, definition: Definition, elsewhere: bool) -> bool:
+        if definition.communicator is None:
+            return False
+        identity = self.communicators.identity(definition.communicator, context)
+        if identity is None or (elsewhere and identity[0] == "local"):
+            return False
+        return identity in (WORLD, self.communicator)
+
+    def _returned(self, definition: Definition, facts: Facts) -> None:
+        """What a dummy is when the procedure returns."""
+        assert definition.callee is not None
+        inside = self.sites.of(definition.callee)
+        leaves_early = any(
+            isinstance(s.what, Jump) and s.what.kind is JumpKind.RETURN
+            for s in inside.flow.statements
+        )
+        top = _ALL if leaves_early else len(inside.scope.unit.body)
+        facts.depends[Variable(inside, definition.dummy, top)] = None
+
+
+def _reaching(given: list[Definition], top: int) -> tuple[list[Definition], bool]:
+    """The definitions that may reach node ``top`` of the body, and whether they hide all before.
+
+    The nodes of a body without GOTO are executed in order; an assignment that is such a node hides
+    what was assigned before it.
+    """
+    before = [
+        d
+        for d in given
+        if d.statement.top < top or (d.statement.top == top and not d.statement.plain)
+    ]
+    hiding = [d for d in before if d.whole and d.statement.plain]
+    if not hiding:
+        return before, False
+    last = max(d.statement.top for d in hiding)
+    return [d for d in before if d.statement.top >= last], True
+
+
+def _same(found: Symbol | None, symbol: Symbol) -> bool:
+    return found is None or found.identity == symbol.identity
+
+
+def _kind(symbol: Symbol) -> str:
+    return "in COMMON" if symbol.origin is Origin.COMMON else f"a {symbol.origin.value}"
+
+
+__all__ = ["Control", "Facts", "Level", "Reached", "ValueFlow", "Variable"]

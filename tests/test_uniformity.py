@@ -1,0 +1,362 @@
+"""What is the same on all ranks, what is not, and what is not known, in small programs."""
+
+from __future__ import annotations
+
+import pytest
+from fortran_program import FortranProgram
+
+from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
+from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.stmt import Call, Guarded
+from asphalt.ir.tree import Leaf, leaves
+
+U, V, Q = Level.UNIFORM, Level.VARYING, Level.UNKNOWN
+
+
+SITE = "subroutine site(n)\ninteger, intent(in), optional :: n\nend subroutine\n"
+
+
+def _call_of_site(leaf: Leaf) -> Call | None:
+    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    if isinstance(what, Call) and isinstance(what.procedure, Ref) and what.procedure.name == "site":
+        return what
+    return None
+
+
+class Site:
+    """The statement ``call site(expression)`` of a program: what it asks about.
+
+    ``comm`` there is the communicator, if the unit knows it, else MPI_COMM_WORLD.
+    """
+
+    def __init__(self, program: FortranProgram, comm: str = "mpi_comm_world") -> None:
+        self.scopes = Scopes(program)
+        self.uniformity = Uniformity(self.scopes)
+        self.comm = Ref(comm, comm)
+        self.leaf: Leaf
+        self.scope: Scope
+        self.expr: Expr
+        for located in program.all:
+            for node in located.unit.body:
+                for leaf in leaves(node):
+                    call = _call_of_site(leaf)
+                    if call is not None:
+                        self.leaf = leaf
+                        self.scope = self.scopes.of(located)
+                        arg = call.args[0] if call.args else Ref("n", "n")
+                        assert isinstance(arg, Expr)
+                        self.expr = arg
+
+    def value(self) -> Uniform | NotUniform:
+        return self.uniformity.value(self.expr, self.scope, self.leaf, self.comm)
+
+    def control(self) -> Level:
+        return self.uniformity.control(self.scope, self.leaf, self.comm).level
+
+    def reached(self) -> Level:
+        return self.uniformity.reached(self.scope, self.leaf, self.comm).level
+
+
+def level(found: Uniform | NotUniform) -> Level:
+    return U if isinstance(found, Uniform) else found.level
+
+
+def main(body: str, declarations: str = "", more: str = "", comm: str = "mpi_comm_world") -> Site:
+    text = (
+        "program p\nuse mpi\nimplicit none\n"
+        "integer :: n, m, me, np, ierr, i, k, a(10), row, status(mpi_status_size)\n"
+        f"{declarations}\ncall MPI_Init(ierr)\ncall MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\n"
+        f"call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)\n{body}\nend program\n"
+    )
+    return Site(FortranProgram(text, SITE, *([more] if more else [])), comm)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("n = 4\ncall site(n)", U),
+        ("n = 4\nm = n*np + 1\ncall site(m/2)", U),
+        ("call site(np)", U),
+        ("call site(me)", V),
+        ("n = me + 1\ncall site(n)", V),
+        ("n = mod(np, 3)\ncall site(max(n, 2))", U),
+        ("call site(ierr)", Q),
+        ("call site(n)", Q),
+        ("read(*,*) n\ncall site(n)", Q),
+        ("call MPI_Recv(n, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, status, ierr)\ncall site(n)", V),
+        ("n = 1\ncall MPI_Allreduce(me, n, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)\n"
+         "call site(n)", U),
+        ("call MPI_Reduce(me, n, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierr)\n"
+         "call site(n)", V),
+        ("a(me+1) = 1\ncall site(a(1))", V),
+        ("a = 3\ncall site(a(2))", U),
+        ("a = 3\ncall site(a(me))", V),
+        ("n = size(a)\ncall site(n)", U),
+        ("n = kind(me) + huge(me)\ncall site(n)", U),
+        ("call unknown(n)\ncall site(n)", Q),
+        ("n = 1\ncall random_number(x)\ncall site(n + int(x))", Q),
+        ("call site(int(MPI_Wtime()))", V),
+        ("do i = 1, np\nn = i\nend do\ncall site(n)", U),
+        ("do i = 1, me\nn = i\nend do\ncall site(n)", V),
+        ("call MPI_Comm_rank(MPI_COMM_WORLD, n, ierr)\nn = 5\ncall site(n)", U),
+        ("n = 5\ncall site(n)\nn = me", U),
+        ("n = 5\ndo i = 1, 3\ncall site(n)\nn = me\nend do", V),
+    ],
+)  # fmt: skip
+def test_values(body: str, expected: Level) -> None:
+    assert level(main(body, "real :: x").value()) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if (me == 0) n = 4\ncall site(n)", V),
+        ("n = 1\nif (me == 0) then\nn = 4\nend if\ncall site(n)", V),
+        ("n = 1\nif (np > 3) then\nn = 4\nelse\nn = 5\nend if\ncall site(n)", U),
+        ("select case (me)\ncase (0)\nn = 1\ncase default\nn = 2\nend select\ncall site(n)", V),
+        ("n = 1\nif (me == 0) goto 10\nn = 2\n10 continue\ncall site(n)", V),
+        ("n = 1\ndo i = 1, 9\nif (i > me) exit\nn = i\nend do\ncall site(n)", V),
+        ("do i = 1, 9\nif (i > me) exit\nend do\ncall site(i)", V),
+        ("do i = 1, 9\nm = i\nend do\ncall site(i)", U),
+        ("do while (me < 4)\nn = 2\nend do\ncall site(n)", V),
+    ],
+)
+def test_what_decides_about_an_assignment_counts(body: str, expected: Level) -> None:
+    assert level(main(body).value()) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # Flow-insensitively, `n` may be what rank 0 read; the broadcast hides it.
+        ("if (me == 0) read(*,*) n\ncall MPI_Bcast(n, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)\n"
+         "call site(n)", U),
+        ("n = me\nif (np > 1) then\ncall MPI_Bcast(n, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)\n"
+         "end if\ncall site(n)", Q),
+        ("call MPI_Bcast(n, 1, MPI_INTEGER, 0, row, ierr)\ncall site(n)", Q),
+    ],
+)  # fmt: skip
+def test_broadcasts(body: str, expected: Level) -> None:
+    assert level(main(body).value()) is expected
+
+
+SPLIT = "call MPI_Comm_split(MPI_COMM_WORLD, mod(me, 2), me, row, ierr)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "comm", "expected"),
+    [
+        (SPLIT + "call MPI_Comm_size(row, n, ierr)\ncall site(n)", "row", U),
+        (SPLIT + "call MPI_Comm_size(row, n, ierr)\ncall site(n)", "mpi_comm_world", Q),
+        (SPLIT + "call site(np)", "row", U),
+        (SPLIT + SPLIT + "call MPI_Comm_size(row, n, ierr)\ncall site(n)", "row", Q),
+        ("call MPI_Comm_dup(MPI_COMM_WORLD, row, ierr)\ncall MPI_Comm_size(row, n, ierr)\n"
+         "call site(n)", "mpi_comm_world", U),
+        ("row = MPI_COMM_WORLD\ncall MPI_Comm_size(row, n, ierr)\ncall site(n)",
+         "mpi_comm_world", U),
+    ],
+)  # fmt: skip
+def test_uniform_over_a_communicator(body: str, comm: str, expected: Level) -> None:
+    assert level(main(body, comm=comm).value()) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("call site()", U),
+        ("do i = 1, 5\ncall site()\nend do", U),
+        ("if (np > 1) call site()", U),
+        ("if (me == 0) call site()", V),
+        ("if (me == 0) then\nn = 1\nelse\ncall site()\nend if", V),
+        ("do i = 1, me\ncall site()\nend do", V),
+        ("read(*,*) n\nif (n > 0) call site()", Q),
+        ("if (me == 0) goto 10\ncall site()\n10 continue", V),
+        ("if (me == 0) goto 10\nn = 1\n10 continue\ncall site()", U),
+        ("10 continue\ncall site()\nif (me == 0) goto 10", V),
+        ("do i = 1, 5\nif (me == i) cycle\ncall site()\nend do", V),
+        ("do i = 1, 5\ncall site()\nif (me == i) exit\nend do", V),
+        ("do i = 1, 5\ndo k = 1, 3\nif (me == i) exit\nend do\ncall site()\nend do", U),
+        ("outer: do i = 1, 5\ndo k = 1, 3\nif (me == i) cycle outer\nend do\ncall site()\n"
+         "end do outer", V),
+        ("if (me == 0) stop\ncall site()", U),
+        ("read(*, *, err=10) n\ncall site()\n10 continue", Q),
+    ],
+)  # fmt: skip
+def test_control(body: str, expected: Level) -> None:
+    assert main(body).control() is expected
+    assert main(body).reached() is expected
+
+
+def subroutine(body: str, arguments: str = "n") -> str:
+    return (
+        f"subroutine work({arguments})\nuse mpi\nimplicit none\ninteger :: {arguments}\n"
+        "integer :: me, ierr\n"
+        f"call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\n{body}\nend subroutine\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("call work(4)", U),
+        ("call work(np)\ncall work(7)", U),
+        ("call work(me)", V),
+        ("call work(4)\ncall work(me)", V),
+        ("if (me == 0) then\ncall work(4)\nelse\ncall work(5)\nend if", V),
+        ("if (me == 0) call work(4)", U),  # whoever comes here has a 4
+        ("read(*,*) n\ncall work(n)", Q),
+    ],
+)
+def test_dummies_have_the_values_of_all_callers(calls: str, expected: Level) -> None:
+    assert level(main(calls, more=subroutine("call site(n)")).value()) is expected
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("call work(4)", U),
+        ("if (me == 0) call work(4)", V),
+        ("do i = 1, np\ncall work(i)\nend do", U),
+    ],
+)
+def test_reached_through_callers(calls: str, expected: Level) -> None:
+    site = main(calls, more=subroutine("call site(n)"))
+    assert site.control() is U
+    assert site.reached() is expected
+
+
+def test_an_early_return_of_some_ranks() -> None:
+    site = main("call work(4)", more=subroutine("if (me == 0) return\ncall site(n)"))
+    assert site.control() is V
+
+
+def test_without_a_main_program_callers_are_unknown() -> None:
+    site = Site(FortranProgram(subroutine("call site(n)")))
+    assert level(site.value()) is Q
+    assert site.control() is U
+    assert site.reached() is Q
+
+
+def test_a_procedure_that_is_passed_on_has_unknown_callers() -> None:
+    more = subroutine("call site(n)")
+    assert level(main("call work(4)\ncall apply(work)", "external work", more).value()) is Q
+
+
+def test_a_variable_that_a_procedure_defines() -> None:
+    text = "subroutine work(n)\ninteger :: n, k\n{}\nend subroutine\n"
+    body = "n = 1\ncall work(n)\ncall site(n)"
+    assert level(main(body, more=text.format("n = 2")).value()) is U
+    assert level(main(body, more=text.format("k = n")).value()) is U
+    assert level(main(body, more=text.format("read(*,*) n")).value()) is Q
+    early = subroutine("if (me == 0) return\nn = 2")
+    assert level(main(body, more=early).value()) is V
+
+
+def test_functions_of_the_tree() -> None:
+    text = "integer function twice(k)\ninteger, intent(in) :: k\ntwice = 2*k\nend function\n"
+    declared = "integer, external :: twice"
+    assert level(main("call site(twice(np))", declared, text).value()) is U
+    assert level(main("call site(twice(me))", declared, text).value()) is V
+    assert level(main("call site(other(np))", "integer, external :: other").value()) is Q
+
+
+def test_recursion_ends() -> None:
+    text = (
+        "recursive subroutine work(n)\ninteger, intent(in) :: n\n"
+        "if (n > 0) call work(n - 1)\ncall site(n)\nend subroutine\n"
+    )
+    assert level(main("call work(np)", more=text).value()) is U
+    assert level(main("call work(me)", more=text).value()) is V
+
+
+MODULE = (
+    "module m\nimplicit none\ninteger :: n = 3, other\ncontains\n"
+    "subroutine setup(me)\ninteger, intent(in) :: me\n{}\nend subroutine\nend module\n"
+)
+
+
+def module_program(setup: str, body: str) -> Site:
+    text = (
+        "program p\nuse mpi\nuse m\nimplicit none\ninteger :: me, ierr\n"
+        f"call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\n{body}\nend program\n"
+    )
+    return Site(FortranProgram(text, SITE, MODULE.format(setup)))
+
+
+@pytest.mark.parametrize(
+    ("setup", "body", "expected"),
+    [
+        ("other = 1", "call site(n)", U),
+        ("n = 7", "call setup(me)\ncall site(n)", U),
+        ("n = me", "call setup(me)\ncall site(n)", V),
+        ("n = 7", "if (me == 0) call setup(me)\ncall site(n)", V),
+        ("if (me == 0) return\nn = 7", "call setup(me)\ncall site(n)", V),
+        ("read(*,*) n", "call setup(me)\ncall site(n)", Q),
+        ("other = 1", "n = me\ncall site(n)", V),
+        ("n = 1", "call site(other)", Q),
+    ],
+)
+def test_module_variables(setup: str, body: str, expected: Level) -> None:
+    assert level(module_program(setup, body).value()) is expected
+
+
+def test_a_module_variable_under_another_name_is_unknown() -> None:
+    renaming = "subroutine s\nuse m, only: x => n\nx = 1\nend subroutine\n"
+    program = FortranProgram(
+        "program p\nuse m\ncall site(n)\ncall s\nend program\n",
+        MODULE.format("other = 1"),
+        renaming,
+    )
+    assert level(Site(program).value()) is Q
+
+
+def test_internal_procedures_define_variables_of_their_host() -> None:
+    text = (
+        "program p\nuse mpi\nimplicit none\ninteger :: n, me, ierr\n"
+        "call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\nn = 1\ncall inner\ncall site(n)\ncontains\n"
+        "subroutine inner\nn = {}\nend subroutine\nend program\n"
+    )
+    assert level(Site(FortranProgram(SITE, text.format("me"))).value()) is V
+    assert level(Site(FortranProgram(SITE, text.format("2"))).value()) is U
+
+
+def test_what_may_have_another_name_is_unknown() -> None:
+    assert level(main("n = 4\ncall site(n)", "equivalence (n, m)").value()) is Q
+    assert level(main("n = 4\ncall site(n)", "common /c/ n").value()) is Q
+    assert level(main("q = 4\ncall site(q)", "integer, pointer :: q").value()) is Q
+
+
+def test_a_statement_that_is_not_understood_may_define_what_it_names() -> None:
+    assert level(main("n = 4\nif (np > 1) n @ 5\ncall site(n)").value()) is Q
+
+
+def test_dummy_communicators() -> None:
+    text = (
+        "subroutine work(comm)\nuse mpi\nimplicit none\ninteger :: comm, n, ierr\n"
+        "call MPI_Comm_size(comm, n, ierr)\ncall site(n)\nend subroutine\n"
+    )
+    assert level(Site(FortranProgram(SITE, text), "comm").value()) is U
+    assert level(main("call work(MPI_COMM_WORLD)", more=text, comm="comm").value()) is U
+    size_of_row = text.replace("n, ierr\n", "n, m, ierr\n").replace("work(comm)", "work(comm, n)")
+    size_of_row = size_of_row.replace("call MPI_Comm_size(comm, n", "call MPI_Comm_size(comm, m")
+    body = SPLIT + "call MPI_Comm_size(row, n, ierr)\ncall work(row, n)"
+    assert level(main(body, more=size_of_row, comm="comm").value()) is U
+
+
+def test_only_the_analysis_makes_a_proof() -> None:
+    site = main("n = 4\ncall site(n)")
+    found = site.value()
+    assert isinstance(found, Uniform)
+    with pytest.raises(TypeError):
+        Uniform(found.expr, "because I say so", None)  # type: ignore[arg-type]
+
+
+def test_evidence_names_the_reason() -> None:
+    found = main("n = me + 1\nm = 2*n\ncall site(m)").value()
+    assert isinstance(found, NotUniform)
+    assert "MPI_Comm_rank" in found.evidence
+    assert found.evidence.startswith("m; n; ")
+    uniform = main("call site(np)").value()
+    assert isinstance(uniform, Uniform)
+    assert "MPI_Comm_size" in uniform.evidence
