@@ -38,6 +38,8 @@ class Headers:
     """The preprocessor headers of a tree; each is read once."""
 
     include_dirs: Sequence[str]
+    found: set[str] = field(default_factory=set)
+    """The files that a file of the tree includes, with absolute paths."""
     _contents: dict[str, bytes] = field(default_factory=dict)
 
     def digest(self, path: str, content: bytes) -> bytes:
@@ -66,6 +68,7 @@ class Headers:
                 yield name, None, b""
             elif found not in seen:
                 seen.add(found)
+                self.found.add(os.path.abspath(found))
                 text = self._read(found)
                 yield name, found, text
                 yield from self._below(found, text, seen)

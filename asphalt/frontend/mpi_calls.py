@@ -49,10 +49,14 @@ class MpiCalls:
                 yield MpiMention(path, call.line, name, operation, live)
 
     def problems(self) -> Iterator[Problem]:
-        """One for each INCLUDE line that brings in MPI calls: they are found, but not analysed."""
+        """One for each INCLUDE line whose file is not found, or that brings in MPI calls: they are
+        found, but not analysed."""
         for path in self.paths():
             for unit in self._reader.outline(path).units:
                 for include in unit.includes:
+                    if not self._reader.finds(path, include.name):
+                        message = f"{include.name} is not found: name its directory with -I"
+                        yield Problem(path, include.line, message, note=True)
                     for operation in dict.fromkeys(self._in_include(path, include.name)):
                         message = f"{operation} in {include.name} is included and not analysed"
                         yield Problem(path, include.line, message)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from asphalt.errors import InputError
 
@@ -25,3 +27,20 @@ class Problem:
 def problem_of(error: InputError) -> Problem:
     """The problem that an error is, where the rest of the tree goes on."""
     return Problem(error.file, error.line, error.message)
+
+
+def merged(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems in the order of files and lines; of the notes that say the same, the first."""
+    ordered = sorted(set(problems), key=lambda p: (p.file, p.line or 0, p.message))
+    again = Counter(p.message for p in ordered if p.note)
+    seen: set[str] = set()
+    kept: list[Problem] = []
+    for problem in ordered:
+        if problem.note and again[problem.message] > 1:
+            if problem.message in seen:
+                continue
+            seen.add(problem.message)
+            more = f" (and in {again[problem.message] - 1} more places)"
+            problem = replace(problem, message=problem.message + more)
+        kept.append(problem)
+    return tuple(kept)

@@ -60,7 +60,7 @@ class Reader:
         self.settings = settings
         self.problems: list[Problem] = []
         self.contents: dict[str, bytes] = {}
-        self._headers = Headers(settings.include_dirs)
+        self.headers = Headers(settings.include_dirs)
         self._cache = Cache(cache_directory() if settings.cache else None)
         self._workers = Workers(settings.jobs)
         entries = (self._entry(path) for path in sources)
@@ -194,6 +194,11 @@ class Reader:
             self._searched[path] = text.decode("latin-1")
         return self._searched[path]
 
+    def finds(self, path: str, name: str) -> bool:
+        """Whether the file that an INCLUDE line of ``path`` names is known."""
+        directories = self.settings.include_dirs
+        return is_mpi_header(name) or find_include(path, name, directories) is not None
+
     def included_bytes(self, path: str, name: str) -> bytes:
         """The bytes of a file that ``path`` includes; empty where it is not found."""
         found = find_include(path, name, self.settings.include_dirs)
@@ -218,7 +223,7 @@ class Reader:
         self.contents[name] = content
         form = self.settings.form or form_of(path)
         cpp = has_cpp_lines(content.decode("latin-1"))
-        headers = self._headers.digest(name, content) if cpp else b""
+        headers = self.headers.digest(name, content) if cpp else b""
         directory = os.path.dirname(os.path.abspath(name))
         configuration = "\0".join([*self.settings.defines, "", *self.settings.include_dirs])
         key = key_of(
@@ -230,7 +235,7 @@ class Reader:
 
     def _brings_mpi(self, path: str, content: bytes, cpp: bool) -> bool:
         """Whether what the file includes, or a macro of the configuration, makes an MPI name."""
-        if cpp and self._headers.hold(path, content, [b"mpi_"]):
+        if cpp and self.headers.hold(path, content, [b"mpi_"]):
             return True
         lowered = content.lower()
         for define in self.settings.defines:

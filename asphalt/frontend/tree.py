@@ -8,9 +8,10 @@ that holds a name and cannot be read mentions it.
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.errors import InputError
@@ -19,7 +20,7 @@ from asphalt.frontend.includes import IncludeFiles, find_include, is_mpi_header
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.mpi_calls import MpiCalls
 from asphalt.frontend.outline import Outline
-from asphalt.frontend.problems import Problem
+from asphalt.frontend.problems import Problem, merged
 from asphalt.frontend.reading import FileEntry, Reader
 from asphalt.frontend.scan import find_sources
 from asphalt.ir.program import Located, MpiMention
@@ -74,9 +75,8 @@ class Tree:
         named = [str(root) for root in self.roots if str(root) in self._reader.entries]
         self._reader.read_outlines([*self._mpi.paths(), *named])
         outlines = self._reader.outlines.values()
-        found = [problem for outline in outlines for problem in outline.problems]
-        everything = {*self._path_problems, *self._reader.problems, *found, *self._mpi.problems()}
-        return tuple(sorted(everything, key=lambda p: (p.file, p.line or 0, p.message)))
+        found = (self._in_place(p) for outline in outlines for p in outline.problems)
+        return merged((*self._path_problems, *self._reader.problems, *found, *self._mpi.problems()))
 
     def file(self, path: str) -> File:
         """The tree of a file, interpreted; raises InputError where there is none."""
@@ -166,6 +166,13 @@ class Tree:
     def close(self) -> None:
         """Ends the worker processes; they start again when they are needed."""
         self._reader.close()
+
+    def _in_place(self, problem: Problem) -> Problem:
+        """A problem of a file that another file's preprocessor brings in is only a note."""
+        if problem.note or os.path.abspath(problem.file) not in self._reader.headers.found:
+            return problem
+        message = f"read only as a part of the files that include it, by itself: {problem.message}"
+        return replace(problem, message=message, note=True)
 
     def _definitions(self) -> dict[tuple[str, str], list[_Position]]:
         if self._defined is None:
