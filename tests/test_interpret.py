@@ -201,3 +201,11 @@ def test_an_executable_statement_in_a_specification_begins_the_body() -> None:
     unit = interpret_unit(_unit(["integer n", "call t", "integer k"], ["n = 1"]))
     assert _kinds(unit.spec) == ["Decl"]
     assert _kinds(unit.body) == ["Call", "Decl", "Assign"]
+
+
+def test_a_declaration_after_what_is_not_understood_belongs_to_the_specification() -> None:
+    unit = interpret_unit(_unit(["integer n"], ["attributes(device) :: n", "real a(3)", "n = 1"]))
+    assert _kinds(unit.spec) == ["Decl", "Opaque", "Decl"]
+    assert _kinds(unit.body) == ["Assign"]
+    unit = interpret_unit(_unit(["integer n"], ["data n /1/", "sync all", "n = 1"]))
+    assert _kinds(unit.body) == ["Decl", "Opaque", "Assign"]
