@@ -257,7 +257,7 @@ def test_bad_input_is_one_problem_and_the_rest_is_done(
     load: Load, tmp_path: Path, content: bytes, line: int | None, message: str
 ) -> None:
     tree = load({"bad.f90": content, "work.f90": EXCHANGE})
-    (problem,) = tree.problems
+    (problem,) = (*tree.problems, *tree.notes)
     assert problem.file == str(tmp_path / "bad.f90")
     assert problem.line == line
     assert message in problem.message

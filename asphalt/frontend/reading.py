@@ -219,7 +219,7 @@ class Reader:
             self.problems.append(Problem(name, line, "not a text file: it contains a NUL byte"))
             return None
         if not content.strip():
-            self.problems.append(Problem(name, None, "the file is empty", note=True))
+            self.problems.append(Problem(name, None, "the file is empty"))
         self.contents[name] = content
         form = self.settings.form or form_of(path)
         cpp = has_cpp_lines(content.decode("latin-1"))

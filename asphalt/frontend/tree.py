@@ -72,6 +72,15 @@ class Tree:
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the input, sorted: of all files that an MPI call can stand in, of
         those that were named, and of what has been read besides."""
+        return tuple(problem for problem in self._all_problems() if not problem.note)
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What the analysis did without (a missing header, say), sorted; it kept nothing from
+        being analysed."""
+        return tuple(problem for problem in self._all_problems() if problem.note)
+
+    def _all_problems(self) -> tuple[Problem, ...]:
         named = [str(root) for root in self.roots if str(root) in self._reader.entries]
         self._reader.read_outlines([*self._mpi.paths(), *named])
         outlines = self._reader.outlines.values()
