@@ -63,9 +63,13 @@ def apply(files: Mapping[str, bytes]) -> Path:
         (source / name).write_bytes(content)
     report = place / "report.json"
     done = subprocess.run(
-        [*command(), "apply", str(source), "--output", str(out), "--report", str(report)],
+        [
+            *command(),
+            "apply",
+            *(str(source), "--root", str(source), "--output", str(out), "--report", str(report)),
+            *("--no-cache", "--force"),
+        ],
         cwd=place,
-        env=None,
         capture_output=True,
         text=True,
         check=False,

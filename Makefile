@@ -1,0 +1,54 @@
+# make setup   system packages, .venv and .venv/bin/asphalt
+# make demo    transforms and runs the kernels, prints the table, draws the curve (about 4 minutes)
+# make test    the quick suite
+# make bench   all measurements, into bench/results (about half an hour)
+# make corpus  scans the sources of real programs
+# make clean   removes what was built, not .venv
+
+PYTHON ?= python3.11
+BIN = .venv/bin
+# What bench/packages.sh looks for by name may stand in the administrator's directories.
+export PATH := $(PATH):/usr/sbin:/sbin
+
+.PHONY: setup demo test lint bench corpus clean distclean
+.DELETE_ON_ERROR:
+
+setup: .venv/.installed
+
+.venv/.packages: bench/packages.sh
+	@command -v $(PYTHON) >/dev/null || { echo "asphalt needs $(PYTHON)" >&2; exit 1; }
+	@sh bench/packages.sh $(PYTHON)
+	@mkdir -p .venv && touch $@
+
+.venv/.requirements: requirements.lock .venv/.packages
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements.lock
+	@touch $@
+
+.venv/.installed: pyproject.toml .venv/.requirements
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --no-build-isolation -e .
+	@touch $@
+
+demo: setup
+	$(BIN)/python -m bench.demo
+
+lint: setup
+	$(BIN)/ruff check asphalt bench tests
+	$(BIN)/mypy --strict asphalt bench/lab
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+bench: setup
+	$(BIN)/python -m bench.full
+
+corpus: setup
+	$(BIN)/python -m bench.corpus
+
+clean:
+	rm -rf build .asphalt-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+distclean: clean
+	rm -rf .venv

@@ -1,0 +1,82 @@
+"""Whether all versions of a kernel give the same results, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bench.lab.build import Recipe, build
+from bench.lab.case import Case
+from bench.lab.measure import Tiling, runner
+from bench.lab.run import LabError
+from bench.lab.toolchain import Toolchain
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One version of a kernel against the original, under one MPI, on one number of ranks."""
+
+    case: Case
+    version: str
+    toolchain: Toolchain
+    ranks: int
+    tiling: Tiling | None = None
+    flags: tuple[str, ...] = ("-O3",)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The program that is checked."""
+        return Recipe(
+            self.case, self.version, self.toolchain, tiling=self.tiling, flags=self.flags
+        )
+
+    @property
+    def reference(self) -> Recipe:
+        """The program that it is checked against."""
+        return replace(self.recipe, version="original", tiling=None)
+
+    def run(self) -> str | None:
+        """None where the results are equal, else what is wrong."""
+        where = f"{self.case.name}, {self.version}, {self.toolchain.name}, {self.ranks} ranks"
+        run = runner(self.toolchain)
+        try:
+            expected = run(self.reference, self.ranks).output
+            found = run(self.recipe, self.ranks).output
+        except LabError as error:
+            return f"{where}: {error}"
+        if len(expected.splitlines()) != self.ranks:
+            return f"{where}: the original did not print one line a rank"
+        if found != expected:
+            return f"{where}: results differ\n{difference(expected, found)}"
+        return None
+
+
+def difference(expected: bytes, found: bytes) -> str:
+    """The first line that differs, from both sides."""
+    lines = zip(
+        expected.decode("latin-1").splitlines(),
+        found.decode("latin-1").splitlines(),
+        strict=False,
+    )
+    for original, other in lines:
+        if original != other:
+            return f"  original: {original}\n  other:    {other}"
+    return "  one output is longer than the other"
+
+
+def checks_of(
+    cases: tuple[Case, ...], versions: tuple[str, ...], toolchains: tuple[Toolchain, ...]
+) -> Iterator[Check]:
+    """All versions against the original under all MPIs, at a K that does not divide."""
+    for case in cases:
+        tiling = case.tiling[1] if case.tiling else None
+        for toolchain in toolchains:
+            for version in versions:
+                for ranks in case.ranks:
+                    yield Check(case, version, toolchain, ranks, tiling)
+
+
+def build_both(check: Check) -> None:
+    """Builds the two programs of a check; raises LabError."""
+    build(check.reference)
+    build(check.recipe)

@@ -1,0 +1,95 @@
+"""Measurements as a table on the terminal, in Markdown and in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from bench.lab.build import VERSIONS
+from bench.lab.measure import Measured
+
+COLUMNS = (
+    "kernel",
+    "platform",
+    "ranks",
+    "K, D",
+    "original ms",
+    "hand ms",
+    "asphalt ms",
+    "ratio hand",
+    "ratio asphalt",
+    "overlap hand",
+    "overlap asphalt",
+)
+NOTHING = "-"
+
+
+def row(measured: Measured) -> tuple[str, ...]:
+    """One line of the table; what was not measured is a dash."""
+    known = measured.seconds.keys()
+    efficiency = {version: measured.efficiency(version) for version in known}
+    return (
+        measured.title,
+        measured.platform,
+        str(measured.ranks),
+        f"{measured.tiling[0]}, {measured.tiling[1]}",
+        *(cell(1e3 * measured.seconds[v] if v in known else None, 1) for v in VERSIONS),
+        *(cell(measured.ratio(v) if v in known else None, 2) for v in VERSIONS[1:]),
+        *(cell(efficiency.get(v), 2) for v in VERSIONS[1:]),
+    )
+
+
+def cell(value: float | None, digits: int) -> str:
+    """A number, or a dash."""
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def table(measurements: Iterable[Measured], title: str) -> Table:
+    """The table for the terminal."""
+    shown = Table(title=title)
+    for number, column in enumerate(COLUMNS):
+        if number < 2:
+            shown.add_column(column, no_wrap=True)
+        else:
+            shown.add_column(column, justify="right")
+    for measured in measurements:
+        shown.add_row(*row(measured))
+    return shown
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def measured_json(measured: Measured) -> dict[str, Any]:
+    """One measurement for a machine: times in seconds."""
+    parts = measured.parts
+    return {
+        "kernel": measured.kernel,
+        "variant": measured.variant,
+        "platform": measured.platform,
+        "ranks": measured.ranks,
+        "tile": measured.tiling[0],
+        "depth": measured.tiling[1],
+        "seconds": dict(measured.seconds),
+        "parts": None
+        if parts is None
+        else {
+            "before": parts.before,
+            "communication": parts.communication,
+            "after": parts.after,
+            "floor": parts.floor,
+        },
+        "ratio": {v: measured.ratio(v) for v in measured.seconds},
+        "overlap_efficiency": {v: measured.efficiency(v) for v in measured.seconds},
+    }
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """Text of a results file."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

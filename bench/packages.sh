@@ -1,0 +1,52 @@
+#!/bin/sh
+# Sees to it that the compilers, MPI libraries and tools are there: installs the Debian packages
+# that are missing where it may (as root, or with a sudo that asks nothing), else says how.
+set -eu
+
+missing=''
+need() { # package, programs it is wanted for
+  package=$1
+  shift
+  for program in "$@"; do
+    if ! command -v "$program" >/dev/null 2>&1; then
+      missing="$missing $package"
+      return
+    fi
+  done
+}
+
+PATH=$PATH:/usr/sbin:/sbin
+need gfortran gfortran
+need openmpi-bin mpirun.openmpi
+need libopenmpi-dev mpif90.openmpi
+need mpich mpirun.mpich
+need libmpich-dev mpif90.mpich
+need libsimgrid-dev smpif90 smpiff smpirun
+need iproute2 ip tc
+need dpkg-dev dpkg-source
+python=${1:-python3.11}
+if command -v "$python" >/dev/null 2>&1 &&
+  ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
+  missing="$missing python3-venv"
+fi
+[ -n "$missing" ] || exit 0
+
+install="apt-get install -y --no-install-recommends$missing"
+if ! command -v apt-get >/dev/null 2>&1; then
+  echo "asphalt needs what Debian calls:$missing" >&2
+  exit 1
+fi
+if [ "$(id -u)" = 0 ]; then
+  as_root=''
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+  as_root='sudo'
+else
+  echo "packages are missing; please run (as root)" >&2
+  echo "    apt-get update && $install" >&2
+  exit 1
+fi
+echo "installing:$missing"
+DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND
+# shellcheck disable=SC2086
+$as_root apt-get update -q && $as_root env DEBIAN_FRONTEND=noninteractive $install
