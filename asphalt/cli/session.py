@@ -35,16 +35,17 @@ def open_project(
     with Console(stderr=True).status("reading the source"):
         project = Project(*paths, settings=settings)
         problems = project.problems
+    broken = [problem for problem in problems if not problem.note]
     named = {str(path) for path in paths if path.is_file()}
-    for problem in problems:
+    for problem in broken:
         if problem.file in named:
             raise InputError(problem.file, problem.line, problem.message)
-    if not project.files:
-        names = ", ".join(map(str, paths))
+    names = ", ".join(map(str, paths))
+    if not project.files and not broken:
         raise InputError(names, None, "no Fortran source here; name a file or a directory with one")
     warn_of(problems)
-    if {str(file) for file in project.files} <= {problem.file for problem in problems}:
-        raise InputError(", ".join(map(str, paths)), None, "none of its files can be used")
+    if {str(file) for file in project.files} <= {problem.file for problem in broken}:
+        raise InputError(names, None, "no file here can be used")
     return project
 
 
@@ -58,7 +59,7 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
 def warn_of(problems: Iterable[Problem]) -> None:
     """Tell problems that do not stop the run, one a line, on stderr."""
     for problem in problems:
-        note(f"warning: {problem_line(problem)}")
+        note(f"{'note' if problem.note else 'warning'}: {problem_line(problem)}")
 
 
 def note(message: str) -> None:

@@ -10,7 +10,13 @@ from asphalt.report.model import Problem, SiteReport
 def annotation_lines(sites: Sequence[SiteReport], problems: Sequence[Problem] = ()) -> list[str]:
     """One ``::notice`` a site and one ``::warning`` a problem."""
     lines = [
-        _command("warning", problem.file, problem.line, "asphalt", problem.message)
+        _command(
+            "notice" if problem.note else "warning",
+            problem.file,
+            problem.line,
+            "asphalt",
+            problem.message,
+        )
         for problem in problems
     ]
     for site in sites:

@@ -32,8 +32,12 @@ class SiteReport:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file, or a part of one, that could not be used; ``line`` None: the whole file."""
+    """A file, or a part of one, that could not be used; ``line`` None: the whole file.
+
+    A ``note`` kept nothing from being analysed: it says what the analysis did without.
+    """
 
     file: str
     line: int | None
     message: str
+    note: bool = False
