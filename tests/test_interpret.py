@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from asphalt.frontend.interpret import interpret_spec, interpret_unit
 from asphalt.frontend.parse import parse_file
@@ -175,7 +176,8 @@ def test_dimensions_may_come_after_the_type() -> None:
 
 def test_a_declared_scalar_makes_a_statement_function() -> None:
     unit = interpret_unit(_unit(["real a"], ["a(y) = y*x", "integer k", "k = 1"]))
-    assert _kinds(unit.spec) == ["Decl", "StatementFunction"]
+    assert _kinds(unit.spec) == ["Decl", "StatementFunction", "Decl"]
+    assert _kinds(unit.body) == ["Assign"]
     unit = interpret_unit(_unit(["real a, b"], ["a(y) = y*x", "integer k", "b(y) = y", "k = 1"]))
     assert _kinds(unit.spec) == ["Decl", "StatementFunction", "Decl", "StatementFunction"]
     assert _kinds(unit.body) == ["Assign"]
@@ -209,3 +211,11 @@ def test_a_declaration_after_what_is_not_understood_belongs_to_the_specification
     assert _kinds(unit.body) == ["Assign"]
     unit = interpret_unit(_unit(["integer n"], ["data n /1/", "sync all", "n = 1"]))
     assert _kinds(unit.body) == ["Decl", "Opaque", "Assign"]
+
+
+def test_a_definition_that_moves_is_interpreted() -> None:
+    head, component, end = (Leaf(Raw(t)) for t in ("type t", "integer a", "end type"))
+    block = Block("type", head, (component,), end)
+    unit = interpret_unit(replace(_unit(["integer n"]), body=(Leaf(Raw("attributes x")), block)))
+    assert _all_kinds(unit)[1:] == ["Decl", "Opaque", "UnitHead", "Decl", "Plain", "Plain"]
+    assert unit.body == ()

@@ -113,14 +113,27 @@ def _divided(unit: Unit) -> Unit:
     ahead: list[Node] = []
     moved = 0
     for raw in unit.body:
-        node = _of_spec(raw, "") if isinstance(raw, Leaf) else raw
+        if not (isinstance(raw, Leaf) or (isinstance(raw, Block) and raw.kind in _DEFINITIONS)):
+            break
+        node = _node(raw, _of_spec)
         if not _specifies(node, shaped, unknown=False):
             break
         _note(node, shaped)
         ahead.append(node)
-        if isinstance(node, Leaf) and isinstance(node.what, StatementFunction):
+        if _only_specifies(node):
             moved = len(ahead)
     return replace(unit, spec=(*spec, *ahead[:moved]), body=unit.body[moved:])
+
+
+def _only_specifies(node: Node) -> bool:
+    """No execution part can have begun before this node (DATA, FORMAT and ENTRY may stand in one;
+    what is Opaque or comes from an INCLUDE may be executable)."""
+    match node:
+        case Leaf(what=Decl(kind=kind)):
+            return kind != "data"
+        case Leaf(what=StatementFunction() | Use()) | Block():
+            return True
+    return False
 
 
 def _note(node: Node, shaped: dict[str, bool]) -> None:
