@@ -14,7 +14,7 @@ module asphalt_rt
                  MPI_STATUSES_IGNORE, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_enter, asphalt_sync
+  public :: asphalt_enter, asphalt_ranks, asphalt_sync
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
 
   !> A request that is complete.
@@ -119,6 +119,19 @@ contains
     if (certain .or. np == 1) return
     call agree(own, [k, d, trips, elements, bytes], k, ierror)
   end subroutine asphalt_enter
+
+  !> The number of ranks of `comm`; 1 where the exchange is not going to be tiled anyway.
+  integer function asphalt_ranks(comm)
+    integer, intent(in) :: comm
+    integer :: ierror
+    logical :: between_groups
+
+    asphalt_ranks = 1
+    if (comm == MPI_COMM_NULL) return
+    call MPI_Comm_test_inter(comm, between_groups, ierror)
+    if (ierror /= MPI_SUCCESS .or. between_groups) return
+    call MPI_Comm_size(comm, asphalt_ranks, ierror)
+  end function asphalt_ranks
 
   !> The number of tiles of a rank: each stream is cut into pieces of `k` iterations.
   pure integer(int64) function tiles(streams, trips, k)

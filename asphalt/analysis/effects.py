@@ -24,6 +24,7 @@ from asphalt.analysis.access import (
 from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.scalars import surely_defines
 from asphalt.analysis.shapes import run_as_section
 from asphalt.analysis.symbols import Origin, Scope, Scopes, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Ref, Section
@@ -42,11 +43,15 @@ _VARIABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a procedure does: by dummy, to module variables it reads, and beyond."""
+    """What a procedure does: by dummy, to module variables it reads, and beyond.
+
+    ``defined``: the scalar dummies that every call defines before it reads them.
+    """
 
     dummies: tuple[str, ...]
     read: frozenset[str]
     written: frozenset[str]
+    defined: frozenset[str]
     modules_read: frozenset[str]
     effects: tuple[tuple[EffectKind, str], ...]
     scope: Scope
@@ -108,10 +113,18 @@ class Effects:
                 effects[EffectKind.STATE, access.storage] = None
         if isinstance(head, UnitHead) and "*" in dummies:
             effects[EffectKind.JUMP, "alternate return"] = None
+        defined = frozenset(
+            name
+            for name in written
+            if (symbol := scope.lookup(name)) is not None
+            and symbol.dims is None
+            and surely_defines(unit.body, name, self.names(scope))
+        )
         return Summary(
             dummies,
-            frozenset(read),
+            frozenset(read - defined),
             frozenset(written),
+            defined,
             frozenset(modules_read),
             tuple(effects),
             scope,
@@ -260,7 +273,9 @@ def _regions(
     dummy: str, actual: Expr, bound: Mapping[str, Expr], summary: Summary, scope: Scope
 ) -> Iterable[tuple[str, Mode, tuple[Subscript, ...] | None]]:
     modes = [Mode.READ] if dummy in summary.read else []
-    if dummy in summary.written:
+    if dummy in summary.defined and isinstance(actual, Ref) and actual.args is None:
+        modes = [Mode.WRITE]
+    elif dummy in summary.written:
         modes.append(Mode.MAYBE_WRITE)
     match actual:
         case Ref(name=name, args=tuple(args)) if name_kind(name, True, scope) is NameKind.VARIABLE:

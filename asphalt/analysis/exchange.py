@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from asphalt.analysis.access import Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.mpi_table import table
 from asphalt.analysis.scalars import Level
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
@@ -123,3 +124,13 @@ def exchanges(located: Located, effects: Effects) -> tuple[Exchange, ...]:
         Exchange(located, leaf, call, guarded, place, scope, values, names, effects)
         for leaf, call, guarded, place in found
     )
+
+
+def all_to_all_operations() -> frozenset[str]:
+    """The folded names of the operations that are sites, with their profiling names."""
+    names = {
+        name
+        for name, procedure in table().items()
+        if procedure.exchange is not None and procedure.exchange.family in _ALL_TO_ALL
+    }
+    return frozenset(names | {f"p{name}" for name in names})

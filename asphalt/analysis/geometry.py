@@ -58,8 +58,8 @@ class Address:
 class Layout:
     """The geometry of one tiled exchange.
 
-    ``unit``: elements that one iteration adds to one block (or slab).  ``trips``: iterations a
-    block.  ``offset``: the subscript of the tiled dimension is loop variable + ``offset``.
+    ``unit``: elements that one iteration adds to one block (or slab); ``plane``: the same as the
+    source states it.  ``block``: steps of the dimension in one block.  ``offset``: the subscript of the tiled dimension is loop variable + ``offset``.
     ``dimension``: that dimension of the send buffer.
     """
 
@@ -67,7 +67,8 @@ class Layout:
     dimension: int
     offset: Poly
     unit: Poly
-    block: Poly  # planes (steps of the dimension) of one block
+    plane: Expr
+    block: Poly
     send: Address
     receive: Address
     guards: tuple[Guard | Divides, ...]
@@ -232,7 +233,10 @@ def _every_block(
         *_equal(ends[1] + offset, shape.lower[dimension] + extent - _ONE),
     )
     address = Address(send.name, shape.lower, dimension, _ONE, dimension + 1, _ONE)
-    return Layout(Pattern.EVERY_BLOCK, dimension, offset, unit, extent, address, address, guards)
+    plane = shape.stated_stride(dimension) or unit.expression()
+    return Layout(
+        Pattern.EVERY_BLOCK, dimension, offset, unit, plane, extent, address, address, guards
+    )
 
 
 def _slab(
@@ -258,7 +262,8 @@ def _slab(
         block = _quotient(count, unit)
         guards = (*guards, Divides(count, unit))
     address = Address(send.name, shape.lower, dimension, _ONE, dimension, block)
-    return Layout(Pattern.SLAB, dimension, offset, unit, block, address, address, guards)
+    plane = shape.stated_stride(dimension) or unit.expression()
+    return Layout(Pattern.SLAB, dimension, offset, unit, plane, block, address, address, guards)
 
 
 def _quotient(a: Poly, b: Poly) -> Poly:

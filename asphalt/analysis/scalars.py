@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.access import Access, Mode, Names, examine
 from asphalt.ir.expr import Ref, Section
-from asphalt.ir.stmt import Assign, DoHead, Guarded, Jump
+from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 
@@ -24,6 +24,7 @@ class _Flow:
     defined: bool
 
 
+_WAYS_OUT = (JumpKind.RETURN, JumpKind.EXIT, JumpKind.CYCLE)
 Covers = Callable[[Node, str], bool]
 
 
@@ -99,7 +100,15 @@ def _leaf(leaf: Leaf, storage: str, names: Names) -> _Flow:
     whole = any(
         a.mode is Mode.WRITE and a.sure and _is_whole(a) for a in footprint.of(storage)
     ) and not isinstance(leaf.what, Guarded)
-    return _Flow(False, whole and isinstance(leaf.what, Assign | DoHead))
+    return _Flow(False, whole and isinstance(leaf.what, Assign | DoHead | Call))
+
+
+def surely_defines(body: tuple[Node, ...], storage: str, names: Names) -> bool:
+    """Whether a procedure body defines a scalar before it reads it, whatever way it takes."""
+    if any(jump.kind in _WAYS_OUT for node in body for jump in _jumps_in(node)):
+        return False
+    flow = _list(body, storage, names, lambda node, name: False)
+    return flow.defined and not flow.exposed and not _has_gotos(body)
 
 
 def _is_whole(access: Access) -> bool:

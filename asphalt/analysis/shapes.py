@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from asphalt.analysis.algebra import Poly, poly, product
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Ref, Section, names_in, walk
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, Raw, UnitHead
 from asphalt.ir.tree import Leaf, leaves
 
@@ -25,12 +25,14 @@ class Shape:
     """Lower bounds and extents, one a dimension; an assumed-size last extent is None.
 
     ``stated``: the extents are those that the source states; else they are inquiries
-    (``size(a, 1)``) whose values only the run knows.
+    (``size(a, 1)``) whose values only the run knows.  ``source``: the extents as written, where
+    they can be written in the unit itself.
     """
 
     lower: tuple[Poly, ...]
     extent: tuple[Poly | None, ...]
     stated: bool
+    source: tuple[Expr | None, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -45,6 +47,17 @@ class Shape:
         extents = self.extent[:dimension]
         return product(extent for extent in extents if extent is not None)
 
+    def stated_stride(self, dimension: int) -> Expr | None:
+        """The stride as a product of what the source states; None: not stated so simply."""
+        factors = self.source[:dimension]
+        if len(factors) < dimension or None in factors:
+            return None
+        result: Expr = _ONE
+        for factor in factors:
+            assert factor is not None
+            result = factor if result == _ONE else Op("*", (result, factor))
+        return result
+
 
 def shape_of(name: str, scope: Scope, values: Values, at: Leaf) -> Shape | None:
     """The shape of an array of the unit at the statement ``at``; None: not an array with bounds."""
@@ -57,7 +70,9 @@ def shape_of(name: str, scope: Scope, values: Values, at: Leaf) -> Shape | None:
     if stated is not None:
         lower = tuple(values.polynomial(dim.lower or _ONE, at) for dim in stated)
         extent = tuple(_extent(dim, values, at) for dim in stated)
-        return Shape(lower, extent, True)
+        own = symbol.home is scope
+        source = tuple(d.upper if d.lower is None and own else None for d in stated)
+        return Shape(lower, extent, True, source)
     return Shape(
         tuple(_inquiry("lbound", symbol, name, d, dim) for d, dim in enumerate(symbol.dims)),
         tuple(
@@ -98,6 +113,8 @@ def _stated_dims(
         return None
     bounds = [b for dim in symbol.dims for b in (dim.lower, dim.upper) if b is not None]
     if all(_is_constant(bound, symbol) for bound in bounds):
+        if symbol.home is scope:
+            return symbol.dims
         return tuple(_evaluated(dim, symbol) for dim in symbol.dims)
     if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
         return None
@@ -219,8 +236,8 @@ def run_as_section(
     for dim in dummy.dims:
         if dim.kind != "explicit" or dim.upper is None:
             return None
-        lower = _in_caller(dim.lower or _ONE, bound, callee)
-        upper = _in_caller(dim.upper, bound, callee)
+        lower = _in_caller(dim.lower or _ONE, bound, callee, caller)
+        upper = _in_caller(dim.upper, bound, callee, caller)
         if lower is None or upper is None:
             return None
         size = size * (upper - lower + Poly.constant(1))
@@ -249,7 +266,7 @@ def _declared(expr: Expr, scope: Scope) -> Poly:
     return poly(expr, known)
 
 
-def _in_caller(expr: Expr, bound: Mapping[str, Expr], callee: Scope) -> Poly | None:
+def _in_caller(expr: Expr, bound: Mapping[str, Expr], callee: Scope, caller: Scope) -> Poly | None:
     """A bound of a dummy in terms of the caller: dummies replaced, constants evaluated."""
     unknown = False
 
@@ -273,6 +290,6 @@ def _in_caller(expr: Expr, bound: Mapping[str, Expr], callee: Scope) -> Poly | N
             if not isinstance(atom, Ref) or atom.args is not None:
                 return None
             actual = bound[atom.name]
-            term = term * poly(actual)
+            term = term * _declared(actual, caller)
         total = total + term
     return total

@@ -8,9 +8,10 @@ from asphalt.analysis.access import Mode, NameKind
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.effects import name_kind, storage_of
 from asphalt.analysis.geometry import Divides, Guard, Layout
+from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
-from asphalt.ir.expr import Arg, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, OpaqueExpr, Ref, children, walk
 
 CHANGES = Code(
     "ASP301",
@@ -48,10 +49,11 @@ def check(producer: Producer, layout: Layout) -> Answer:
     """Whether counts, types, communicator, bounds and buffers are the same from entry to call."""
     exchange = producer.exchange
     scope = exchange.scope
+    # counts are compared as polynomials, whose atoms are looked at below
     actuals = [
         actual
         for parameter, actual in exchange.call.bound()
-        if parameter.kind not in ("BUFFER", "ERROR_CODE")
+        if parameter.kind not in ("BUFFER", "ERROR_CODE") and not parameter.is_count
     ]
     written = producer.footprint.written()
     for expr in (*actuals, producer.first, producer.last):
@@ -61,7 +63,7 @@ def check(producer: Producer, layout: Layout) -> Answer:
                 return refused
     for poly in _needed(layout):
         for atom in poly.atoms:
-            for part in walk(atom):
+            for part in _values_read(atom):
                 refused = _part(part, producer, written)
                 if refused is not None:
                     return refused
@@ -90,6 +92,15 @@ def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | N
                 message = f"{part.spelled} may change between the producer's entry and the call"
                 return Refused(CHANGES, message, access.leaf.span)
     return None
+
+
+def _values_read(atom: Arg) -> Iterable[Arg]:
+    """The parts of an atom, without what inquiries ask about: that is not its value."""
+    yield atom
+    for child in children(atom):
+        if isinstance(atom, Ref) and is_inquiry(atom.name) and isinstance(child, Ref):
+            continue
+        yield from _values_read(child)
 
 
 def _needed(layout: Layout) -> Iterable[Poly]:

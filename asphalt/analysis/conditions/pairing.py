@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.geometry import Layout, Pattern
+from asphalt.analysis.geometry import Layout
 from asphalt.analysis.nest import Producer, carried_by_rotation
 from asphalt.analysis.protocol import check_shape
+from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 
 PROTOCOL = Code(

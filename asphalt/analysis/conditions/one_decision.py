@@ -1,0 +1,74 @@
+"""Condition 10: every choice at run time is the same on all ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.geometry import Divides, Guard, Layout
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
+from asphalt.analysis.verdict import Code, Holds, Refused
+from asphalt.ir.expr import Expr
+
+RANK_DEPENDENT = Code(
+    "ASP1001",
+    "sizes depend on the rank",
+    "A bound of the loop or a size of the exchange differs between ranks, so they would cut their "
+    "blocks into different tiles.",
+    "Let all ranks loop over the same range, e.g. up to the largest, and leave out what is not there.",
+    "do k = 1, n + me\n  s(:,k) = k\nend do",
+    10,
+)
+
+CODES = (RANK_DEPENDENT,)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the choice at the entry is made of.
+
+    ``proved``: all its inputs, each proved uniform; None: some are not, and the ranks agree by one
+    reduction at every entry.
+    """
+
+    proved: tuple[Uniform, ...] | None
+    holds: Holds
+
+
+def check(producer: Producer, layout: Layout, uniformity: Uniformity) -> Decision | Refused:
+    """Whether bounds, sizes and guards are uniform, or can be agreed."""
+    exchange = producer.exchange
+    comm = exchange.call.args.get("comm")
+    leaf = producer.phases[0].nest.head
+    proved: list[Uniform] = []
+    open_question: NotUniform | None = None
+    for expr in _inputs(producer, layout):
+        answer = uniformity.value(expr, exchange.scope, leaf, comm)
+        if isinstance(answer, Uniform):
+            proved.append(answer)
+        elif answer.level is Level.VARYING:
+            message = f"a size of the exchange depends on the rank: {answer.evidence}"
+            return Refused(RANK_DEPENDENT, message, leaf.span)
+        else:
+            open_question = answer
+    if open_question is None:
+        return Decision(tuple(proved), Holds("all sizes are proved equal on all ranks"))
+    evidence = f"the ranks agree on the sizes at every entry ({open_question.evidence})"
+    return Decision(None, Holds(evidence))
+
+
+def _inputs(producer: Producer, layout: Layout) -> list[Expr]:
+    polys: list[Poly] = [layout.unit, layout.block]
+    for guard in layout.guards:
+        match guard:
+            case Guard(left=left, right=right):
+                polys += [left, right]
+            case Divides(count=count, unit=unit):
+                polys += [count, unit]
+    inputs = [producer.first, producer.last, *(poly.expression() for poly in polys)]
+    unique: list[Expr] = []
+    for expr in inputs:
+        if expr not in unique:
+            unique.append(expr)
+    return unique

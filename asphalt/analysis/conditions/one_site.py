@@ -1,0 +1,69 @@
+"""Condition 2: whether the site is reached is the same on all ranks, and they all come to it."""
+
+from __future__ import annotations
+
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.uniformity import Level, Uniformity
+from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+
+RANK_DEPENDENT = Code(
+    "ASP201",
+    "which ranks come here depends on the rank",
+    "A condition or a loop on the way to the call has different values on different ranks.  Ranks "
+    "that take part in the same collective from another place would not send or expect tiles.",
+    "Let all ranks of the communicator take the same way to the exchange.",
+    "if (me == 0) then\n  do k = 1, n\n    s(k) = k\n  end do\n"
+    "  call MPI_Alltoall(s, 1, MPI_INTEGER, r, 1, MPI_INTEGER, comm, ierr)\nelse\n"
+    "  call MPI_Alltoall(t, 1, MPI_INTEGER, r, 1, MPI_INTEGER, comm, ierr)\nend if",
+    2,
+)
+NOT_PROVED = Code(
+    "ASP202",
+    "it is not proved that all ranks come to this call together",
+    "A condition on the way to the call is not known to be the same on all ranks, or the callers "
+    "of the procedure are not among the given files, and there are other calls of the same "
+    "operation that a rank might be in instead.",
+    "Give asphalt the whole program, or accept it with `--assume control`.",
+    "",
+    2,
+)
+
+CODES = (RANK_DEPENDENT, NOT_PROVED)
+CONTROL = "control"
+
+
+def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
+    """Whether every rank of the communicator enters the collective from this site.
+
+    Either the way to the site is uniform, from the start of the program; or there is no other
+    call of this operation in the given sources: ranks that match collectives as the standard
+    demands (MPI-4.0 section 6.1) can then only be at this one.
+    """
+    scope, leaf = exchange.scope, exchange.leaf
+    comm = exchange.call.args.get("comm")
+    for judgement in (uniformity.control(scope, leaf, comm), uniformity.reached(scope, leaf, comm)):
+        if judgement.level is Level.VARYING:
+            message = f"the way to the call depends on the rank: {judgement.evidence}"
+            return Refused(RANK_DEPENDENT, message, exchange.span)
+    if judgement.level is Level.UNIFORM:
+        return Holds(f"all ranks come to the call: {judgement.evidence}")
+    operation = exchange.call.operation
+    others = [
+        mention
+        for mention in scope.program.mpi_calls()
+        if mention.operation.removeprefix("p") == operation.removeprefix("p")
+        and (mention.path, mention.line) != (exchange.located.path, exchange.span.first)
+    ]
+    if not others:
+        spelled = exchange.call.procedure.spelled
+        return Holds(f"it is the only {spelled} of the given sources, so all ranks are in it")
+    message = (
+        f"the way to the call is not proved the same on all ranks ({judgement.evidence}), and "
+        f"{others[0].path}:{others[0].line} calls the same operation"
+    )
+    return Holds(message, (CONTROL,))
+
+
+def not_accepted(exchange: Exchange, holds: Holds) -> Refused:
+    """The refusal where the assumption that control is uniform is not accepted."""
+    return Refused(NOT_PROVED, holds.evidence, exchange.span)

@@ -1,0 +1,128 @@
+"""The judgement of one site: the eleven conditions in order, for every way to tile the producer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from asphalt.analysis.conditions import (
+    available,
+    contiguous,
+    finality,
+    one_decision,
+    one_producer,
+    one_site,
+    own_messages,
+    pairing,
+    receive_side,
+    send_side,
+    site,
+    visible_effects,
+)
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.geometry import Layout, Misfit, layout_of
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.plan import Plan
+from asphalt.analysis.uniformity import Uniformity
+from asphalt.analysis.verdict import Answer, Holds, Refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A refusal and how many conditions held before it: the furthest one is reported."""
+
+    passed: int
+    refused: Refused
+
+
+def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
+    """The plan for a site, or the first condition that does not hold.
+
+    Where there are several ways to tile the producer, the first that satisfies all conditions is
+    taken; if none does, the refusal of the one that came furthest.
+    """
+    answer = site.check(exchange)
+    if isinstance(answer, Refused):
+        return answer
+    failures: list[_Failure] = []
+    for producer in one_producer.producers(exchange):
+        if isinstance(producer, Refused):
+            failures.append(_Failure(0, producer))
+            continue
+        result = _Checks(exchange, producer, uniformity).run()
+        if isinstance(result, Plan):
+            return result
+        failures.append(result)
+    return max(failures, key=lambda failure: failure.passed).refused
+
+
+class _Checks:
+    """The conditions for one way to tile, each asked once, in order."""
+
+    def __init__(self, exchange: Exchange, producer: Producer, uniformity: Uniformity) -> None:
+        self.exchange = exchange
+        self.producer = producer
+        self.uniformity = uniformity
+        self.evidence: list[str] = []
+        self.assumptions: list[str] = []
+
+    def run(self) -> Plan | _Failure:
+        """The plan, or the first condition that does not hold."""
+        early: tuple[Callable[[], Answer], ...] = (
+            lambda: site.check_text(self.exchange, self.producer.start),
+            lambda: one_producer.check(self.producer),
+            lambda: one_site.check(self.exchange, self.uniformity),
+            lambda: visible_effects.check(self.producer),
+        )
+        for check in early:
+            answer = check()
+            if isinstance(answer, Refused):
+                return self._failure(answer)
+            self._note(answer)
+        layout = layout_of(self.producer)
+        if isinstance(layout, Misfit):
+            if layout.kind == "receive":
+                return self._failure(contiguous.misfit(layout))
+            return self._failure(finality.misfit(layout))
+        return self._with_layout(layout)
+
+    def _with_layout(self, layout: Layout) -> Plan | _Failure:
+        answer = available.check(self.producer, layout)
+        if isinstance(answer, Refused):
+            return self._failure(answer)
+        self._note(answer)
+        final = finality.check(self.producer, layout)
+        if isinstance(final, Refused):
+            return self._failure(final)
+        self._note(final.holds)
+        layout = final.layout
+        late: tuple[Callable[[], Answer], ...] = (
+            lambda: receive_side.check(self.producer, layout),
+            lambda: send_side.check(self.producer, layout),
+            lambda: contiguous.check(self.exchange, layout),
+            lambda: pairing.check(self.producer, layout),
+            lambda: own_messages.check(self.exchange),
+        )
+        for check in late:
+            answer = check()
+            if isinstance(answer, Refused):
+                return self._failure(answer)
+            self._note(answer)
+        decision = one_decision.check(self.producer, layout, self.uniformity)
+        if isinstance(decision, Refused):
+            return self._failure(decision)
+        self._note(decision.holds)
+        return Plan(
+            self.producer,
+            layout,
+            decision.proved,
+            tuple(self.evidence),
+            tuple(self.assumptions),
+        )
+
+    def _note(self, holds: Holds) -> None:
+        self.evidence.append(holds.evidence)
+        self.assumptions += holds.assumptions
+
+    def _failure(self, refused: Refused) -> _Failure:
+        return _Failure(len(self.evidence) + 1, refused)

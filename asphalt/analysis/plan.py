@@ -1,0 +1,47 @@
+"""A plan: everything that is decided about one site before anything is emitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.geometry import Layout
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.uniformity import Uniform
+
+INNERMOST_GRAIN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one exchange is prepushed.
+
+    ``proved``: the inputs of the choice at the entry, each proved uniform; None: the ranks agree
+    by a reduction.  ``evidence``: one sentence a condition, in their order.
+    """
+
+    producer: Producer
+    layout: Layout
+    proved: tuple[Uniform, ...] | None
+    evidence: tuple[str, ...]
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def exchange(self) -> Exchange:
+        """The site."""
+        return self.producer.exchange
+
+    @property
+    def certain(self) -> bool:
+        """Whether the choice at the entry is certainly the same on all ranks."""
+        return self.proved is not None
+
+    @property
+    def grain(self) -> int:
+        """A chosen K is a multiple of this.
+
+        Where the tiled loop is innermost, a compiler may vectorise it: an odd trip count would give
+        other last bits to functions that it calls for several elements at once.
+        """
+        phases = self.producer.phases
+        return INNERMOST_GRAIN if any(phase.innermost for phase in phases) else 1

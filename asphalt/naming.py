@@ -1,0 +1,44 @@
+"""Names of sites: stable under edits elsewhere, unique in a directory, and short enough."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from asphalt.frontend.scan import SUFFIXES
+
+_LONGEST = 63 - len("asphalt_k_")  # F2018 6.2.2
+
+
+def site_name(path: Path, unit: str, number: int, sites_in_unit: int) -> str:
+    """The name of the ``number``-th site (from 1) of a unit.
+
+    It is the procedure's name; the file's stem comes first where another Fortran file of the
+    directory defines a unit of the same name, because all of them share one header.
+    """
+    base = unit or "main"
+    if not unit or _defined_beside(path, unit):
+        stem = re.sub(r"\W", "_", path.stem.lower())
+        base = f"{stem}_{base}"
+    if sites_in_unit > 1:
+        base = f"{base}_{number}"
+    if len(base) > _LONGEST:
+        digest = hashlib.sha256(base.encode()).hexdigest()[:8]
+        base = f"{base[: _LONGEST - 9]}_{digest}"
+    return base
+
+
+def _defined_beside(path: Path, unit: str) -> bool:
+    """Whether another Fortran file of the directory seems to define a unit of this name."""
+    word = rf"\b(?:subroutine|function|program|procedure)\s+{re.escape(unit)}\b"
+    pattern = re.compile(word.encode("latin-1"), re.IGNORECASE)
+    directory = path.parent
+    for other in sorted(directory.iterdir()) if directory.is_dir() else ():
+        if other.name != path.name and other.is_file() and other.suffix.lower() in SUFFIXES:
+            try:
+                if pattern.search(other.read_bytes()):
+                    return True
+            except OSError:
+                continue
+    return False

@@ -1,0 +1,219 @@
+"""A project: a source tree, its exchange sites, and what becomes of them.
+
+>>> project = asphalt.Project("src")
+>>> for site in project.sites():
+...     print(site.report.file, site.report.line, site.verdict)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
+from asphalt.analysis.judge import judge
+from asphalt.analysis.plan import Plan
+from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.uniformity import Uniformity
+from asphalt.analysis.verdict import Refused
+from asphalt.frontend.tree import Tree, load_tree
+from asphalt.ir.expr import Ref
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import ArmHead
+from asphalt.ir.tree import Arm, File, Unit
+from asphalt.naming import site_name
+from asphalt.report.model import Problem, SiteReport
+from asphalt.settings import Settings
+from asphalt.transforms.declare import declare
+from asphalt.transforms.edit import replace_unit
+from asphalt.transforms.prepush import prepush
+from asphalt.unparse.params import Parameter
+from asphalt.unparse.unparse import unparse
+
+DEFAULT_TILE = 0
+DEFAULT_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One exchange site with its judgement."""
+
+    name: str
+    exchange: Exchange
+    judgement: Plan | Refused | None
+    report: SiteReport
+
+    @property
+    def verdict(self) -> str:
+        """applied, proved, assumed, refused or skipped."""
+        return self.report.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that a transformation changes; ``parameters`` are its entries in the header."""
+
+    path: Path
+    before: bytes
+    after: bytes
+    sites: tuple[SiteReport, ...]
+    parameters: tuple[Parameter, ...]
+
+
+class Project:
+    """Fortran sources at and below some paths, taken together as the whole program."""
+
+    def __init__(self, *paths: str | Path, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.roots = tuple(Path(path) for path in paths)
+        self._tree: Tree = load_tree(self.roots, self.settings)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the input."""
+        return tuple(Problem(p.file, p.line, p.message) for p in self._tree.problems)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All Fortran files, sorted."""
+        return tuple(Path(entry.path) for entry in self._tree.files)
+
+    def sites(self) -> tuple[Site, ...]:
+        """All exchange sites, in the order of files and lines."""
+        return self._sites
+
+    @cached_property
+    def _sites(self) -> tuple[Site, ...]:
+        scopes = Scopes(self._tree)
+        effects, uniformity = Effects(scopes), Uniformity(scopes)
+        found = [
+            site
+            for located in self._tree.site_units(all_to_all_operations())
+            for site in self._sites_of(located, effects, uniformity)
+        ]
+        return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
+
+    def _sites_of(
+        self, located: Located, effects: Effects, uniformity: Uniformity
+    ) -> Iterator[Site]:
+        here = exchanges(located, effects)
+        for number, exchange in enumerate(here, 1):
+            name = site_name(Path(located.path), located.unit.name, number, len(here))
+            if _is_applied(exchange):
+                yield Site(name, exchange, None, _report(name, exchange, "applied"))
+                continue
+            judgement = judge(exchange, uniformity)
+            yield Site(name, exchange, judgement, self._judged(name, exchange, judgement))
+
+    def _judged(self, name: str, exchange: Exchange, judgement: Plan | Refused) -> SiteReport:
+        if isinstance(judgement, Refused):
+            verdict = "skipped" if judgement.code.id == "ASP006" else "refused"
+            return replace(
+                _report(name, exchange, verdict),
+                code=judgement.code.id,
+                message=judgement.message,
+                witness=judgement.witness,
+            )
+        along = judgement.producer.packing.variable
+        return replace(
+            _report(name, exchange, "assumed" if judgement.assumptions else "proved"),
+            message=f"can be prepushed along {along} ({judgement.layout.pattern.value})",
+            assumptions=judgement.assumptions,
+            evidence=judgement.evidence,
+            backend="isend",
+        )
+
+    def transform(self, tile: int | None = None, depth: int | None = None) -> tuple[Change, ...]:
+        """What becomes of every file that has a site to transform.
+
+        ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  None: what
+        the settings say, else the defaults.
+        """
+        by_file: dict[str, list[Site]] = {}
+        for site in self.sites():
+            plan = site.judgement
+            if isinstance(plan, Plan) and set(plan.assumptions) <= self.settings.assume:
+                by_file.setdefault(site.exchange.located.path, []).append(site)
+        return tuple(self._change(path, sites, tile, depth) for path, sites in by_file.items())
+
+    def _change(self, path: str, sites: list[Site], tile: int | None, depth: int | None) -> Change:
+        file = self._tree.file(path)
+        units: dict[int, list[Site]] = {}
+        for site in sites:
+            units.setdefault(id(site.exchange.located.unit), []).append(site)
+        for group in units.values():
+            file = _transformed(file, group)
+        tile = _first(tile, self.settings.tile, DEFAULT_TILE)
+        depth = _first(depth, self.settings.depth, DEFAULT_DEPTH)
+        parameters = tuple(
+            Parameter(
+                site.name,
+                site.exchange.call.procedure.spelled,
+                f"{Path(path).name}:{site.report.line}",
+                _along(site),
+                tile,
+                depth,
+            )
+            for site in sites
+        )
+        reports = tuple(
+            replace(
+                site.report,
+                verdict="applied",
+                passes=("prepush",),
+                tile=tile,
+                depth=depth,
+            )
+            for site in sites
+        )
+        after = unparse(file).encode("latin-1")
+        return Change(Path(path), self._tree.content(path), after, reports, parameters)
+
+
+def _first(*values: int | None) -> int:
+    return next(value for value in values if value is not None)
+
+
+def _along(site: Site) -> str:
+    assert isinstance(site.judgement, Plan)
+    return site.judgement.producer.packing.variable
+
+
+def _transformed(file: File, group: list[Site]) -> File:
+    """The file with all sites of one unit prepushed, the last one first."""
+    original = group[0].exchange.located.unit
+    unit: Unit = original
+    for site in reversed(group):
+        assert isinstance(site.judgement, Plan)
+        unit = prepush(unit, site.judgement, site.name, file.eol)
+    unit = declare(unit, tuple(site.name for site in group), file.form, file.eol)
+    return replace_unit(file, original, unit)
+
+
+def _report(name: str, exchange: Exchange, verdict: str) -> SiteReport:
+    return SiteReport(
+        name,
+        exchange.located.path,
+        exchange.span.first,
+        exchange.call.procedure.spelled,
+        exchange.located.unit.name,
+        verdict,
+    )
+
+
+def _is_applied(exchange: Exchange) -> bool:
+    """Whether the call is the original that stands in the code that asphalt wrote."""
+    for around in exchange.place.around:
+        if isinstance(around, Arm):
+            continue
+        arms = getattr(around, "arms", ())
+        for arm in arms:
+            head = arm.head.what
+            if isinstance(head, ArmHead) and any(
+                isinstance(e, Ref) and e.name == "asphalt_tiled" for e in head.exprs
+            ):
+                return True
+    return False

@@ -1,0 +1,1 @@
+"""Transformations: functions from IR to IR, each with its before and after in its docstring."""

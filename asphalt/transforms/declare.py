@@ -1,0 +1,172 @@
+"""Declare what emitted statements use: variables, the header with K and D, the run-time library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
+from asphalt.ir.source import Form, Trivia, TriviaKind
+from asphalt.ir.stmt import (
+    Allocation,
+    ArmHead,
+    Assign,
+    Call,
+    Decl,
+    Dim,
+    DoHead,
+    Entity,
+    Guarded,
+    Include,
+    StatementFunction,
+    TypeSpec,
+    Use,
+    UseItem,
+    What,
+)
+from asphalt.ir.tree import Leaf, Node, Unit, leaves
+from asphalt.transforms.edit import map_leaves
+from asphalt.transforms.make import Maker, both, compare, fn, num, var
+
+HEADER = "asphalt_params.inc"
+RUNTIME = "asphalt_rt"
+_FROM_RUNTIME = (
+    "asphalt_enter",
+    "asphalt_ranks",
+    "asphalt_irecv",
+    "asphalt_isend",
+    "asphalt_progress",
+    "asphalt_waitall",
+    "asphalt_sync",
+    "asphalt_no_request",
+)
+_LOGICAL = ("asphalt_tiled",)
+_ARRAYS = ("asphalt_req",)
+
+
+def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
+    """The unit with everything declared that its new statements use.
+
+    ``sites`` are the names of the sites that were transformed in the unit.
+    """
+    used = _used_names(unit.body)
+    column = _column(unit, form)
+    uses = tuple(name for name in _FROM_RUNTIME if name in used)
+    parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d")}
+    scalars = sorted(used - set(_FROM_RUNTIME) - parameters - {*_LOGICAL, *_ARRAYS, "asphalt_k"})
+    make = Maker(column, 2, form is Form.FREE, eol)
+    runtime = make.leaf(Use(RUNTIME, True, tuple(UseItem(name, name) for name in uses)))
+    declarations: list[What] = [
+        Include(HEADER),
+        Decl("type", TypeSpec("integer", _checked_kind(sites)), (), None, (_entity("asphalt_k"),)),
+        Decl("type", TypeSpec("integer"), (), None, tuple(_entity(name) for name in scalars)),
+        Decl(
+            "type",
+            TypeSpec("integer"),
+            ("allocatable",),
+            None,
+            tuple(_entity(name, (Dim("assumed_shape"),)) for name in _ARRAYS if name in used),
+        ),
+        Decl("type", TypeSpec("logical"), (), None, tuple(_entity(n) for n in _LOGICAL)),
+    ]
+    new = tuple(make.leaf(what) for what in declarations)
+    return _insert(unit, runtime, new)
+
+
+def _entity(name: str, dims: tuple[Dim, ...] | None = None) -> Entity:
+    return Entity(name, name, dims)
+
+
+def _checked_kind(sites: tuple[str, ...]) -> Expr:
+    """A kind that exists exactly if K and D of all sites are in range: else a compile error."""
+    checks: Expr | None = None
+    for site in sites:
+        tile = compare(var(f"asphalt_k_{site}"), ">=", num(0))
+        depth = compare(var(f"asphalt_d_{site}"), ">=", num(1))
+        check = both(tile, depth)
+        checks = check if checks is None else both(checks, check)
+    assert checks is not None
+    return fn("merge", fn("kind", num(0)), Op("-", (Lit("integer", "1"),)), checks)
+
+
+def _column(unit: Unit, form: Form) -> int:
+    for node in (*unit.spec, *unit.body):
+        leaf = next(iter(leaves(node)))
+        if leaf.span is not None and not leaf.joined and leaf.label is None:
+            column = len(leaf.head.rsplit("\n", 1)[-1].expandtabs(8))
+            return column if form is Form.FREE else max(0, column - 6)
+    return 0 if form is Form.FIXED else 2
+
+
+def _insert(unit: Unit, runtime: Leaf, declarations: tuple[Leaf, ...]) -> Unit:
+    """USE goes behind the last USE; declarations behind the last one, before statement functions."""
+    spec = list(unit.spec)
+    uses = [
+        i for i, node in enumerate(spec) if isinstance(node, Leaf) and isinstance(node.what, Use)
+    ]
+    at = uses[-1] + 1 if uses else 0
+    spec.insert(at, runtime)
+    ends = [
+        i
+        for i, node in enumerate(spec)
+        if isinstance(node, Leaf) and isinstance(node.what, StatementFunction)
+    ]
+    end = ends[0] if ends else len(spec)
+    spec[end:end] = declarations
+    body = unit.body
+    if not ends and body:
+        body, spec = _behind_conditionals(body, spec, end)
+    return replace(unit, spec=tuple(spec), body=body)
+
+
+def _behind_conditionals(
+    body: tuple[Node, ...], spec: list[Node], end: int
+) -> tuple[tuple[Node, ...], list[Node]]:
+    """Preprocessor lines in front of the first statement belong to the declarations before it."""
+    first = next(iter(leaves(body[0])))
+    cpp = [i for i, t in enumerate(first.lead) if t.kind in (TriviaKind.CPP, TriviaKind.DEAD)]
+    if not cpp:
+        return body, spec
+    before, after = first.lead[: cpp[-1] + 1], first.lead[cpp[-1] + 1 :]
+    opened = spec[end]
+    assert isinstance(opened, Leaf)
+    spec[end] = replace(opened, lead=(*before, *opened.lead))
+    return _with_first_lead(body, first, after), spec
+
+
+def _with_first_lead(
+    body: tuple[Node, ...], first: Leaf, lead: tuple[Trivia, ...]
+) -> tuple[Node, ...]:
+    changed = map_leaves(body[0], lambda leaf: replace(leaf, lead=lead) if leaf is first else leaf)
+    return (changed, *body[1:])
+
+
+def _used_names(nodes: Iterable[Node]) -> set[str]:
+    """The names with asphalt's prefix in statements that asphalt made."""
+    return {
+        part.name
+        for node in nodes
+        for leaf in leaves(node)
+        if leaf.body is None
+        for expr in _expressions(leaf.what)
+        for part in walk(expr)
+        if isinstance(part, Ref) and part.name.startswith("asphalt_")
+    }
+
+
+def _expressions(what: What) -> Iterator[Arg]:
+    match what:
+        case Assign(target=target, value=value):
+            yield from (target, value)
+        case Call(procedure=procedure, args=args):
+            yield from (procedure, *args)
+        case DoHead(var=variable, first=first, last=last, step=step):
+            yield from (e for e in (variable, first, last, step) if e is not None)
+        case ArmHead(exprs=exprs):
+            yield from exprs
+        case Guarded(condition=condition, action=action):
+            yield condition
+            yield from _expressions(action)
+        case Allocation(objects=objects, options=options):
+            yield from objects
+            yield from (o.value if isinstance(o, Keyword) else o for o in options)

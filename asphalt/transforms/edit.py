@@ -1,0 +1,79 @@
+"""Edits of trees: replace statements at a place, move statements further in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit
+
+Rewrite = Callable[[tuple[Node, ...]], tuple[Node, ...]]
+
+
+def rewrite_list(
+    nodes: tuple[Node, ...], path: tuple[int, ...], change: Rewrite
+) -> tuple[Node, ...]:
+    """The statement list in which the list that ``path`` leads to is changed.
+
+    ``path`` ends with the position in that list; the steps before it are child numbers, for a
+    Branch the number of the arm follows.
+    """
+    if len(path) == 1:
+        return change(nodes)
+    number = path[0]
+    node = nodes[number]
+    changed: Node
+    match node:
+        case Do(body=body):
+            changed = replace(node, body=rewrite_list(body, path[1:], change))
+        case Block(body=body):
+            changed = replace(node, body=rewrite_list(body, path[1:], change))
+        case Branch(arms=arms):
+            which = path[1]
+            arm = replace(arms[which], body=rewrite_list(arms[which].body, path[2:], change))
+            changed = replace(node, arms=(*arms[:which], arm, *arms[which + 1 :]))
+        case _:
+            raise AssertionError("a path leads into a leaf")
+    return (*nodes[:number], changed, *nodes[number + 1 :])
+
+
+def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
+    """The node with every leaf changed."""
+    match node:
+        case Leaf():
+            return change(node)
+        case Do(head=head, body=body, end=end):
+            return Do(
+                change(head),
+                tuple(map_leaves(n, change) for n in body),
+                None if end is None else change(end),
+            )
+        case Branch(kind=kind, arms=arms, end=end):
+            mapped = tuple(
+                Arm(change(a.head), tuple(map_leaves(n, change) for n in a.body)) for a in arms
+            )
+            return Branch(kind, mapped, change(end))
+        case Block(kind=kind, head=head, body=body, end=end):
+            return Block(
+                kind, change(head), tuple(map_leaves(n, change) for n in body), change(end)
+            )
+    return node
+
+
+def shifted(node: Node, columns: int) -> Node:
+    """The node moved further in."""
+    return map_leaves(node, lambda leaf: replace(leaf, shift=leaf.shift + columns))
+
+
+def replace_unit(file: File, old: Unit, new: Unit) -> File:
+    """The file with one unit replaced (compared by identity)."""
+
+    def visit(unit: Unit) -> Unit:
+        if unit is old:
+            return new
+        inner = tuple(visit(u) for u in unit.contained)
+        if all(a is b for a, b in zip(inner, unit.contained, strict=True)):
+            return unit
+        return replace(unit, contained=inner)
+
+    return replace(file, units=tuple(visit(unit) for unit in file.units))

@@ -1,0 +1,141 @@
+"""New statements and expressions, in the words that transformations need."""
+
+from __future__ import annotations
+
+from asphalt.analysis.algebra import Poly, poly
+from asphalt.analysis.symbols import Scope
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, Section
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Plain, What
+from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node
+
+
+def var(name: str) -> Ref:
+    """A variable that asphalt declares, or one that is spelled like this."""
+    return Ref(name.lower(), name)
+
+
+def num(value: int) -> Expr:
+    """An integer constant."""
+    return Lit("integer", str(value)) if value >= 0 else Op("-", (Lit("integer", str(-value)),))
+
+
+def fn(name: str, *args: Arg) -> Ref:
+    """A function reference or array element."""
+    return Ref(name.lower(), name, args)
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """``a + b``."""
+    return Op("+", (a, b))
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    """``a - b``."""
+    return Op("-", (a, b))
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    """``a*b``, without a factor 1."""
+    if a == num(1):
+        return b
+    return a if b == num(1) else Op("*", (a, b))
+
+
+def quotient(a: Expr, b: Expr) -> Expr:
+    """``a/b``."""
+    return Op("/", (a, b))
+
+
+def simplified(expr: Expr) -> Expr:
+    """A sum of asphalt's own variables with its constants added up."""
+    return poly(expr).expression()
+
+
+def both(a: Expr, b: Expr) -> Expr:
+    """``a .and. b``."""
+    return Op(".and.", (a, b))
+
+
+def compare(a: Expr, op: str, b: Expr) -> Expr:
+    """``a op b``."""
+    return Op(op, (a, b))
+
+
+def respelled(expr: Arg, scope: Scope) -> Arg:
+    """The expression with the user's variables spelled as they are declared."""
+    match expr:
+        case Ref(name=name, args=args):
+            symbol = scope.lookup(name)
+            spelled = symbol.spelled if symbol is not None and symbol.name == name else name
+            listed = None if args is None else tuple(respelled(a, scope) for a in args)
+            return Ref(name, spelled, listed)
+        case Component(base=base, name=name, spelled=spelled, args=args):
+            inner = respelled(base, scope)
+            listed = None if args is None else tuple(respelled(a, scope) for a in args)
+            return Component(inner, name, spelled, listed)  # type: ignore[arg-type]
+        case Op(op=op, operands=operands, spelled=spelled):
+            return Op(op, tuple(respelled(o, scope) for o in operands), spelled)  # type: ignore[misc]
+        case Section(lower=lower, upper=upper, stride=stride):
+            parts = [None if p is None else respelled(p, scope) for p in (lower, upper, stride)]
+            return Section(*parts)  # type: ignore[arg-type]
+    return expr
+
+
+def size(poly: Poly, scope: Scope) -> Expr:
+    """A size as an expression in the user's spelling."""
+    return respelled(poly.expression(), scope)  # type: ignore[return-value]
+
+
+class Maker:
+    """Makes statements at a column.
+
+    ``column``: where statements begin, counted from 0 (free form) or from column 7 (fixed form);
+    ``step``: how many columns a nested block is further in.
+    """
+
+    def __init__(self, column: int, step: int, free: bool, eol: str) -> None:
+        self.column = column
+        self.step = step
+        self.free = free
+        self.eol = eol
+
+    def inner(self) -> Maker:
+        """The maker for a block one level further in."""
+        return Maker(self.column + self.step, self.step, self.free, self.eol)
+
+    def comment(self, text: str) -> Trivia:
+        """A comment line."""
+        blanks = " " * self.column if self.free else ""
+        return Trivia(TriviaKind.COMMENT, f"{blanks}! {text}{self.eol}")
+
+    def leaf(self, what: What, *comments: str) -> Leaf:
+        """A statement, with comment lines before it."""
+        blanks = " " * (self.column if self.free else self.column + 6)
+        return Leaf(what, lead=tuple(self.comment(c) for c in comments), head=blanks)
+
+    def assign(self, target: Expr, value: Expr, *comments: str) -> Leaf:
+        """``target = value``."""
+        return self.leaf(Assign(target, value), *comments)
+
+    def call(self, name: str, *args: Arg, comments: tuple[str, ...] = ()) -> Leaf:
+        """``call name(args)``."""
+        return self.leaf(Call(var(name), args), *comments)
+
+    def do(self, name: str, first: Expr, last: Expr, body: tuple[Node, ...], *comments: str) -> Do:
+        """``do name = first, last``."""
+        head = self.leaf(DoHead("count", var(name), first, last), *comments)
+        return Do(head, body, self.leaf(Plain("end do")))
+
+    def branch(
+        self,
+        condition: Expr,
+        then: tuple[Node, ...],
+        otherwise: tuple[Node, ...] = (),
+        *comments: str,
+    ) -> Branch:
+        """``if (condition) then ... [else ...] end if``."""
+        arms = [Arm(self.leaf(ArmHead("if", (condition,)), *comments), then)]
+        if otherwise:
+            arms.append(Arm(self.leaf(ArmHead("else")), otherwise))
+        return Branch("if", tuple(arms), self.leaf(Plain("end if")))

@@ -1,0 +1,261 @@
+"""Prepush an exchange: send each tile of the producer as soon as it is computed.
+
+Before::
+
+    do z = 1, nz                                       ! the producer
+      s(:,z,:) = ...
+    end do
+    call MPI_Alltoall(s, n*nz, MPI_REAL, r, n*nz, MPI_REAL, comm, ierr)
+
+After::
+
+    do asphalt_tile = 0, asphalt_tiles - 1
+      post the receives of the tiles up to D ahead
+      do z = asphalt_lo, asphalt_hi                    ! the same loop, over one tile
+        let MPI make progress
+        s(:,z,:) = ...
+      end do
+      wait for tile - D, send tile
+    end do
+    if (asphalt_tiled) then
+      wait for everything
+    else
+      call MPI_Alltoall(s, n*nz, MPI_REAL, r, n*nz, MPI_REAL, comm, ierr)
+    end if
+
+When the run decides not to tile there is one tile, no message, and the original call.
+(Danalis et al., Automatic MPI application transformation with ASPHALT, sections 2 and 3; the ring
+of D tiles: Evaluation of the overlap transformation, section 3.1.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.nest import Phase
+from asphalt.analysis.plan import Plan
+from asphalt.ir.expr import Keyword, Lit, Ref
+from asphalt.ir.source import Form, Trivia, TriviaKind
+from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
+from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
+from asphalt.transforms.edit import map_leaves, rewrite_list, shifted
+from asphalt.transforms.make import Maker, add, compare, fn, mul, num, quotient, sub, var
+from asphalt.transforms.pieces import (
+    AHEAD,
+    ERROR,
+    FIRST,
+    HI,
+    LAST,
+    LO,
+    REQUESTS,
+    TILE,
+    TILES,
+    D,
+    K,
+    Pieces,
+    pieces_of,
+)
+
+TILED, POSTED = var("asphalt_tiled"), var("asphalt_posted")
+
+
+def prepush(unit: Unit, plan: Plan, site: str, eol: str) -> Unit:
+    """The unit with one site prepushed, its declarations still to be added (``declare``).
+
+    ``site`` is the name of the site in the header.  Where a unit has several sites they are to be
+    prepushed from the last to the first, so that the places of the others stay what they were.
+    """
+    emission = _Emission(plan, site, eol)
+    body = rewrite_list(unit.body, plan.exchange.place.path, emission.statements)
+    return replace(unit, body=body)
+
+
+class _Emission:
+    """The statements that replace the producer and the call of one site."""
+
+    def __init__(self, plan: Plan, site: str, eol: str) -> None:
+        self.plan = plan
+        self.site = site
+        self.pieces: Pieces = pieces_of(plan)
+        free = plan.exchange.located.form is Form.FREE
+        nest = plan.producer.phases[0].nest
+        self.make = Maker(_column(nest.head, free), _step(nest, free), free, eol)
+
+    def statements(self, siblings: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The siblings of the call, with everything from the producer to the call replaced."""
+        producer = self.plan.producer
+        call = siblings[self.plan.exchange.place.position]
+        assert isinstance(call, Leaf)
+        own_comments, directives = _split_lead(producer.phases[0].nest.head.lead)
+        nests = [self._nest(phase) for phase in producer.phases]
+        nests[0] = _with_lead(nests[0], directives)
+        opening = [*(siblings[number] for number in sorted(producer.moved)), *self._setup()]
+        opening[0] = _with_lead(opening[0], (*own_comments, *_lead_of(opening[0])))
+        return (
+            *siblings[: producer.start],
+            *opening,
+            self._tile_loop(tuple(nests)),
+            *siblings[producer.packing.position + 1 : self.plan.exchange.place.position],
+            *self._finish(call),
+            *siblings[self.plan.exchange.place.position + 1 :],
+        )
+
+    def _setup(self) -> list[Node]:
+        """Decide whether to tile, and how."""
+        make, inner = self.make, self.make.inner()
+        once = (
+            inner.assign(K, fn("max", num(1), self.pieces.trips())),
+            inner.assign(TILES, num(1)),
+        )
+        requests = mul(mul(num(3), self.pieces.messages_a_tile()), D)
+        nothing = Keyword("source", "source", var("asphalt_no_request"))
+        return [
+            make.assign(FIRST, self.plan.producer.first, *self._marks()),
+            make.assign(LAST, self.plan.producer.last),
+            *self.pieces.prepare(make),
+            self._enter(),
+            make.assign(TILED, compare(K, ">", num(0))),
+            make.branch(TILED, tuple(self.pieces.decided(inner)), once),
+            make.leaf(Allocation("allocate", (fn("asphalt_req", requests),), (nothing,))),
+            make.assign(POSTED, num(0)),
+            make.assign(var("asphalt_turn"), num(0)),
+        ]
+
+    def _marks(self) -> list[str]:
+        """The comment lines that say what was done; the first marks the site as done."""
+        along = self.plan.producer.packing.tiled.head.what
+        assert isinstance(along, DoHead)
+        assert isinstance(along.var, Ref)
+        operation = self.plan.exchange.call.procedure.spelled
+        marks = [f"asphalt: {operation} of site '{self.site}' prepushed along {along.var.spelled}"]
+        marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
+        return marks
+
+    def _enter(self) -> Leaf:
+        send = self.pieces.buffer(self.plan.layout.send)
+        slab = Keyword("slab", "slab", Lit("logical", ".true."))
+        blocks = self.pieces.messages_a_tile() != num(1)
+        return self.make.call(
+            "asphalt_enter",
+            self.pieces.handle("comm"),
+            self.pieces.datatype(),
+            quotient(fn("storage_size", send), num(8)),
+            self.pieces.elements(num(1)),
+            self.pieces.stream(),
+            num(self.plan.grain),
+            var(f"asphalt_k_{self.site}"),
+            var(f"asphalt_d_{self.site}"),
+            self.pieces.legal(),
+            Lit("logical", ".true." if self.plan.certain else ".false."),
+            var("asphalt_comm"),
+            var("asphalt_me"),
+            var("asphalt_np"),
+            K,
+            D,
+            ERROR,
+            *(() if blocks else (slab,)),
+        )
+
+    def _tile_loop(self, nests: tuple[Node, ...]) -> Do:
+        make = self.make.inner()
+        inner = make.inner()
+        ahead = sub(fn("min", add(TILE, D), TILES), num(1))
+        post = inner.do(
+            "asphalt_ahead",
+            POSTED,
+            ahead,
+            tuple(self.pieces.receive_ahead(inner.inner())),
+            "receives stand ready D tiles ahead, where the call would have put the data",
+        )
+        body: tuple[Node, ...] = (
+            make.branch(TILED, (post, inner.assign(POSTED, AHEAD))),
+            *self.pieces.this_tile(make),
+            *nests,
+            make.branch(TILED, tuple(self.pieces.send(inner))),
+        )
+        return self.make.do("asphalt_tile", num(0), sub(TILES, num(1)), body)
+
+    def _nest(self, phase: Phase) -> Node:
+        """The user's nest with its tiled loop cut to the tile, one level further in."""
+        head = phase.tiled.head
+        assert isinstance(head.what, DoHead)
+        cut = rewrite(head, replace(head.what, first=LO, last=HI))
+        body = phase.tiled.body
+        if _works_long(phase):
+            body = (self._progress(phase), *body)
+        nest: Node = replace(phase.tiled, head=cut, body=body)
+        for loop in reversed(phase.loops[:-1]):
+            inner = tuple(nest if isinstance(node, Do) else node for node in loop.body)
+            nest = replace(loop, body=inner)
+        return shifted(nest, self.make.step)
+
+    def _progress(self, phase: Phase) -> Leaf:
+        """A chance for MPI in every iteration, placed as the body of the tiled loop is."""
+        free = self.plan.exchange.located.form is Form.FREE
+        step = _step(phase.tiled, free)
+        make = Maker(_column(phase.tiled.head, free) + step, step, free, self.make.eol)
+        call = Call(var("asphalt_progress"), (REQUESTS, var("asphalt_turn"), ERROR))
+        return make.leaf(Guarded(TILED, call))
+
+    def _finish(self, call: Leaf) -> tuple[Node, ...]:
+        """Wait for everything, or call the original."""
+        make, inner = self.make, self.make.inner()
+        buffers = (self.plan.layout.send, self.plan.layout.receive)
+        then: list[Node] = [
+            inner.call("asphalt_waitall", fn("size", REQUESTS), REQUESTS, ERROR),
+            *(inner.call("asphalt_sync", self.pieces.buffer(address)) for address in buffers),
+            *self.pieces.afterwards(inner),
+        ]
+        error = self.plan.exchange.call.error
+        if error is not None:
+            then.append(inner.assign(error, ERROR))
+        original = replace(call, lead=(), shift=call.shift + make.step)
+        branch = make.branch(TILED, tuple(then), (original,))
+        return (
+            _with_lead(branch, call.lead),
+            make.leaf(Allocation("deallocate", (REQUESTS,))),
+        )
+
+
+def _works_long(phase: Phase) -> bool:
+    """Whether an iteration does enough for the test of a request to be small beside it."""
+    return any(
+        isinstance(leaf.what, DoHead | Call) for node in phase.tiled.body for leaf in leaves(node)
+    )
+
+
+def _column(leaf: Leaf, free: bool) -> int:
+    """Where a statement of the user begins: from 0 in free form, from column 7 in fixed form."""
+    line = leaf.head.rsplit("\n", 1)[-1].expandtabs(8)
+    named = leaf.name is not None or leaf.label is not None
+    column = len(line) - len(line.lstrip(" 0123456789")) if named else len(line)
+    return column if free else max(0, column - 6)
+
+
+def _step(nest: Do, free: bool) -> int:
+    """The file's own step of indentation, as this nest shows it."""
+    for node in nest.body:
+        first = next(iter(leaves(node)))
+        step = _column(first, free) - _column(nest.head, free)
+        if not first.joined and 1 <= step <= 8:
+            return step
+        break
+    return 2
+
+
+def _split_lead(lead: tuple[Trivia, ...]) -> tuple[tuple[Trivia, ...], tuple[Trivia, ...]]:
+    """What stays in front when a loop is wrapped, and what stays with the loop: directives."""
+    for number, trivia in enumerate(lead):
+        if trivia.kind is TriviaKind.DIRECTIVE:
+            return lead[:number], lead[number:]
+    return lead, ()
+
+
+def _lead_of(node: Node) -> tuple[Trivia, ...]:
+    return next(iter(leaves(node))).lead
+
+
+def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
+    """The node with another lead in front of its first statement."""
+    first = next(iter(leaves(node)))
+    return map_leaves(node, lambda leaf: replace(leaf, lead=lead) if leaf is first else leaf)
