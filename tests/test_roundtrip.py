@@ -210,7 +210,7 @@ def _construct(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     many = st.lists(inner, min_size=1, max_size=3).map("\n".join)
     return st.one_of(
         many.map(lambda text: f"do i = 1, n ! loop\n{text}\nend do"),
-        many.map(lambda text: f"outer: do; {text}\nend do outer"),
+        many.map(lambda text: f"outer: do; x = 0\n{text}\nend do outer"),
         many.map(lambda text: f"!$omp do\n  do 77 i = 1, n\n{text}\n  77 continue"),
         st.tuples(many, many).map(lambda two: f"if (a) then\n{two[0]}\nelse\n{two[1]}\nendif"),
         many.map(lambda text: f"select case (i)\ncase (1)\n{text}\nend select"),

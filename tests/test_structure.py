@@ -256,3 +256,8 @@ def test_statements_on_one_line() -> None:
 )
 def test_inconsistent_nesting(text: str, message: str) -> None:
     assert _refused(text).startswith(message)
+
+
+def test_nesting_has_a_limit() -> None:
+    text = "program p\n" + "if (a) then\n" * 300 + "end if\n" * 300 + "end\n"
+    assert _refused(text) == "t.f:201: nested deeper than 200 levels"

@@ -29,13 +29,13 @@ LINE_END = BLANKS + "\n"
 
 @dataclass(slots=True)
 class Statement:
-    """A statement that is being read.
+    """A statement that is being read; lines and columns are counted from 0.
 
-    ``line`` and ``col`` say where its text begins (both from 0); ``line`` is -1 until text has
-    been found.  ``stop_line`` and ``stop_col`` say where the text read so far ends.  ``quote`` is
-    the delimiter of a character constant that is open there.  ``goes_on``: a continuation mark has
-    announced more.  ``waiting`` are lines after that which belong to the statement only if it does
-    go on.
+    ``line`` and ``col`` say where its text begins; ``line`` is -1 until text has been found.
+    ``stop_line`` and ``stop_col`` say where the text read so far ends; ``quote`` is the delimiter
+    of a character constant that is open there, ``goes_on``: a continuation mark announced more.
+    ``pieces`` make up the logical line.  ``waiting`` are lines after it that belong to the
+    statement only if it does go on.
     """
 
     head_line: int
@@ -47,11 +47,21 @@ class Statement:
     col: int = 0
     stop_line: int = -1
     stop_col: int = 0
-    code: str = ""
+    pieces: list[str] = field(default_factory=list)
     quote: str = ""
     goes_on: bool = False
     frozen: bool = False
     waiting: list[Trivia] = field(default_factory=list)
+
+    def append(self, code: str) -> None:
+        """Adds to the logical line."""
+        if code:
+            self.pieces.append(code)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the next token is apart from the last one."""
+        return not self.pieces or self.pieces[-1].endswith((" ", "\t"))
 
 
 class Assembly:
@@ -98,11 +108,11 @@ class Assembly:
                 statement.line, statement.col = line, before.end()
         if statement.waiting:
             statement.frozen = statement.frozen or any(
-                entry.kind in (TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL)
+                entry.kind not in (TriviaKind.BLANK, TriviaKind.COMMENT)
                 for entry in statement.waiting
             )
             statement.waiting.clear()
-        statement.code += code
+        statement.append(code)
         statement.stop_line, statement.stop_col = line, stop
 
     def close(self, stop: int | None = None) -> None:
@@ -119,7 +129,7 @@ class Assembly:
             return
         lines = self.lines
         last = lines[statement.stop_line]
-        code = statement.code.rstrip(LINE_END)
+        code = "".join(statement.pieces).rstrip(LINE_END)
         self.leaves.append(
             Leaf(
                 what=Raw(code),
@@ -164,7 +174,7 @@ class Assembly:
         """
         leaves, tail = brought.finish()
         if self.open is not None and self.open.goes_on:
-            self.open.code += " #include "
+            self.open.append(" #include ")
             return
         if leaves:
             self.close()

@@ -44,6 +44,11 @@ def is_specification(code: str, form: Form) -> bool:
     return not _EQUALS.match(code, stop)
 
 
+def may_be_statement_function(code: str) -> bool:
+    """Whether a statement has the form ``name(a, b) = ...``."""
+    return _FUNCTION.match(code) is not None
+
+
 def is_statement_function(code: str, declared: list[str], inherits: bool) -> bool:
     """Whether ``name(a, b) = ...`` before the first executable statement defines a function.
 

@@ -152,7 +152,7 @@ def _joinable(piece: str, statement: Statement, quote: str, room: int) -> str:
     part of a character constant that goes on, and keep tokens apart; without them a token may go
     on in the next line.
     """
-    if not quote and statement.code.endswith(" "):
+    if not quote and statement.apart:
         piece = piece.lstrip(" \t")
     if statement.quote:
         return piece + " " * room

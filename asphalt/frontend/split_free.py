@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from asphalt.frontend.assembly import LINE_END, Assembly
+from asphalt.frontend.assembly import LINE_END, Assembly, Statement
 from asphalt.frontend.cpp_facts import CppFacts
 from asphalt.frontend.trivia import BLANKS, opens_c_comment, trivia_kind
 from asphalt.ir.source import Form, Span, TriviaKind
@@ -98,7 +98,7 @@ def _statement_line(assembly: Assembly, index: int, line: str) -> None:
     statement = assembly.open or assembly.begin(index, begin, False)
     while True:
         stop, resume, statement.quote, goes_on = _stretch(line, pos, statement.quote)
-        assembly.add(index, begin, stop, _glued(statement.code, line[pos:stop], apart))
+        assembly.add(index, begin, stop, _glued(statement, line[pos:stop], apart))
         if goes_on:
             statement.goes_on = True
             return
@@ -126,7 +126,7 @@ def _changed_line(assembly: Assembly, index: int, expanded: str) -> None:
     while True:
         statement.frozen = True
         stop, resume, statement.quote, goes_on = _stretch(expanded, pos, statement.quote)
-        assembly.add(index, begin, end, _glued(statement.code, expanded[pos:stop], apart))
+        assembly.add(index, begin, end, _glued(statement, expanded[pos:stop], apart))
         if goes_on:
             statement.goes_on = True
             return
@@ -188,8 +188,6 @@ def _open_constant(line: str, pos: int, quote: str) -> tuple[int, int, str, bool
     return max(stop, pos), len(line), "", False
 
 
-def _glued(before: str, text: str, apart: bool) -> str:
-    """The text of a continuation as it is to follow ``before``."""
-    if before and apart and not before.endswith((" ", "\t")):
-        return " " + text
-    return text
+def _glued(statement: Statement, text: str, apart: bool) -> str:
+    """The text of a continuation as it is to follow what the statement has."""
+    return " " + text if apart and not statement.apart else text

@@ -9,13 +9,20 @@ from typing import NoReturn
 from asphalt.errors import InputError
 from asphalt.frontend.classify import Role, Shape, classify, without_blanks
 from asphalt.frontend.source_text import SourceText
-from asphalt.frontend.specification import is_specification, is_statement_function
+from asphalt.frontend.specification import (
+    is_specification,
+    is_statement_function,
+    may_be_statement_function,
+)
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit
 
 _INCLUDE = re.compile(r"include\s*['\"]", re.I)
 _INHERITING = re.compile(r"(?:use|include|import)\b", re.I)
+DEEPEST = 200
+"""How deep units and constructs may nest (programs use some thirty levels)."""
+
 _SPECIFICATIONS_ONLY = frozenset({"module", "submodule", "block_data"})
 
 
@@ -134,7 +141,7 @@ class _Builder:
         if not opening:
             frame = self.stack[-1]
             self._fail(leaf, f"{shape.kind.upper()} inside {_place(frame)}: its END is missing")
-        self.stack.append(_Frame(Role.UNIT, kind, leaf, name))
+        self._push(leaf, _Frame(Role.UNIT, kind, leaf, name))
 
     def _open_main(self, index: int, leaf: Leaf) -> None:
         """A main program without PROGRAM statement."""
@@ -148,7 +155,12 @@ class _Builder:
         top = self.stack[-1]
         if shape.kind not in ("type", "enum", "interface") and top.role is Role.UNIT:
             top.part = "body"
-        self.stack.append(_Frame(shape.role, shape.kind, leaf, label=shape.label))
+        self._push(leaf, _Frame(shape.role, shape.kind, leaf, label=shape.label))
+
+    def _push(self, leaf: Leaf, frame: _Frame) -> None:
+        if len(self.stack) >= DEEPEST:
+            self._fail(leaf, f"nested deeper than {DEEPEST} levels")
+        self.stack.append(frame)
 
     def _arm(self, leaf: Leaf, kind: str) -> None:
         top = self.stack[-1]
@@ -220,6 +232,8 @@ class _Builder:
     def _specifies(self, unit: _Frame, code: str) -> bool:
         if unit.kind in _SPECIFICATIONS_ONLY or is_specification(code, self.form):
             return True
+        if not may_be_statement_function(code):
+            return False
         declared = [_code(node) for node in unit.spec if isinstance(node, Leaf)]
         hosted = len(self.stack) > 1 or any(_INHERITING.match(text) for text in declared)
         return is_statement_function(code, declared, hosted)
