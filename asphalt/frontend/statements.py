@@ -53,7 +53,7 @@ _FORMAT = re.compile(r"format\s*\(.*\)", re.IGNORECASE | re.DOTALL)
 _WORDS = frozenset(("contains", "sequence"))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def statement(code: str, in_spec: bool, block: str = "") -> What:
     """The meaning of one logical line without label, construct name and comment.
 
