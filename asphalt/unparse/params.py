@@ -1,0 +1,278 @@
+"""The header ``asphalt_params.inc``: K and D of every site in a directory.
+
+People and tuners edit it, several runs of asphalt write it, and it must be valid in both source
+forms.  So it is merged line by line: a line that does not have to change stays what it is, and a
+value that is not the one that asphalt wrote (the comment behind it says which) belongs to a person.
+
+    ! transpose: MPI_Alltoall at exchange.f90:20, tiled along z
+          integer, parameter :: asphalt_k_transpose = 4  ! written as: 0
+          integer, parameter :: asphalt_d_transpose = 2  ! written as: 2
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from asphalt.errors import InputError
+
+HEADER = "asphalt_params.inc"
+
+_TITLE = (
+    "! Written by asphalt. Edit the numbers and rebuild; there is no need to run asphalt again.",
+    "! k: iterations of a tile, 0 for a choice on entry; d: tiles in flight, at least 1.",
+)
+_LEAST = {"k": 0, "d": 1}
+_OPENING = "      integer, parameter ::"
+_FIXED_WIDTH = 72  # columns of code; what is not a comment ends here in fixed form
+_VALUE = re.compile(
+    r"(?P<before>\s*(?:integer\s*,\s*parameter\s*::|&)\s*asphalt_(?P<what>[kd])_(?P<site>\w+)\s*=\s*)"
+    r"(?P<value>[^!;&,]*?)(?P<after>\s*(?:!.*)?)",
+    re.IGNORECASE | re.ASCII,
+)
+_OPENED = re.compile(r"\s*integer\s*,\s*parameter\s*::\s*&\s*", re.IGNORECASE | re.ASCII)
+_MENTION = re.compile(r"\basphalt_[kd]_(\w+)", re.IGNORECASE | re.ASCII)
+_WRITTEN = re.compile(r"written as: (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What the header says about one site; ``source`` is ``file:line``, ``loop`` what is tiled."""
+
+    site: str
+    operation: str
+    source: str
+    loop: str
+    tile: int
+    depth: int
+
+    def of(self, what: str) -> int:
+        """The value of ``k`` or ``d``."""
+        return self.tile if what == "k" else self.depth
+
+    @property
+    def comment(self) -> str:
+        """The line that introduces the site."""
+        text = f"! {self.site}: {self.operation} at {self.source}, tiled along {self.loop}"
+        # one line in every character set, also where a preprocessor joins lines at a backslash
+        return re.sub(r"[^ -\[\]-~]", "?", text)
+
+
+@dataclass(slots=True)
+class _Site:
+    """Where the lines of a site are: indices, and of K and D also the match."""
+
+    comment: int | None = None
+    lines: dict[str, int] = field(default_factory=dict)
+    values: dict[str, re.Match[str]] = field(default_factory=dict)
+
+
+def merge_header(
+    existing: str | None,
+    entries: Sequence[Parameter],
+    drop: Collection[str] = (),
+    path: str | Path = HEADER,
+) -> str:
+    """The header with ``entries`` in it, and without the sites named in ``drop``.
+
+    Sites of other files, comments, and values that somebody changed stay as they are.
+
+    Raises:
+        InputError: a value is no number or out of range, a name is defined twice, or a line with
+            one of these sites is not in the form that asphalt writes.
+    """
+    lines = existing.removesuffix("\n").split("\n") if existing else list(_TITLE)
+    wanted = {entry.site.lower() for entry in entries} | {name.lower() for name in drop}
+    sites = _read(lines, wanted, str(path))
+    edits = _Edits(lines)
+    for name in drop:
+        edits.remove(sites.pop(name.lower(), _Site()))
+    for entry in sorted(entries, key=lambda entry: entry.site.lower()):
+        known = sites.get(entry.site.lower())
+        if known is None:
+            at = _place_for(entry.site.lower(), sites, lines)
+            edits.insert(at, [entry.comment, *_lines_of(entry, "k"), *_lines_of(entry, "d")])
+        else:
+            _refresh(known, entry, edits)
+    merged = edits.result("\r" if existing and "\r\n" in existing else "")
+    return existing if existing and merged == lines else "\n".join([*merged, ""])
+
+
+def update_header(path: Path, entries: Sequence[Parameter], drop: Collection[str] = ()) -> bool:
+    """Merge ``entries`` into the header at ``path``; True if that changed it.
+
+    Several processes may do this at once.  The file is replaced as a whole, so that a reader, or a
+    run that is killed, finds it either old or new.
+
+    Raises:
+        InputError: see ``merge_header``; the file stays as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path.parent):
+        existing = _content(path)
+        text = None if existing is None else existing.decode("latin-1")
+        merged = merge_header(text, entries, drop, path).encode("latin-1")
+        if merged == existing:
+            return False
+        _replace(path, merged)
+    return True
+
+
+def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str, _Site]:
+    """The sites of a header; sites that are not ``wanted`` may be written in any way."""
+    sites: dict[str, _Site] = {}
+    for index, line in enumerate(lines):
+        match = _VALUE.fullmatch(line)
+        if match is None:
+            code = line.split("!", 1)[0] if line[:1] not in ("C", "c", "*") else ""
+            for mention in _MENTION.finditer(code):
+                if mention[1].lower() in wanted:
+                    raise InputError(
+                        path,
+                        index + 1,
+                        f"write '{mention[0]} = NUMBER' in an 'integer, parameter ::' line of its "
+                        "own; asphalt does not know this form",
+                    )
+            continue
+        what, name = match["what"].lower(), match["site"].lower()
+        _check(match, what, path, index + 1)
+        site = sites.setdefault(name, _Site())
+        if what in site.values:
+            first = site.lines[what] + 1
+            raise InputError(path, index + 1, f"asphalt_{what}_{name} is also set in line {first}")
+        site.lines[what] = index
+        site.values[what] = match
+    for name, site in sites.items():
+        above = min(_start(at, lines) for at in site.lines.values()) - 1
+        if above >= 0 and lines[above].lower().startswith(f"! {name}:"):
+            site.comment = above
+    return sites
+
+
+def _check(match: re.Match[str], what: str, path: str, line: int) -> None:
+    value = match["value"]
+    if not re.fullmatch(r"[+-]?\d+", value, re.ASCII) or int(value) < _LEAST[what]:
+        name = f"asphalt_{what}_{match['site']}"
+        raise InputError(
+            path, line, f"{name} must be a whole number from {_LEAST[what]} up, not '{value}'"
+        )
+
+
+def _start(index: int, lines: Sequence[str]) -> int:
+    """The first line of the statement whose value stands in line ``index``."""
+    continued = lines[index].lstrip().startswith("&")
+    return index - 1 if continued and index and _OPENED.fullmatch(lines[index - 1]) else index
+
+
+class _Edits:
+    """Lines to be put in front of lines of the header, or in their place."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.inserted: dict[int, list[str]] = {}
+        self.replaced: dict[int, list[str]] = {}
+
+    def insert(self, at: int, new: Sequence[str]) -> None:
+        """Put new lines before line ``at``, after those that were put there already."""
+        self.inserted.setdefault(at, []).extend(new)
+
+    def remove(self, site: _Site) -> None:
+        """Leave out all lines of a site."""
+        for at in site.lines.values():
+            self.replaced.update({i: [] for i in range(_start(at, self.lines), at + 1)})
+        if site.comment is not None:
+            self.replaced[site.comment] = []
+
+    def result(self, ending: str) -> list[str]:
+        """The lines after all edits; ``ending`` is added to new ones."""
+        result: list[str] = []
+        for at in range(len(self.lines) + 1):
+            result += [line + ending for line in self.inserted.get(at, ())]
+            result += self.replaced.get(at, self.lines[at : at + 1])
+        return result
+
+
+def _refresh(site: _Site, entry: Parameter, edits: _Edits) -> None:
+    """Bring the lines of a site up to date; values that somebody changed stay."""
+    if site.comment is not None:
+        ending = "\r" if edits.lines[site.comment].endswith("\r") else ""
+        edits.replaced[site.comment] = [entry.comment + ending]
+    for what in ("k", "d"):
+        match = site.values.get(what)
+        if match is None:
+            (other,) = site.lines.values()
+            at = _start(other, edits.lines) if what == "k" else other + 1
+            edits.insert(at, _lines_of(entry, what))
+            continue
+        written = _WRITTEN.search(match["after"])
+        new = entry.of(what)
+        if written and int(written[1]) == int(match["value"]) != new:
+            after = _WRITTEN.sub(f"written as: {new}", match["after"])
+            edits.replaced[site.lines[what]] = [f"{match['before']}{new}{after}"]
+
+
+def _place_for(name: str, sites: dict[str, _Site], lines: Sequence[str]) -> int:
+    """The line in front of which a new site goes: names are in order, whoever comes first."""
+    later = [site for other, site in sites.items() if other > name]
+    starts = [_start(at, lines) for site in later for at in site.lines.values()]
+    starts += [site.comment for site in later if site.comment is not None]
+    return min(starts, default=len(lines))
+
+
+def _lines_of(entry: Parameter, what: str) -> list[str]:
+    """The definition of K or D, valid in both source forms."""
+    code = f" asphalt_{what}_{entry.site} = {entry.of(what)}"
+    note = f"  ! written as: {entry.of(what)}"
+    if len(_OPENING + code) <= _FIXED_WIDTH:
+        return [_OPENING + code + note]
+    # past column 72 the first & is seen in free form only, in column 6 the second is seen in both
+    return [_OPENING.ljust(_FIXED_WIDTH) + "&", f"     &{code}{note}"]
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Nobody else is in here with the same directory; leaves no file in it."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except OSError:  # network file systems lock no directories
+        os.close(handle)
+        digest = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:16]
+        name = os.path.join(tempfile.gettempdir(), f"asphalt-{os.getuid()}-{digest}.lock")
+        handle = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(str(path), None, f"cannot be read: {error.strerror}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    mode = path.stat().st_mode & 0o7777 if path.exists() else 0o644
+    handle, name = tempfile.mkstemp(".tmp", ".asphalt-", path.parent)
+    try:
+        with os.fdopen(handle, "wb") as temporary:
+            temporary.write(content)
+            os.fchmod(temporary.fileno(), mode)
+            temporary.flush()
+            os.fsync(temporary.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
