@@ -19,6 +19,13 @@ from asphalt.report.model import Problem, SiteReport
 from asphalt.report.text import problem_line, site_lines, summary
 
 
+class Output(Console):
+    """A console that leaves it to ``main`` what becomes of a reader that goes away."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def open_project(
     paths: Sequence[Path], common: CommonOptions, assume: Iterable[str] = ()
 ) -> Project:
@@ -36,16 +43,13 @@ def open_project(
         project = Project(*paths, settings=settings)
         problems = project.problems
     broken = [problem for problem in problems if not problem.note]
-    named = {str(path) for path in paths if path.is_file()}
+    named = {str(path) for path in paths}
     for problem in broken:
         if problem.file in named:
             raise InputError(problem.file, problem.line, problem.message)
-    names = ", ".join(map(str, paths))
-    if not project.files and not broken:
-        raise InputError(names, None, "no Fortran source here; name a file or a directory with one")
     warn_of(problems)
-    if {str(file) for file in project.files} <= {problem.file for problem in broken}:
-        raise InputError(names, None, "no file here can be used")
+    if broken and {str(file) for file in project.files} <= {problem.file for problem in broken}:
+        raise InputError(", ".join(sorted(named)), None, "no file here can be used")
     return project
 
 
@@ -71,7 +75,7 @@ def note(message: str) -> None:
 
 def show(lines: Iterable[Text | str]) -> None:
     """Print lines to stdout, in colour on a terminal, never folded or cut."""
-    console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    console = Output(soft_wrap=True, highlight=False, markup=False, emoji=False)
     for line in lines:
         console.print(line)
 

@@ -21,7 +21,7 @@ from asphalt.cli.options import (
     common_options,
     paths_argument,
 )
-from asphalt.cli.session import note, open_project
+from asphalt.cli.session import Output, note, open_project
 from asphalt.errors import UsageError
 from asphalt.verify.check import Commands, Row, check
 
@@ -134,7 +134,7 @@ def _tell(rows: Sequence[Row], common: CommonOptions) -> None:
         table.add_row(
             _or(row.tile, "default"), _or(row.depth, "default"), _or(row.ranks, "-"), result
         )
-    console = Console(highlight=False, soft_wrap=True, emoji=False)
+    console = Output(highlight=False, soft_wrap=True, emoji=False)
     console.print(table)
     for row in rows:
         if row.difference is not None:
