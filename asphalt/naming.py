@@ -8,7 +8,8 @@ from pathlib import Path
 
 from asphalt.frontend.scan import SUFFIXES
 
-_LONGEST = 63 - len("asphalt_k_")  # F2018 6.2.2
+# F2018 6.2.2 allows names of 63 characters; a definition in the header must end in column 72
+_LONGEST = 45
 
 
 def site_name(path: Path, unit: str, number: int, sites_in_unit: int) -> str:

@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asphalt.errors import InputError
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Raw
 from asphalt.unparse.params import HEADER, Parameter, merge_header, update_header
+from asphalt.unparse.writer import Style, lines_of
 
 
 def entry(site: str, tile: int = 0, depth: int = 2, line: int = 20) -> Parameter:
@@ -132,22 +135,21 @@ def test_comment_is_one_line_of_plain_characters() -> None:
     assert odd.comment == "! s: MPI_Alltoall at na?ve?file?.f90:3, tiled along z"
 
 
-LONG = "a_procedure_with_quite_a_long_name_indeed_so_that_it1"
+LONG = "a_procedure_with_quite_a_long_name_indeed_123"
 
 
 def test_header_compiles_in_both_forms(tmp_path: Path) -> None:
-    entries = [entry("transpose", 2147483647), entry(LONG, 7, 3), entry("short", 3)]
+    entries = [entry("transpose", 2147483647), entry(LONG, 2147483647, 3), entry("short", 3)]
     update_header(tmp_path / HEADER, entries)
     body = f"print '(3(i0,1x))', asphalt_k_transpose, asphalt_d_{LONG}, asphalt_k_short"
-    assert len(f"asphalt_d_{LONG}") == 63
+    assert len(LONG) == 45  # the longest name of a site
     for name, lines in {
         "free.f90": ["program p", "implicit none", f"include '{HEADER}'", body, "end"],
         "fixed.f": [
             "      program p",
             "      implicit none",
             f"      include '{HEADER}'",
-            f"      {body[:60]}",
-            f"     &{body[60:]}",
+            lines_of(Raw(body), Style(Form.FIXED, 72, False, ""), 6).replace("     &", "\n     &"),
             "      end",
         ],
     }.items():
@@ -159,7 +161,7 @@ def test_header_compiles_in_both_forms(tmp_path: Path) -> None:
         assert printed.stdout.split() == ["2147483647", "3", "3"]
     text = (tmp_path / HEADER).read_text()
     assert merge_header(text, entries) == text
-    assert f"asphalt_k_{LONG} = 9 " in merge_header(text, [entry(LONG, 9, 3)])
+    assert f"asphalt_k_{LONG}=9 " in merge_header(text, [entry(LONG, 9, 3)])
     assert LONG not in merge_header(text, [], drop=[LONG])
 
 

@@ -228,10 +228,12 @@ def _place_for(name: str, sites: dict[str, _Site], lines: Sequence[str]) -> int:
 
 def _lines_of(entry: Parameter, what: str) -> list[str]:
     """The definition of K or D, valid in both source forms."""
-    code = f" asphalt_{what}_{entry.site} = {entry.of(what)}"
+    code = f"asphalt_{what}_{entry.site} = {entry.of(what)}"
     note = f"  ! written as: {entry.of(what)}"
-    if len(_OPENING + code) <= _FIXED_WIDTH:
-        return [_OPENING + code + note]
+    if len(f"{_OPENING} {code}") <= _FIXED_WIDTH:
+        return [f"{_OPENING} {code}{note}"]
+    if len(code) > _FIXED_WIDTH - 6:
+        code = code.replace(" ", "")
     # past column 72 the first & is seen in free form only, in column 6 the second is seen in both
     return [_OPENING.ljust(_FIXED_WIDTH) + "&", f"     &{code}{note}"]
 
