@@ -41,6 +41,7 @@ def _no_printer(leaf: Leaf, indent: int) -> str:
 
 def _print_raw(leaf: Leaf, indent: int) -> str:
     assert isinstance(leaf.what, Raw)
+    assert leaf.label is None
     return " " * indent + leaf.what.code + "\n"
 
 
@@ -232,10 +233,34 @@ def test_moving_changes_no_meaning(body: str, shift: int, eol: str) -> None:
     assert _meaning(parse_file(replace(source, text=moved))) == _meaning(file)
 
 
-@given(_BODIES, st.sets(st.integers(0, 20)))
+_FIXED_STATEMENTS = st.lists(
+    st.sampled_from(
+        [
+            "      x = 1",
+            "\tx = 1\n\t1 + 2",
+            "   10 x = 1 +\nc comment\n     & 2 ! why",
+            "      x = 1; y = 2;  20 z = 3 ! c",
+            "      x = 1".ljust(72) + "00000010",
+            "      do 30 i = 1, n\n   30 x = x + 1",
+            "* comment\n      if (a) then\n!$omp barrier\n      a = 'it''s'; end if",
+        ]
+    ),
+    min_size=1,
+    max_size=5,
+).map("\n".join)
+
+
+@pytest.mark.parametrize("form", list(Form))
+@given(data=st.data(), chosen=st.sets(st.integers(0, 20)))
 @settings(max_examples=200, deadline=None)
-def test_rewriting_some_statements_changes_no_other(body: str, chosen: set[int]) -> None:
-    source = SourceText("t", f"subroutine s\n{body}\nend\n", Form.FREE, 132)
+def test_rewriting_some_statements_changes_no_other(
+    form: Form, data: st.DataObject, chosen: set[int]
+) -> None:
+    fixed = form is Form.FIXED
+    body = data.draw(_FIXED_STATEMENTS if fixed else _BODIES)
+    blank = "      " if fixed else ""
+    text = f"{blank}subroutine s\n{body}\n{blank}end\n"
+    source = SourceText("t", text, form, 72 if fixed else 132)
     file = parse_file(source)
     order = {id(leaf): number for number, leaf in enumerate(leaves(file))}
 
@@ -243,4 +268,5 @@ def test_rewriting_some_statements_changes_no_other(body: str, chosen: set[int])
         return replace(leaf, body=None) if order[id(leaf)] in chosen else leaf
 
     printed = text_of(_mapped_file(file, change), _print_raw)
-    assert _meaning(parse_file(replace(source, text=printed))) == _meaning(file)
+    again = parse_file(replace(source, text=printed))
+    assert _meaning(again) == _meaning(file)

@@ -1,9 +1,7 @@
 """The keyword-level classification of statements that structure needs.
 
-Fortran has no reserved words: ``end = 3``, ``if(i) = 2`` and ``do10i = 1.5`` are assignments.  The
-patterns here match whole statements that can be nothing else.  Fixed form, where blanks mean
-nothing, is classified by the statement without its blanks; in free form keywords and names are
-apart.
+Fortran has no reserved words: ``end = 3``, ``if(i) = 2`` and ``do10i = 1.5`` are assignments, so
+only a statement that can be nothing else counts.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from asphalt.frontend.nesting_patterns import FIXED, FREE, Patterns
 from asphalt.ir.source import Form
 
 
@@ -38,80 +37,6 @@ class Shape:
     name: str = ""
     label: int | None = None
 
-
-_NESTED = r"[^()]*+(?:\([^()]*+(?:\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)[^()]*+)*+\)[^()]*+)*+"
-_TYPE_SPEC = rf"""
-    (?: integer|real|double\s*precision|double\s*complex|complex|logical|byte|character
-      | (?:type|class)(?=\s*\() )
-    (?: \s*\*\s*(?:\d+|\({_NESTED}\)) )? (?: \s*\({_NESTED}\) )? \s*
-"""
-_PREFIX = rf"""
-    (?: (?: pure|impure|elemental|recursive|non_recursive|module ) {{B}}
-      | attributes\s*\({_NESTED}\)\s* | {_TYPE_SPEC} )*
-"""
-
-
-class _Patterns:
-    """The patterns of one source form; ``blank`` is what must stand between two words."""
-
-    def __init__(self, blank: str) -> None:
-        def pattern(text: str) -> re.Pattern[str]:
-            return re.compile(text.replace("{B}", blank) + r"\s*\Z", re.X | re.I | re.A)
-
-        self.end = pattern(
-            r"""
-            end (?: \s* (do|if|select|where|forall|associate|block\s*data|block|critical|team|type
-                 |enum|structure|union|map|program|module|submodule|subroutine|function|procedure)
-                 (?: {B} [a-z]\w* )?
-               | \s* (interface) (?: {B}\w+ | \s*\w+\s*\(.*\) )? )?
-            """
-        )
-        self.procedure = pattern(
-            rf"""
-            {_PREFIX} (?: (subroutine) {{B}} ([a-z]\w*) \s* (?: \(.*\).* | bind\s*\(.*\) )?
-                        | (function) {{B}} ([a-z]\w*) (?:\s*\*\s*\d+)? \s* \(.*\).* )
-            """
-        )
-        self.program = pattern(r"program {B} ([a-z]\w*) (?:\s*\(.*\))?")
-        self.module = pattern(r"module {B} ([a-z]\w*)")
-        self.module_procedure = pattern(r"module\s*procedure (?:\s*::\s*|{B}) ([a-z]\w*)")
-        self.submodule = pattern(r"submodule \s*\([^()]*\)\s* ([a-z]\w*)")
-        self.block_data = pattern(r"block\s*data (?: {B} ([a-z]\w*) )?")
-        self.interface = pattern(
-            r"""
-            (?:abstract\s*)? interface
-            (?: {B}[a-z]\w* | \s*(?:operator|assignment|read|write)\s*\(.*\) )?
-            """
-        )
-        self.type = pattern(
-            r"""
-            type (?: {B}(?!is\s*\()[a-z]\w* | \s*(?:,.*)?::\s*[a-z]\w* ) (?:\s*\(.*\))?
-            """
-        )
-        self.enum = pattern(r"enum \s*,\s* bind \s*\(\s*c\s*\) .*")
-        self.structure = pattern(r"structure \s*/\s*\w+\s*/.* | union | map")
-        self.do = pattern(
-            r"""
-            do (?: \s*(\d{1,5})\s*,?\s* | \s*,\s* | {B} | \s*(?=while\s*\(|concurrent\s*\(|\Z) )
-            (?: while \s* (\(.*) | concurrent \s* \(.* | [a-z]\w* \s*=(?!=) (.*) | )
-            """
-        )
-        self.if_then = pattern(r"if \s*\(.*\)\s* then")
-        self.else_if = pattern(r"else\s*if \s*\(.*\)\s* then (?: {B}\w+ )?")
-        self.else_alone = pattern(r"else (?: {B}[a-z]\w* )?")
-        self.elsewhere = pattern(r"else\s*where (?: {B}[a-z]\w* | \s*(\(.*\)) (?:\s*[a-z]\w*)? )?")
-        self.guard = re.compile(
-            r"(case|rank|(?:type|class)\s*is)\s*(?=\()|(?:case|rank|class)\s*default(?:\Z|\s)",
-            re.I | re.A,
-        )
-        self.headed = re.compile(
-            r"(select\s*(?:case|type|rank)|where|forall|associate|critical|change\s*team)\s*(?=\()",
-            re.I | re.A,
-        )
-
-
-_FREE = _Patterns(r"\s+")
-_FIXED = _Patterns("")
 
 _STARTS = re.compile(
     r"""
@@ -153,9 +78,9 @@ def classify(code: str, form: Form, opening: bool) -> Shape | None:
     """
     if form is Form.FIXED:
         code = without_blanks(code)
-        patterns = _FIXED
+        patterns = FIXED
     else:
-        patterns = _FREE
+        patterns = FREE
     start = _STARTS.match(code)
     if start is None:
         return None
@@ -172,7 +97,7 @@ def classify(code: str, form: Form, opening: bool) -> Shape | None:
     return None
 
 
-def _end(code: str, patterns: _Patterns) -> Shape | None:
+def _end(code: str, patterns: Patterns) -> Shape | None:
     match = patterns.end.match(code)
     if match is None:
         return None
@@ -180,7 +105,7 @@ def _end(code: str, patterns: _Patterns) -> Shape | None:
     return Shape(Role.END, _END_KINDS.get(kind, kind))
 
 
-def _procedure(code: str, patterns: _Patterns) -> Shape | None:
+def _procedure(code: str, patterns: Patterns) -> Shape | None:
     folded = code.lower()
     if "function" not in folded and "subroutine" not in folded:
         return None
@@ -190,7 +115,7 @@ def _procedure(code: str, patterns: _Patterns) -> Shape | None:
     return Shape(Role.UNIT, (match[1] or match[3]).lower(), (match[2] or match[4]).lower())
 
 
-def _do(code: str, patterns: _Patterns) -> Shape | None:
+def _do(code: str, patterns: Patterns) -> Shape | None:
     match = patterns.do.match(code)
     if match is None:
         return None
@@ -223,11 +148,11 @@ def _has_comma(text: str) -> bool:
     return False
 
 
-def _if(code: str, patterns: _Patterns) -> Shape | None:
+def _if(code: str, patterns: Patterns) -> Shape | None:
     return Shape(Role.BRANCH, "if") if patterns.if_then.match(code) else None
 
 
-def _else(code: str, patterns: _Patterns) -> Shape | None:
+def _else(code: str, patterns: Patterns) -> Shape | None:
     match = patterns.elsewhere.match(code)
     if match is not None and (match[1] is None or _one_parenthesis(match[1])):
         return Shape(Role.ARM, "where")
@@ -236,7 +161,7 @@ def _else(code: str, patterns: _Patterns) -> Shape | None:
     return None
 
 
-def _headed(code: str, patterns: _Patterns) -> Shape | None:
+def _headed(code: str, patterns: Patterns) -> Shape | None:
     """SELECT, WHERE, FORALL, ASSOCIATE, CRITICAL, CHANGE TEAM: a keyword and a parenthesis."""
     match = patterns.headed.match(code)
     if match is None:
@@ -252,7 +177,7 @@ def _headed(code: str, patterns: _Patterns) -> Shape | None:
     return Shape(Role.BLOCK, "team" if keyword == "changeteam" else keyword)
 
 
-def _guard(code: str, patterns: _Patterns) -> Shape | None:
+def _guard(code: str, patterns: Patterns) -> Shape | None:
     """CASE, RANK, TYPE IS, CLASS IS and their defaults."""
     match = patterns.guard.match(code)
     if match is None:
@@ -266,42 +191,42 @@ def _guard(code: str, patterns: _Patterns) -> Shape | None:
     return Shape(Role.ARM, "select") if _OPTIONAL_NAME.match(rest) else None
 
 
-def _type(code: str, patterns: _Patterns) -> Shape | None:
+def _type(code: str, patterns: Patterns) -> Shape | None:
     if patterns.type.match(code):
         return Shape(Role.BLOCK, "type")
     return _guard(code, patterns)
 
 
-def _interface(code: str, patterns: _Patterns) -> Shape | None:
+def _interface(code: str, patterns: Patterns) -> Shape | None:
     return Shape(Role.BLOCK, "interface") if patterns.interface.match(code) else None
 
 
-def _enum(code: str, patterns: _Patterns) -> Shape | None:
+def _enum(code: str, patterns: Patterns) -> Shape | None:
     return Shape(Role.BLOCK, "enum") if patterns.enum.match(code) else None
 
 
-def _structure(code: str, patterns: _Patterns) -> Shape | None:
+def _structure(code: str, patterns: Patterns) -> Shape | None:
     """The structures, unions and maps that were before derived types."""
     return Shape(Role.BLOCK, "type") if patterns.structure.match(code) else None
 
 
-def _block(code: str, patterns: _Patterns) -> Shape | None:
+def _block(code: str, patterns: Patterns) -> Shape | None:
     if code.strip().lower() == "block":
         return Shape(Role.BLOCK, "block")
     match = patterns.block_data.match(code)
     return Shape(Role.UNIT, "block_data", (match[1] or "").lower()) if match else None
 
 
-def _contains(code: str, _: _Patterns) -> Shape | None:
+def _contains(code: str, _: Patterns) -> Shape | None:
     return Shape(Role.CONTAINS, "contains") if code.strip().lower() == "contains" else None
 
 
-def _program(code: str, patterns: _Patterns) -> Shape | None:
+def _program(code: str, patterns: Patterns) -> Shape | None:
     match = patterns.program.match(code)
     return Shape(Role.UNIT, "program", match[1].lower()) if match else None
 
 
-def _module(code: str, patterns: _Patterns) -> Shape | None:
+def _module(code: str, patterns: Patterns) -> Shape | None:
     match = patterns.module_procedure.match(code)
     if match:
         return Shape(Role.UNIT, "module_procedure", match[1].lower())
@@ -309,7 +234,7 @@ def _module(code: str, patterns: _Patterns) -> Shape | None:
     return Shape(Role.UNIT, "module", match[1].lower()) if match else None
 
 
-def _submodule(code: str, patterns: _Patterns) -> Shape | None:
+def _submodule(code: str, patterns: Patterns) -> Shape | None:
     match = patterns.submodule.match(code)
     return Shape(Role.UNIT, "submodule", match[1].lower()) if match else None
 
