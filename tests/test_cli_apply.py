@@ -113,15 +113,32 @@ def test_values_that_a_person_set_are_kept(here: Path) -> None:
     assert "= 3" in depth
     edited = text.replace(tile, tile.replace("= 4", "= 7"))
     header.write_text(edited)
-    assert asphalt("apply", "src", "--output", "out") == 0
+    assert asphalt("apply", "src", "--output", "out", "--tile", "5", "--depth", "3") == 0
     assert header.read_text() == edited
+    assert asphalt("apply", "src", "--output", "out", "--tile", "5", "--depth", "2") == 0
+    assert tile.replace("= 4", "= 7") in header.read_text()
+    assert depth not in header.read_text()
+
+
+def test_a_bad_header_is_told_and_nothing_written(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asphalt("apply", "src", "--output", "out") == 0
+    header = here / "out" / HEADER
+    header.write_text(header.read_text().replace("= 0", "= many", 1))
+    (here / "src" / "main.f90").write_text(MAIN + "! another line\n")
+    before = snapshot(here / "out")
+    assert asphalt("apply", "src", "--output", "out") == 2
+    assert snapshot(here / "out") == before
+    assert f"{HEADER}:4: asphalt_k_" in capsys.readouterr().err
 
 
 def test_a_header_beside_a_named_source_is_the_start(here: Path) -> None:
-    assert asphalt("apply", "src", "--output", "out", "--tile", "5") == 0
-    (here / "src" / HEADER).write_bytes((here / "out" / HEADER).read_bytes())
+    assert asphalt("apply", "src", "--output", "out") == 0
+    text = (here / "out" / HEADER).read_text().replace("= 0", "= 9", 1)
+    (here / "src" / HEADER).write_text(text)
     assert asphalt("apply", "src/transposes.f90", "--output", "single") == 0
-    assert (here / "single" / HEADER).read_text() == (here / "out" / HEADER).read_text()
+    assert (here / "single" / HEADER).read_text() == text
 
 
 def test_files_of_others_are_not_overwritten(

@@ -70,7 +70,8 @@ def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:
         header = directory / HEADER
         before = header.read_bytes() if header.exists() else None
         existing = None if before is None else before.decode("latin-1")
-        yield unified_diff(str(header), before, merge_header(existing, entries).encode("latin-1"))
+        after = merge_header(existing, entries, path=header)
+        yield unified_diff(str(header), before, after.encode("latin-1"))
 
 
 def _print_diff(diff: bytes) -> None:

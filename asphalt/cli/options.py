@@ -138,11 +138,11 @@ tile_option = click.option(
     "--tile",
     type=click.IntRange(min=0),
     metavar="K",
-    help="Iterations a tile, for sites new in the header (0: chosen on entry).",
+    help="Iterations a tile (0: chosen on entry), where the header holds no value of your own.",
 )
 depth_option = click.option(
     "--depth",
     type=click.IntRange(min=1),
     metavar="D",
-    help="Tiles in flight, for sites new in the header.",
+    help="Tiles in flight, where the header holds no value of your own.",
 )

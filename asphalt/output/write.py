@@ -216,7 +216,7 @@ def _refuse_bad_headers(parameters: Mapping[Path, Sequence[Parameter]]) -> None:
     for directory, entries in parameters.items():
         header = directory / HEADER
         if header.exists():
-            merge_header(header.read_bytes().decode("latin-1"), entries)
+            merge_header(header.read_bytes().decode("latin-1"), entries, path=header)
 
 
 def _fingerprint(entry: Entry) -> str:
@@ -243,12 +243,11 @@ def _write_all(
 ) -> tuple[Path, ...]:
     """Write copies, then headers, then what needs them; the files whose content changed."""
     rewritten = [entry.destination for entry in entries if entry.data is None and _write(entry)]
-    for directory, found in parameters.items():
-        header = directory / HEADER
-        before = header.read_bytes() if header.exists() else None
-        update_header(header, found)
-        if header.read_bytes() != before:
-            rewritten.append(header)
+    rewritten += [
+        directory / HEADER
+        for directory, found in parameters.items()
+        if update_header(directory / HEADER, found)
+    ]
     rewritten += [
         entry.destination for entry in entries if entry.data is not None and _write(entry)
     ]
