@@ -79,6 +79,7 @@ class CallSites:
         self.scopes = scopes
         self._contexts: dict[UnitKey, Context] = {}
         self._callers: dict[UnitKey, tuple[CallSite, ...] | str] = {}
+        self._has_main: bool | None = None
         self._mentions: dict[str, tuple[Located, ...] | None] = {}
 
     def context(self, scope: Scope) -> Context:
@@ -140,7 +141,9 @@ class CallSites:
 
     def has_main(self) -> bool:
         """Whether the tree holds a main program: only then are all callers in it."""
-        return bool(self.scopes.program.main_programs())
+        if self._has_main is None:
+            self._has_main = bool(self.scopes.program.main_programs())
+        return self._has_main
 
     def callers(self, context: Context) -> tuple[CallSite, ...] | str:
         """All calls of a procedure; a text: why they are not known."""

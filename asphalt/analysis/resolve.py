@@ -20,6 +20,12 @@ def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
     if not isinstance(procedure, Ref):
         return None
     name = procedure.name
+    if name not in scope.procedures:
+        scope.procedures[name] = _resolved(name, scope)
+    return scope.procedures[name]
+
+
+def _resolved(name: str, scope: Scope) -> Located | None:
     symbol = scope.lookup(name)
     if symbol is not None and symbol.origin in (Origin.DUMMY, Origin.INTRINSIC, Origin.MPI):
         return None

@@ -86,6 +86,7 @@ class Scope:
         self.unit = located.unit
         self.scopes = scopes
         self._answers: dict[str, Answer] = {}
+        self.procedures: dict[str, Located | None] = {}  # what procedure names resolve to
         self.declared: Declarations = own_names(self.unit, self, self._include)
         self._bound: frozenset[str] | None = None
         self._plain: frozenset[str] | None = None

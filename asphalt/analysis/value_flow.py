@@ -7,6 +7,7 @@ no special case.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -24,6 +25,7 @@ from asphalt.ir.expr import Arg, Component, Keyword, Lit, OpaqueExpr, Ref, child
 from asphalt.ir.stmt import Allocation, DoHead, Jump, JumpKind
 
 _MANY_NODES = 20000
+_MANY_FAR = 100
 _ALL = -1  # no place: all definitions count
 
 
@@ -88,25 +90,62 @@ class ValueFlow:
         self.communicators = communicators
         self.communicator = communicator
         self.facts: dict[Node, Facts] = {}
+        self._provisional: list[Node] = []
 
     def complete(self, start: Facts) -> None:
-        """All nodes that ``start`` depends on, with their levels."""
-        waiting = [node for node in start.depends if node not in self.facts]
+        """Find the level of ``start``, and of the nodes that it depends on as far as they matter.
+
+        Nodes for which other units must be looked up come last, and not at all once it is clear
+        that nothing is proved: what then remains is forgotten before the next question.
+        """
+        for node in self._provisional:
+            self.facts.pop(node, None)
+        self._provisional = []
+        near: deque[Node] = deque()
+        far: deque[Node] = deque()
         added: list[Node] = []
-        while waiting:
-            node = waiting.pop()
+
+        def follow(facts: Facts) -> None:
+            for node in facts.depends:
+                if node not in self.facts:
+                    (far if self._is_far(node) else near).append(node)
+
+        follow(start)
+        worst = max([start.level, *(self.facts[n].level for n in start.depends if n in self.facts)])
+        followed = 0
+        while near or far:
+            node = near.popleft() if near else far.popleft()
             if node in self.facts:
                 continue
             facts = self.facts[node] = Facts()
             added.append(node)
-            if len(self.facts) > _MANY_NODES:
-                facts.note(Level.UNKNOWN, "too many values to follow")
-                continue
-            self._build(node, facts)
-            facts.level = min(facts.cap, facts.level)
-            waiting += [n for n in facts.depends if n not in self.facts]
+            distant = self._is_far(node)
+            followed += distant
+            if len(self.facts) > _MANY_NODES or (distant and worst > Level.UNIFORM):
+                facts.level = Level.UNKNOWN
+                self._provisional = added
+            elif followed > _MANY_FAR:
+                facts.note(Level.UNKNOWN, "it comes from too far to be followed")
+                self._provisional = added
+            else:
+                self._build(node, facts)
+                facts.level = min(facts.cap, facts.level)
+                follow(facts)
+            known = (self.facts[n].level for n in facts.depends if n in self.facts)
+            worst = max([worst, facts.level, *known])
         self._settle(added)
         self._raise(start)
+
+    def _is_far(self, node: Node) -> bool:
+        """Whether other units have to be looked up to say what the node is made of."""
+        match node:
+            case Reached(context=context):
+                return context.scope.unit.kind != "program"
+            case Variable(context=context, name=name):
+                symbol = context.scope.lookup(name)
+                return symbol is not None and symbol.origin in (Origin.DUMMY, Origin.MODULE)
+            case _:
+                return False
 
     def _settle(self, added: list[Node]) -> None:
         users: dict[Node, list[Node]] = {}
