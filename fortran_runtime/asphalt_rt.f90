@@ -5,10 +5,9 @@
 !! many iterations make a tile, and whether to tile at all.  When the answer is "no" (`k` = 0) the
 !! original collective call, which stays in the code, does the work.
 !!
-!! This file needs nothing but MPI 2.2 and its module `mpi`.  Callers that use `mpi_f08` pass the
-!! `MPI_VAL` components of their handles.
+!! This file needs nothing but Fortran 2003, MPI 2.2 and its module `mpi`.  Callers that use
+!! `mpi_f08` pass the `MPI_VAL` components of their handles.
 module asphalt_rt
-  use, intrinsic :: iso_fortran_env, only: int64
   use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_ERRORS_ARE_FATAL, &
                  MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, MPI_REQUEST_NULL, MPI_STATUS_IGNORE, &
                  MPI_STATUSES_IGNORE, MPI_SUCCESS
@@ -16,6 +15,9 @@ module asphalt_rt
   private
   public :: asphalt_enter, asphalt_ranks, asphalt_sync
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
+
+  !> Integers for numbers of bytes, which overflow default integers.
+  integer, parameter :: int64 = selected_int_kind(18)
 
   !> A request that is complete.
   integer, parameter :: asphalt_no_request = MPI_REQUEST_NULL
@@ -34,13 +36,15 @@ module asphalt_rt
   integer :: private_key = 0
   logical :: private_key_exists = .false.
 
-  !> Choice buffers have no interface in some MPI modules, and under `mpif.h`.
+  !> Choice buffers have no interface in some MPI modules, and under `mpif.h`.  The directives make
+  !! compilers take an actual argument of any type and rank; TYPE(*) would do without, but needs
+  !! more than Fortran 2003.
   interface
     subroutine MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
       implicit none
       !GCC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), asynchronous :: buf
+      integer, dimension(*), asynchronous :: buf
       integer, intent(in) :: count, datatype, dest, tag, comm
       integer, intent(out) :: request, ierror
     end subroutine MPI_Isend
@@ -49,7 +53,7 @@ module asphalt_rt
       implicit none
       !GCC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), asynchronous :: buf
+      integer, dimension(*), asynchronous :: buf
       integer, intent(in) :: count, datatype, source, tag, comm
       integer, intent(out) :: request, ierror
     end subroutine MPI_Irecv
@@ -59,7 +63,7 @@ module asphalt_rt
       implicit none
       !GCC$ attributes no_arg_check :: location
       !DIR$ ignore_tkr location
-      type(*), dimension(*), asynchronous :: location
+      integer, dimension(*), asynchronous :: location
       integer(MPI_ADDRESS_KIND), intent(out) :: address
       integer, intent(out) :: ierror
     end subroutine MPI_Get_address
@@ -281,7 +285,7 @@ contains
   subroutine asphalt_sync(buf)
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
-    type(*), dimension(*), asynchronous :: buf
+    integer, dimension(*), asynchronous :: buf
     integer(MPI_ADDRESS_KIND) :: address
     integer :: ierror
 
@@ -301,7 +305,7 @@ contains
   subroutine asphalt_isend(buf, count, datatype, dest, tag, comm, request, ierror)
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
-    type(*), dimension(*), asynchronous :: buf
+    integer, dimension(*), asynchronous :: buf
     integer, intent(in) :: count, datatype, dest, tag, comm
     integer, intent(out) :: request
     integer, intent(inout) :: ierror
@@ -315,7 +319,7 @@ contains
   subroutine asphalt_irecv(buf, count, datatype, source, tag, comm, request, ierror)
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
-    type(*), dimension(*), asynchronous :: buf
+    integer, dimension(*), asynchronous :: buf
     integer, intent(in) :: count, datatype, source, tag, comm
     integer, intent(out) :: request
     integer, intent(inout) :: ierror

@@ -10,9 +10,10 @@ from mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, compile_source, install
 PROGRAMS = Path(__file__).parent / "runtime"
 
 
+@pytest.mark.parametrize("standard", ["f2003", "f2018", "legacy"])
 @pytest.mark.parametrize("mpi", installed(), ids=str)
-def test_runtime_compiles_without_a_word(mpi: Mpi, tmp_path: Path) -> None:
-    strict = ["-Wall", "-Wextra", "-pedantic", "-std=f2018", "-O2"]
+def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path) -> None:
+    strict = ["-Wall", "-Wextra", "-pedantic", f"-std={standard}", "-O2"]
     outcome = compile_source(mpi, RUNTIME, tmp_path, strict)
     assert (outcome.code, outcome.stderr) == (0, "")
 

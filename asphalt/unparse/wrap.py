@@ -15,31 +15,33 @@ _TOKEN = re.compile(
     re.IGNORECASE | re.DOTALL | re.ASCII,
 )
 _ALIGNED = re.compile(
-    r"(?:call\s+[\w$%]+|if|else if|while|do while|where|select case|allocate|deallocate)\s*\("
+    r"(?:call\s+[\w$%]+|if|else if|while|do while|where|select case|(?:de)?allocate|integer)\s*\("
     r"|use\b[^:]*\bonly:\s*|[^'\"]*?\s::\s",
     re.IGNORECASE | re.ASCII,
 )
 _READABLE = 100  # what lines are broken at where the language would allow more
 _DEEPER = 4  # columns that continuation lines are further in where nothing aligns
 _LEAST = 40  # columns that are left for text on continuation lines
+_DISLIKE = 0.15  # the part of a line that may stay empty to divide it at a place one step better
 _FIXED_START = 6  # columns before the statement field
 
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where a logical line may be divided: ``breaks`` are (position, parenthesis depth) between
-    tokens, ``whole`` are positions within a token that may not be cut at."""
+    """Where a logical line may be divided: ``breaks`` are (position, dislike) between tokens,
+    ``whole`` are positions within a token that may not be cut at."""
 
     breaks: tuple[tuple[int, int], ...]
     whole: frozenset[int]
 
     def best(self, start: int, end: int) -> int | None:
-        """The break in (start, end]: one of the outermost in the second half, else the last."""
-        fitting = [(at, depth) for at, depth in self.breaks if start < at <= end]
-        if not fitting:
-            return None
-        late = [(-depth, at) for at, depth in fitting if 2 * (at - start) >= end - start]
-        return max(late)[1] if late else fitting[-1][0]
+        """The break in (start, end] that is a good place and fills the line, if there is one."""
+        scores = (
+            (at - start - _DISLIKE * dislike * (end - start), at)
+            for at, dislike in self.breaks
+            if start < at <= end
+        )
+        return max(scores, default=(0.0, None))[1]
 
     def cut(self, start: int, end: int) -> int:
         """The last position in (start, end] at which a token may be cut."""
@@ -113,7 +115,7 @@ def _alignment(code: str, column: int, limit: int) -> int:
 
 
 def _places(code: str) -> _Places:
-    breaks: list[tuple[int, int]] = []
+    breaks: list[tuple[int, int]] = []  # better is lower: each parenthesis around it counts 2
     whole: set[int] = set()
     depth = 0
     start = 0
@@ -131,10 +133,14 @@ def _places(code: str) -> _Places:
         elif token == "(":
             depth += 1
             if code[end : end + 1] not in ("/", ")"):
-                breaks.append((end, depth))
+                breaks.append((end, 2 * depth + 2))
         elif token == ")":
             depth -= 1
-        elif (token == "," and not code[end : end + 1].isspace()) or token.isspace():
-            breaks.append((end, depth))
+        elif token == "," and not code[end : end + 1].isspace():
+            breaks.append((end, 2 * depth))
+        elif token.isspace():
+            # best after a comma, then after .and. and its like, then anywhere
+            before = code[start - 1 : start]
+            breaks.append((end, 2 * depth + (0 if before == "," else 1 if before == "." else 2)))
         start = end
     return _Places(tuple((at, d) for at, d in breaks if 0 < at < len(code)), frozenset(whole))
