@@ -160,8 +160,12 @@ class _StatementPrinter(ExprPrinter):
 
     def _allocation(self, objects: tuple[Expr, ...], options: tuple[Keyword, ...]) -> str:
         of_type = [f"{self.text(o.value)} :: " for o in options if o.name == "type"]
-        rest = [option for option in options if option.name != "type"]
-        return "".join(of_type) + self._list((*objects, *rest))
+        rest = [
+            f"{self.keyword(option.name)}={self.text(option.value)}"
+            for option in options
+            if option.name != "type"
+        ]
+        return "".join(of_type) + ", ".join((*map(self.text, objects), *rest))
 
     def _use(self, use: Use) -> str:
         items = ", ".join(self._use_item(item) for item in use.items)

@@ -22,7 +22,7 @@ _ALIGNED = re.compile(
 _READABLE = 100  # what lines are broken at where the language would allow more
 _DEEPER = 4  # columns that continuation lines are further in where nothing aligns
 _LEAST = 40  # columns that are left for text on continuation lines
-_DISLIKE = 0.15  # the part of a line that may stay empty to divide it at a place one step better
+_DISLIKE = 0.2  # the part of a line that may stay empty to divide it at a place one step better
 _FIXED_START = 6  # columns before the statement field
 
 
@@ -109,7 +109,7 @@ def _alignment(code: str, column: int, limit: int) -> int:
     """The columns before continuation lines: below the first item of a list where there is one."""
     match = _ALIGNED.match(code)
     aligned = column + (match.end() if match else _DEEPER)
-    if aligned > limit - _LEAST:
+    if 5 * aligned > 2 * limit:
         aligned = column + _DEEPER
     return max(0, min(aligned, limit - _LEAST))
 
@@ -141,6 +141,6 @@ def _places(code: str) -> _Places:
         elif token.isspace():
             # best after a comma, then after .and. and its like, then anywhere
             before = code[start - 1 : start]
-            breaks.append((end, 2 * depth + (0 if before == "," else 1 if before == "." else 2)))
+            breaks.append((end, 2 * depth + (0 if before == "," else 1 if before == "." else 3)))
         start = end
     return _Places(tuple((at, d) for at, d in breaks if 0 < at < len(code)), frozenset(whole))
