@@ -19,8 +19,8 @@
 #   	mpif90 -O2 -J $(ASPHALT_BUILD) -c -o $@ $<
 #
 # and it knows which object needs which module, and which needs the header asphalt_params.inc: edit
-# K or D there, and make compiles what uses them.  Sources are transformed again when one of them
-# or the makefile has changed; outputs that come out the same keep their time.
+# K or D there, and make compiles what uses them.  Sources are transformed again when one of
+# them, the makefile or the options have changed; outputs that come out the same keep their time.
 
 asphalt_makefiles := $(MAKEFILE_LIST)
 asphalt_goal := $(.DEFAULT_GOAL)
@@ -38,16 +38,21 @@ ifneq ($(filter-out clean%,$(or $(MAKECMDGOALS),all)),)
 include $(asphalt_list)
 endif
 
-$(asphalt_list): $(asphalt_inputs) $(asphalt_makefiles)
-	$(ASPHALT) apply $(ASPHALT_SOURCES) --output $(ASPHALT_BUILD) --root $(ASPHALT_ROOT) \
-	  --makefile $@ $(ASPHALT_FLAGS)
-	@touch $@
+asphalt_command = $(ASPHALT) apply $(ASPHALT_SOURCES) --output $(ASPHALT_BUILD) \
+  --root $(ASPHALT_ROOT) --makefile $(asphalt_list) $(ASPHALT_FLAGS)
 
-# An output that somebody removed is made again.
-ifneq ($(filter-out $(wildcard $(ASPHALT_FILES)),$(ASPHALT_FILES)),)
-$(asphalt_list): asphalt-outputs-are-missing
+$(asphalt_list): $(asphalt_inputs) $(asphalt_makefiles)
+	$(asphalt_command)
+	@echo 'asphalt_made_by := $(subst ','\'',$(asphalt_command))' >>$@
+
+# An output that somebody removed is made again, and everything if the command is another one.
+asphalt_missing := $(filter-out $(wildcard $(ASPHALT_FILES)),$(ASPHALT_FILES))
+ifeq ($(MAKE_RESTARTS),)
+ifneq ($(asphalt_missing)$(subst $(asphalt_made_by),,$(asphalt_command)),)
+$(asphalt_list): asphalt-again
 endif
-.PHONY: asphalt-outputs-are-missing
+endif
+.PHONY: asphalt-again
 
 # The first target of the including makefile stays its default.
 .DEFAULT_GOAL := $(asphalt_goal)

@@ -57,13 +57,6 @@ def transformed(lines: list[str]) -> int:
     return sum(" apply " in line for line in lines)
 
 
-def age(folder: Path) -> None:
-    """Put all files of a finished build a minute into the past, their order kept."""
-    for path in folder.rglob("*"):
-        status = path.stat()
-        os.utime(path, (status.st_atime, status.st_mtime - 60))
-
-
 def test_a_build_from_nothing(here: Path) -> None:
     lines = make(here)
     assert transformed(lines) == 1
@@ -79,7 +72,6 @@ def test_nothing_to_do(here: Path) -> None:
 
 def test_a_changed_source(here: Path) -> None:
     make(here)
-    age(here)
     (here / "src" / "main.f90").write_text(MAIN + "! another line\n")
     lines = make(here)
     assert transformed(lines) == 1
@@ -88,7 +80,6 @@ def test_a_changed_source(here: Path) -> None:
 
 def test_an_edited_header(here: Path) -> None:
     make(here)
-    age(here)
     header = here / "build" / "asphalt" / "src" / "asphalt_params.inc"
     header.write_text(header.read_text() + "! edited\n")
     lines = make(here)
@@ -100,11 +91,24 @@ def test_an_edited_header(here: Path) -> None:
 
 def test_a_removed_output_is_made_again(here: Path) -> None:
     make(here)
-    age(here)
     (here / "build" / "asphalt" / "src" / "transposes.f90").unlink()
     lines = make(here)
     assert transformed(lines) == 1
     assert "transposes.f90" in compiled(lines)
+
+
+def test_other_options(here: Path) -> None:
+    make(here)
+    flags = "ASPHALT_FLAGS=--no-cache --jobs 1 --tile 4 -DNAME='a b'"
+    lines = make(here, flags)
+    assert transformed(lines) == 1
+    assert "transposes.f90" in compiled(lines)
+    assert "main.f90" in compiled(lines)  # it uses the module of the other
+    assert (
+        "asphalt_k_transpose = 4"
+        in (here / "build" / "asphalt" / "src" / "asphalt_params.inc").read_text()
+    )
+    assert transformed(make(here, flags)) == 0
 
 
 def test_clean_does_not_transform(here: Path) -> None:
