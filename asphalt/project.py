@@ -74,7 +74,7 @@ class Project:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the input."""
-        return tuple(Problem(p.file, p.line, p.message) for p in self._tree.problems)
+        return tuple(Problem(p.file, p.line, p.message, p.note) for p in self._tree.problems)
 
     @property
     def files(self) -> tuple[Path, ...]:
