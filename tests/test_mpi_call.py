@@ -100,10 +100,17 @@ def test_a_name_the_standard_does_not_have_is_not_mpi() -> None:
     assert resolved(call("dgemm", "c"), use("mpi")) is None
 
 
-def test_a_name_that_an_unknown_module_may_define_is_not_known() -> None:
-    assert resolved(call("mpi_barrier", "c", "ierr"), use("elsewhere")) is None
-    assert resolved(call("mpi_barrier", "c", "ierr"), use("elsewhere"), use("mpi")) is not None
-    assert resolved(call("mpi_barrier", "c", "ierr"), use("elsewhere", "x")) is not None
+def test_a_reserved_name_from_an_unknown_module_is_of_an_unknown_binding() -> None:
+    found = resolved(call("mpi_barrier", "c", "ierr"), use("elsewhere"))
+    assert found is not None
+    assert found.binding == "unknown"
+    found = resolved(call("mpi_barrier", "c", "ierr"), use("elsewhere"), use("mpi"))
+    assert found is not None
+    assert found.binding == "mpi"
+    assert resolved(call("exchange", "c", "ierr"), use("elsewhere")) is None
+    found = resolved(call("mpi_barrier", "c", "ierr"), use("elsewhere", "x"))
+    assert found is not None
+    assert found.binding == "mpif.h"
 
 
 @pytest.mark.parametrize(

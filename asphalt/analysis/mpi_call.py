@@ -21,7 +21,8 @@ class MpiCall:
 
     ``args`` are the actual arguments by the standard's folded dummy names, the error code
     included.  ``error``: the variable for the error code, if one is given.  ``binding``:
-    ``mpif.h`` (also where no interface is visible), ``mpi`` or ``mpi_f08``.
+    ``mpif.h`` (also where no interface is visible), ``mpi``, ``mpi_f08``, or ``unknown`` where the
+    name comes from a module or an include file that is not in the tree.
     ``profiled``: called by its ``pmpi_`` name.
     """
 
@@ -77,8 +78,8 @@ class MpiCall:
 def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     """The MPI operation that a CALL statement is; None: it is none, or not known to be one.
 
-    A procedure of the tree, or one that may come from a module that is not in the tree, is not an
-    MPI procedure whatever it is called.  Nor is a call whose arguments do not fit.
+    A procedure of the tree is not an MPI procedure whatever it is called.  Nor is a call whose
+    arguments do not fit.
     """
     if not isinstance(call.procedure, Ref):
         return None
@@ -117,14 +118,18 @@ def _resolved(name: str, scope: Scope) -> tuple[str, str] | None:
             return _external(name, scope)  # `double precision mpi_wtime`
         case Absence.ABSENT:
             return _external(name, scope)
+        case Absence.UNKNOWN:
+            # Names that begin with MPI_ are reserved (MPI-4.0 section 2.6.2): what it comes from
+            # gives it on from an MPI module or mpif.h, but which is not known.
+            return _external(name, scope, "unknown")
         case _:
             return None
 
 
-def _external(name: str, scope: Scope) -> tuple[str, str] | None:
+def _external(name: str, scope: Scope, binding: str = "mpif.h") -> tuple[str, str] | None:
     if not name.startswith(("mpi_", "pmpi_")) or scope.program.external(name) is not None:
         return None
-    return name, "mpif.h"
+    return name, binding
 
 
 def _bind(target: Procedure, given: tuple[Arg, ...]) -> dict[str, Expr] | None:

@@ -141,6 +141,20 @@ class Tree:
 
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier."""
+        places, unread = self._mentioning(name)
+        self._reader.read_files([place.path for place in places])
+        return (
+            *(self._located(place) for place in places),
+            *(self._unread(path, name) for path in unread),
+        )
+
+    def mention_count(self, name: str) -> int:
+        """How many units contain the identifier, without interpreting them."""
+        places, unread = self._mentioning(name)
+        return len(places) + len(unread)
+
+    def _mentioning(self, name: str) -> tuple[list[_Position], list[str]]:
+        """The units that contain the identifier, and the files that could not be read."""
         reader = self._reader
         reader.read_outlines(list(reader.entries))
         candidates = [path for path in reader.entries if name in reader.search_text(path)]
@@ -152,11 +166,7 @@ class Tree:
             numbers = (-1,) if words is None else words.units.get(name, ())
             unread += [path] * (-1 in numbers)
             places.update(_Position(path, number) for number in numbers if number >= 0)
-        reader.read_files([place.path for place in sorted(places)])
-        return (
-            *(self._located(place) for place in sorted(places)),
-            *(self._unread(path, name) for path in unread),
-        )
+        return sorted(places), unread
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree, live or not."""
