@@ -21,7 +21,7 @@ from bench.lab.build import VERSIONS, Recipe, sources_of
 from bench.lab.case import KERNELS, ROOT, Case, load_cases
 from bench.lab.checks import Check, build_both, checks_of
 from bench.lab.curves import Curve, draw_slowdown
-from bench.lab.link import slow_link
+from bench.lab.link import busy, slow_link
 from bench.lab.measure import Measured, Simulator, measure_link
 from bench.lab.run import LabError
 from bench.lab.tables import COLUMNS, as_json, markdown, measured_json, row, table
@@ -130,9 +130,7 @@ class Demo:
         ):
             if not good:
                 broken.add(key)
-        runnable = [
-            c for c in checks if (c.case.name, c.version, c.toolchain.name) not in broken
-        ]
+        runnable = [c for c in checks if (c.case.name, c.version, c.toolchain.name) not in broken]
         messages = self.parallel("running", [c.run for c in runnable])
         for message in filter(None, messages):
             self.fail(message)
@@ -199,13 +197,13 @@ class Demo:
                 assert case.link is not None
                 try:
                     self.measured.append(
-                        measure_link(
-                            lab, case, self.versions(case), case.link.best, LINK_REPEATS
-                        )
+                        measure_link(lab, case, self.versions(case), case.link.best, LINK_REPEATS)
                     )
                 except LabError as error:
                     self.fail(str(error))
                 progress.advance(task)
+        if why := busy():
+            self.console.print(f"[yellow]{why}")
 
     def draw(self) -> None:
         """The slowdown against the tile size, simulated."""

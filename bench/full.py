@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bench.lab.build import VERSIONS, Recipe, sources_of
 from bench.lab.case import ROOT, Case, load_cases
 from bench.lab.curves import Curve, draw_slowdown
-from bench.lab.link import slow_link
+from bench.lab.link import busy, slow_link
 from bench.lab.measure import Measured, measure_link
 from bench.lab.run import LabError
 from bench.lab.speed import Speed, measure_speed
@@ -59,10 +59,10 @@ def over_link(console: Console, cases: tuple[Case, ...]) -> list[Measured]:
         for case in jobs:
             assert case.link is not None
             progress.update(task, description=f"running {case.name}"[:28])
-            done.append(
-                measure_link(lab, case, versions_of(case), case.link.best, LINK_REPEATS)
-            )
+            done.append(measure_link(lab, case, versions_of(case), case.link.best, LINK_REPEATS))
             progress.advance(task)
+    if why := busy():
+        console.print(f"[yellow]{why}")
     return done
 
 

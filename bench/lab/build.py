@@ -83,8 +83,9 @@ def with_stand_in(recipe: Recipe, files: Mapping[str, bytes]) -> dict[str, bytes
     changed = dict(files)
     work = "work" + Path(case.stand_in).suffix
     changed[work] = (STAND_INS / case.stand_in).read_bytes()
-    changed["charge.inc"] = include_text({"charge": 0, "charge_after": 0} | dict(recipe.charge))\
-        .encode()
+    changed["charge.inc"] = include_text(
+        {"charge": 0, "charge_after": 0} | dict(recipe.charge)
+    ).encode()
     return changed
 
 

@@ -26,9 +26,7 @@ class Check:
     @property
     def recipe(self) -> Recipe:
         """The program that is checked."""
-        return Recipe(
-            self.case, self.version, self.toolchain, tiling=self.tiling, flags=self.flags
-        )
+        return Recipe(self.case, self.version, self.toolchain, tiling=self.tiling, flags=self.flags)
 
     @property
     def reference(self) -> Recipe:

@@ -94,6 +94,14 @@ def slow_link() -> Iterator[LinkLab]:
                 subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
 
 
+def busy() -> str:
+    """Why times of real runs mean little just now; empty where the machine is quiet."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load <= cores + 1:
+        return ""
+    return f"the machine is busy (load {load:.1f} on {cores} cores): these times mean little"
+
+
 def _why_not() -> str:
     if os.geteuid() != 0:
         return "network namespaces need root"

@@ -133,9 +133,7 @@ class Simulator:
             if run.output != whole.output:
                 raise LabError(f"{case.name}: {version} differs from the original (SMPI)")
             seconds[version] = run.seconds
-        return Measured(
-            case.name, what.variant, SMPI.title, what.ranks, tiling, parts, seconds
-        )
+        return Measured(case.name, what.variant, SMPI.title, what.ranks, tiling, parts, seconds)
 
 
 def run_real(recipe: Recipe, ranks: int, timeout: float = 120.0) -> Run:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from bench.lab.build import VERSIONS
@@ -19,10 +20,10 @@ COLUMNS = (
     "original ms",
     "hand ms",
     "asphalt ms",
-    "ratio hand",
-    "ratio asphalt",
-    "overlap hand",
-    "overlap asphalt",
+    "hand ratio",
+    "asphalt ratio",
+    "hand overlap",
+    "asphalt overlap",
 )
 NOTHING = "-"
 
@@ -49,12 +50,10 @@ def cell(value: float | None, digits: int) -> str:
 
 def table(measurements: Iterable[Measured], title: str) -> Table:
     """The table for the terminal."""
-    shown = Table(title=title)
+    shown = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(COLUMNS):
-        if number < 2:
-            shown.add_column(column, no_wrap=True)
-        else:
-            shown.add_column(column, justify="right")
+        heading = column if number < 4 else column.replace(" ", "\n")
+        shown.add_column(heading, justify="left" if number < 2 else "right", no_wrap=True)
     for measured in measurements:
         shown.add_row(*row(measured))
     return shown

@@ -1,0 +1,139 @@
+"""The kernels: every version gives the original's results, and asphalt says what it must."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from bench.lab.build import Recipe, build, sources_of
+from bench.lab.case import Case, load_cases
+from bench.lab.checks import Check
+from bench.lab.measure import Simulator
+from bench.lab.run import run_program
+from bench.lab.toolchain import (
+    MPICH,
+    OPENMPI,
+    SMPI,
+    TOOLCHAINS,
+    Toolchain,
+    simulated_command,
+)
+from bench.lab.transform import HEADER, RUNTIME, apply, set_tiling, sites, transform
+
+CASES = load_cases()
+CHANGED = tuple(case for case in CASES if case.transformable)
+CHECKED = ("-O0", "-fcheck=all", "-Wall")
+
+
+def original(case: Case) -> Recipe:
+    return Recipe(case, "original", OPENMPI)
+
+
+def installed(toolchain: Toolchain) -> Toolchain:
+    if missing := toolchain.missing():
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    return toolchain
+
+
+def named(value: object) -> str | None:
+    return value.name if isinstance(value, Case | Toolchain) else None
+
+
+def test_there_is_a_kernel_for_each_shape() -> None:
+    assert {case.name for case in CASES} == {
+        "fixed_legacy",
+        "plane_slab",
+        "sample_sort",
+        "spectral_transpose",
+        "synthetic_fig3",
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_asphalt_says_what_the_case_expects(case: Case) -> None:
+    said = [(str(s["operation"]).upper(), s["verdict"]) for s in sites(sources_of(original(case)))]
+    assert said == [(site.operation, site.verdict) for site in case.sites]
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_refusals_have_a_code_and_a_reason(case: Case) -> None:
+    for site in sites(sources_of(original(case))):
+        if site["verdict"] == "refused":
+            assert str(site["code"]).startswith("ASP")
+            assert site["message"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_only_the_file_with_the_site_changes(case: Case) -> None:
+    files = sources_of(original(case))
+    out = apply(files)
+    differing = {
+        name
+        for name, text in files.items()
+        if (out / name).exists() and (out / name).read_bytes() != text
+    }
+    program = next(name for name in files if name.startswith("original."))
+    assert differing == ({program} if case.transformable else set())
+
+
+@pytest.mark.parametrize("case", CHANGED, ids=named)
+def test_the_users_lines_are_all_still_there(case: Case) -> None:
+    files = sources_of(original(case))
+    program = next(name for name in files if name.startswith("original."))
+    before = Counter(line.strip() for line in files[program].decode().splitlines())
+    after = Counter(line.strip() for line in transform(files)[program].decode().splitlines())
+    missing = before - after
+    # bounds of the tiled loop, a list of "use mpi, only:", ends of loops that were merged
+    assert missing.total() <= 4, missing
+
+
+@pytest.mark.parametrize("case", CHANGED, ids=named)
+def test_the_header_and_the_runtime_are_written(case: Case) -> None:
+    files = transform(sources_of(original(case)))
+    assert RUNTIME in files
+    edited = set_tiling(files, 6, 3)[HEADER].decode()
+    assert "= 6" in edited
+    assert "= 3" in edited
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.parametrize("toolchain", TOOLCHAINS, ids=named)
+def test_hand_written_results_are_the_originals(case: Case, toolchain: Toolchain) -> None:
+    check = Check(case, "hand", installed(toolchain), 3)
+    assert check.run() is None
+
+
+@pytest.mark.parametrize("case", CHANGED, ids=named)
+@pytest.mark.parametrize("toolchain", TOOLCHAINS, ids=named)
+def test_transformed_results_are_the_originals(case: Case, toolchain: Toolchain) -> None:
+    installed(toolchain)
+    for ranks in (1, 3):
+        check = Check(case, "transformed", toolchain, ranks, case.tiling[1])
+        assert check.run() is None
+
+
+@pytest.mark.parametrize("case", CHANGED, ids=named)
+def test_every_k_and_d_gives_the_same_results(case: Case) -> None:
+    installed(MPICH)
+    for tiling in (None, case.tiling[0], case.tiling[2]):
+        assert Check(case, "transformed", MPICH, 2, tiling, CHECKED).run() is None
+
+
+@pytest.mark.parametrize("case", CHANGED, ids=named)
+def test_no_message_relies_on_buffering(case: Case, tmp_path: Path) -> None:
+    """All sends wait for their receive: what relies on eager sends would hang."""
+    installed(SMPI)
+    platform = tmp_path / "cluster.xml"
+    cluster = Simulator().cluster
+    platform.write_text(cluster.xml(), encoding="utf-8")
+    outputs = []
+    for version in ("original", "transformed"):
+        tiling = None if version == "original" else case.tiling[1]
+        program = build(Recipe(case, version, SMPI, tiling=tiling))
+        command = simulated_command(
+            4, program, platform, cluster, {"smpi/send-is-detached-thresh": "0"}
+        )
+        outputs.append(run_program(command, program.parent, 60).output)
+    assert outputs[0] == outputs[1]
