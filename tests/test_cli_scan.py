@@ -69,7 +69,11 @@ def test_check(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_file_without_an_exchange(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert scan(capsys, "src/main.f90") == (0, "", "asphalt: no exchange found\n")
+    status, out, err = scan(capsys, "src/main.f90")
+    assert (status, out) == (0, "")
+    assert err.startswith("asphalt: no exchange found\n")
+    assert "-D" in err
+    assert scan(capsys, "src/main.f90", "-DX")[2] == "asphalt: no exchange found\n"
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def test_equal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify("--compile", COMPILE, "--ranks", "2", "--format", "json") == 0
+    assert verify("--compile", COMPILE, "--ranks", "2", "--tile", "2", "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["runs"] == [
-        {"tile": None, "depth": None, "ranks": 2, "difference": None, "notes": []}
+        {"tile": 2, "depth": None, "ranks": 2, "difference": None, "notes": []}
     ]
 
 
@@ -60,7 +60,7 @@ def test_an_original_that_does_not_build(here: Path, capsys: pytest.CaptureFixtu
 def test_a_program_that_differs_from_itself(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that counts how often its directory was used: original and transformed differ."""
     run = "sh -c 'echo x >> ../count; wc -l < ../count'"
-    assert verify("--compile", "true", "--run", run, "--ranks", "1") == 1
+    assert verify("--compile", "true", "--run", run, "--ranks", "1", "--tile", "2") == 1
     out = capsys.readouterr().out
     assert "line 1: '1' became '2'" in out
     assert "the original's own output changes from run to run" in out
@@ -68,7 +68,10 @@ def test_a_program_that_differs_from_itself(here: Path, capsys: pytest.CaptureFi
 
 def test_a_hang(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = "sh -c 'if [ -e asphalt_rt.f90 ]; then sleep 60; fi'"
-    assert verify("--compile", "true", "--run", run, "--ranks", "1", "--timeout", "2") == 1
+    assert (
+        verify("--compile", "true", "--run", run, "--ranks", "1", "--tile", "2", "--timeout", "2")
+        == 1
+    )
     assert "hangs" in capsys.readouterr().out
 
 

@@ -96,6 +96,8 @@ def tell(
         case _:
             show(site_lines(sites))
             note(summary(sites))
+            if not sites and not project.settings.defines:
+                note("calls in #if branches are found with the -D and -I options of your build")
 
 
 def report_of(project: Project, sites: Sequence[SiteReport], changed: Collection[str] = ()) -> str:

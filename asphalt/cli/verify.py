@@ -68,7 +68,12 @@ def _numbers(least: int) -> Callable[[click.Context, click.Parameter, str | None
     help="Numbers of ranks.",
 )
 @click.option(
-    "--tile", callback=_numbers(0), metavar="K,...", help="Iterations a tile, each tried."
+    "--tile",
+    callback=_numbers(0),
+    default="0,1,3",
+    show_default=True,
+    metavar="K,...",
+    help="Iterations a tile, each tried (0: chosen on entry; small data is not tiled then).",
 )
 @click.option("--depth", callback=_numbers(1), metavar="D,...", help="Tiles in flight, each tried.")
 @click.option(
@@ -87,7 +92,7 @@ def verify(
     compile_line: str,
     run_line: str,
     ranks: tuple[int, ...],
-    tile: tuple[int, ...] | None,
+    tile: tuple[int, ...],
     depth: tuple[int, ...] | None,
     timeout: float,
     keep: Path | None,
@@ -102,7 +107,7 @@ def verify(
     if not project.transform():
         note("nothing is transformed here, so there is nothing to compare")
         return 0
-    choices = tuple(product(tile or (None,), depth or (None,)))
+    choices = tuple(product(tile, depth or (None,)))
     commands = Commands(compile_line, run_line, timeout)
     rows: list[Row] = []
     with _work_directory(keep) as work, Console(stderr=True).status("verifying") as status:
@@ -131,15 +136,13 @@ def _tell(rows: Sequence[Row], common: CommonOptions) -> None:
     table = Table("K", "D", "ranks", "result")
     for row in rows:
         result = "equal" if row.difference is None else "[red]differs[/red]"
-        table.add_row(
-            _or(row.tile, "default"), _or(row.depth, "default"), _or(row.ranks, "-"), result
-        )
+        table.add_row(str(row.tile), _or(row.depth, "default"), _or(row.ranks, "-"), result)
     console = Output(highlight=False, soft_wrap=True, emoji=False)
     console.print(table)
     for row in rows:
         if row.difference is not None:
             where = "" if row.ranks is None else f"on {row.ranks} ranks"
-            tile, depth = _or(row.tile, "default"), _or(row.depth, "default")
+            tile, depth = str(row.tile), _or(row.depth, "default")
             console.print(f"K={tile} D={depth} {where}: {row.difference.message}", markup=False)
             for text in row.notes:
                 console.print(f"  {text}", markup=False)

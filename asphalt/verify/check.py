@@ -36,12 +36,12 @@ class Commands:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison; ``tile`` and ``depth`` None: as the settings say.  ``ranks`` None: a build.
+    """One comparison; ``depth`` None: as the settings say.  ``ranks`` None: a build.
 
     ``difference`` None: equal.
     """
 
-    tile: int | None
+    tile: int
     depth: int | None
     ranks: int | None
     difference: Difference | None
@@ -54,7 +54,7 @@ def check(
     work: Path,
     commands: Commands,
     ranks: Sequence[int],
-    choices: Sequence[tuple[int | None, int | None]],
+    choices: Sequence[tuple[int, int | None]],
     progress: Callable[[str], None],
 ) -> Iterator[Row]:
     """Compare original and transformed programs for each (K, D) of ``choices`` and each rank count.
@@ -69,7 +69,7 @@ def check(
         raise UsageError(f"the original does not build: {failure}")
     expected: dict[int, Outcome] = {}
     for tile, depth in choices:
-        name = f"K={'default' if tile is None else tile} D={'default' if depth is None else depth}"
+        name = f"K={tile} D={'default' if depth is None else depth}"
         progress(f"building the transformed program, {name}")
         changes = project.transform(tile, depth)
         directory = work / f"transformed-{name.replace(' ', '-')}"
