@@ -49,7 +49,7 @@ C     MESSAGES MAY BE UNDER WAY IN MPI_COMM_WORLD.
 
       DO 10 I = 1, 3*MAXNP*DEPTH
    10 REQS(I) = MPI_REQUEST_NULL
-      NT = (NZ + TILE - 1)/TILE
+      NT = CEILING(REAL(NZ)/TILE)
       IPOST = 0
       ITURN = 0
       DO 90 IT = 0, NT - 1
