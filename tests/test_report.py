@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -90,6 +91,14 @@ def test_a_line_a_site_in_columns() -> None:
         "src/a.f90:20         MPI_Alltoall   proved           every block is tiled along z",
         "src/long_name.f90:7  MPI_Alltoallv  refused  ASP101  counts differ from rank to rank",
     ]
+
+
+def test_an_assumed_site_names_its_assumptions() -> None:
+    site = replace(PROVED, verdict="assumed", assumptions=("control", "input"))
+    assert site_lines([site])[0].plain == (
+        "src/a.f90:20  MPI_Alltoall  assumed          "
+        "every block is tiled along z with --assume control,input"
+    )
 
 
 def test_no_sites_no_lines() -> None:

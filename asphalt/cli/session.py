@@ -96,6 +96,9 @@ def tell(
         case _:
             show(site_lines(sites))
             note(summary(sites))
+            needed = {name for site in sites for name in site.assumptions}
+            for name in sorted(project.settings.assume - needed):
+                note(f"no exchange here needs --assume {name}")
             if not sites and not project.settings.defines:
                 note("calls in #if branches are found with the -D and -I options of your build")
 

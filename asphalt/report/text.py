@@ -71,7 +71,9 @@ def code_details(code: Code) -> list[Text]:
 def _site_line(where: str, operation: str, site: SiteReport) -> Text:
     verdict = (site.verdict.ljust(len("refused")), _STYLES.get(site.verdict, ""))
     code = (site.code or "").ljust(len("ASP000"))
+    needs = f" with --assume {','.join(site.assumptions)}" if site.verdict == "assumed" else ""
     line = Text.assemble(where, "  ", operation, "  ", verdict, "  ", code, "  ", site.message)
+    line.append(needs)
     line.rstrip()
     return line
 
