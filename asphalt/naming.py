@@ -33,13 +33,14 @@ def site_name(path: Path, unit: str, number: int, sites_in_unit: int) -> str:
 def _defined_beside(path: Path, unit: str) -> bool:
     """Whether another Fortran file of the directory seems to define a unit of this name."""
     word = rf"\b(?:subroutine|function|program|procedure)\s+{re.escape(unit)}\b"
-    pattern = re.compile(word.encode("latin-1"), re.IGNORECASE)
+    pattern, word_bytes = re.compile(word.encode("latin-1")), unit.encode("latin-1")
     directory = path.parent
     for other in sorted(directory.iterdir()) if directory.is_dir() else ():
         if other.name != path.name and other.is_file() and other.suffix.lower() in SUFFIXES:
             try:
-                if pattern.search(other.read_bytes()):
-                    return True
+                content = other.read_bytes().lower()
             except OSError:
                 continue
+            if word_bytes in content and pattern.search(content):
+                return True
     return False

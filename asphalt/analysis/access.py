@@ -337,6 +337,8 @@ class _At:
 
     def _define(self, target: Arg, mode: Mode) -> None:
         match target:
+            case Keyword(value=value):
+                self._define(value, mode)
             case Ref(name=name, args=args):
                 if self._is_variable(target):
                     self._access(name, mode, _subscripts(args))

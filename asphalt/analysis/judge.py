@@ -71,7 +71,6 @@ class _Checks:
         early: tuple[Callable[[], Answer], ...] = (
             lambda: site.check_text(self.exchange, self.producer.start),
             lambda: one_producer.check(self.producer),
-            lambda: one_site.check(self.exchange, self.uniformity),
             lambda: visible_effects.check(self.producer),
         )
         for check in early:
@@ -102,6 +101,7 @@ class _Checks:
             lambda: contiguous.check(self.exchange, layout),
             lambda: pairing.check(self.producer, layout),
             lambda: own_messages.check(self.exchange),
+            lambda: one_site.check(self.exchange, self.uniformity),  # it may read the whole tree
         )
         for check in late:
             answer = check()

@@ -63,6 +63,10 @@ class Pieces(ABC):
     def decided(self, make: Maker) -> list[Node]:
         """Statements once it is decided to tile; they set ``asphalt_tiles``."""
 
+    def whole(self, make: Maker) -> list[Node]:
+        """Statements once it is decided not to tile: one tile with everything."""
+        return [make.assign(K, fn("max", num(1), self.trips())), make.assign(TILES, num(1))]
+
     @abstractmethod
     def messages_a_tile(self) -> Expr:
         """Messages that a rank sends (and receives) in one tile."""
@@ -273,6 +277,9 @@ class Slab(Pieces):
             make.assign(EACH, quotient(sub(add(BLOCK, K), num(1)), K)),
             make.assign(TILES, mul(NP, EACH)),
         ]
+
+    def whole(self, make: Maker) -> list[Node]:
+        return [*super().whole(make), make.assign(EACH, num(1))]
 
     def messages_a_tile(self) -> Expr:
         return num(1)

@@ -103,10 +103,6 @@ class _Emission:
     def _setup(self) -> list[Node]:
         """Decide whether to tile, and how."""
         make, inner = self.make, self.make.inner()
-        once = (
-            inner.assign(K, fn("max", num(1), self.pieces.trips())),
-            inner.assign(TILES, num(1)),
-        )
         requests = mul(mul(num(3), self.pieces.messages_a_tile()), D)
         nothing = Keyword("source", "source", var("asphalt_no_request"))
         return [
@@ -115,7 +111,7 @@ class _Emission:
             *self.pieces.prepare(make),
             self._enter(),
             make.assign(TILED, compare(K, ">", num(0))),
-            make.branch(TILED, tuple(self.pieces.decided(inner)), once),
+            make.branch(TILED, tuple(self.pieces.decided(inner)), tuple(self.pieces.whole(inner))),
             make.leaf(Allocation("allocate", (fn("asphalt_req", requests),), (nothing,))),
             make.assign(POSTED, num(0)),
             make.assign(var("asphalt_turn"), num(0)),
