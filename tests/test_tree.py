@@ -11,7 +11,7 @@ from asphalt.errors import InputError
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.program import MpiMention, Program
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Call, Decl, Opaque, Plain, Raw
+from asphalt.ir.stmt import Assign, Call, Decl, Opaque, Plain, Raw
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.settings import Settings
 
@@ -104,6 +104,40 @@ def test_definitions(load: Load) -> None:
     assert tree.external("g") is None
     assert tree.module("mpi") is None
     assert [located.unit.name for located in tree.main_programs()] == ["main", ""]
+
+
+def test_units_of_a_module_are_read_one_by_one(load: Load) -> None:
+    text = """module m
+contains
+subroutine a
+  call b
+contains
+  subroutine c
+    x = 'y'
+  end
+end
+subroutine d
+end
+end module
+"""
+    tree = load({"m.f90": text})
+    module = tree.module("m")
+    assert module is not None
+    stand_in = module.unit.contained[0]
+    (statement,) = leaves_of(stand_in.body)
+    assert isinstance(statement.what, Opaque)
+    assert statement.what.names == {"call", "b", "c", "subroutine", "x", "contains", "end"} - {
+        "end"
+    }
+    outer = tree.contained(module, "a")
+    assert outer is not None
+    assert any(isinstance(leaf.what, Call) for leaf in leaves(outer.unit))
+    inner = tree.contained(outer, "c")
+    assert inner is not None
+    assert [unit.name for unit in inner.chain] == ["m", "a", "c"]
+    assert any(isinstance(leaf.what, Assign) for leaf in leaves(inner.unit))
+    assert tree.contained(module, "d") == tree.contained(module, "d")
+    assert tree.mention_count("b") == 1
 
 
 def test_mentions(load: Load) -> None:
@@ -313,7 +347,7 @@ def test_what_hangs_the_reader_is_one_problem(
         while True:
             pass
 
-    monkeypatch.setattr("asphalt.frontend.outline.interpret_unit", hang)
+    monkeypatch.setattr("asphalt.frontend.parts.interpret_unit", hang)
     monkeypatch.setattr("asphalt.frontend.reading.TIME_LIMIT", 0.5)
     tree = load({"work.f90": EXCHANGE})
     (site,) = tree.site_units()

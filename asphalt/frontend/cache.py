@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import gc
 import hashlib
 import io
 import os
@@ -131,10 +132,15 @@ def pack(value: object) -> bytes:
 
 def unpack(data: bytes) -> object | None:
     """The value that was packed; None for what is no packed value."""
+    collects = gc.isenabled()
+    gc.disable()  # many objects at once, and none of them is garbage
     try:
         value: object = _Unpacker(io.BytesIO(data)).load()
     except Exception:  # pickle raises whatever the broken bytes make it stumble over
         return None
+    finally:
+        if collects:
+            gc.enable()
     return value
 
 

@@ -1,29 +1,26 @@
-"""What one file holds, from its split statements: units, calls, words; and the whole tree of it.
+"""What one file holds, from its split statements: its units, what they call, use and include.
 
-These are the functions that run in worker processes; each takes a ``Request`` and gives something
-that packs.
+``outlines`` runs in worker processes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from asphalt.errors import InputError
 from asphalt.frontend.cache import pack
 from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.index import index_file, live_text
-from asphalt.frontend.interpret import interpret_unit
+from asphalt.frontend.index import live_text
 from asphalt.frontend.preprocess import has_cpp_lines, preprocess
 from asphalt.frontend.problems import Problem, problem_of
-from asphalt.frontend.raw_text import Place, calls_in, code_of, names_in_code, own_leaves
+from asphalt.frontend.raw_text import Place, calls_in, code_of, own_leaves, used_in
 from asphalt.frontend.source_text import SourceText, source_text
 from asphalt.frontend.split import split
 from asphalt.frontend.structure import build
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Opaque, Plain
-from asphalt.ir.tree import File, Leaf, Unit, leaves, units_in
+from asphalt.ir.tree import File, Leaf, Unit, leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,8 @@ class UnitOutline:
     """A unit, in the order of ``units_in``.
 
     ``host`` is the position of the unit that contains it.  ``calls`` are the procedures that its
-    own live statements call; ``includes`` its INCLUDE lines (names as spelled).
+    own live statements call, ``uses`` the modules; ``includes`` its INCLUDE lines (names as
+    spelled).
     """
 
     kind: str
@@ -53,6 +51,7 @@ class UnitOutline:
     last: int
     calls: tuple[Place, ...]
     includes: tuple[Place, ...]
+    uses: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +72,6 @@ class Outline:
     expanded: str | None = None
     broken: bool = False
     problems: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """For each name the positions of the units whose own statements hold it; -1: no unit."""
-
-    units: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def outlines(requests: Sequence[Request]) -> bytes:
@@ -120,61 +112,9 @@ def outline(request: Request) -> Outline:
     )
 
 
-def interpreted(request: Request) -> bytes:
-    """The packed tree of a file with every statement interpreted; raises InputError."""
-    return pack(interpreted_file(request))
-
-
-def interpreted_file(request: Request) -> File:
-    """The tree of a file with every statement interpreted; raises InputError."""
-    file = _tree(request)
-    return replace(file, units=tuple(interpret_unit(unit, deep=True) for unit in file.units))
-
-
-def words(request: Request) -> bytes:
-    """The packed ``Words`` of a file; raises InputError."""
-    file = _tree(request)
-    found: dict[str, set[int]] = {}
-
-    def note(names: Iterable[str], position: int) -> None:
-        for name in names:
-            found.setdefault(name, set()).add(position)
-
-    for position, unit in enumerate(units_in(file)):
-        for leaf in own_leaves(unit):
-            if leaf is unit.end:
-                continue
-            names = set(names_in_code(code_of(leaf), file.form))
-            if leaf is unit.head:
-                names.discard(unit.name)
-            note(names, position)
-    for leaf in file.stray:
-        note(names_in_code(code_of(leaf), file.form), -1)
-    return pack(Words({name: tuple(sorted(where)) for name, where in found.items()}))
-
-
-def indexed(request: Request) -> bytes:
-    """The packed symbol index of a file; raises InputError."""
-    source = source_text(request.path, request.content, request.form, request.width)
-    return pack(index_file(source, preprocess(source, request.defines, request.include_dirs)))
-
-
-def unread(request: Request, reason: str) -> File:
-    """The tree of a file that was split but whose statements could not be interpreted."""
-    file = _tree(request)
-    return replace(file, units=tuple(_opaque_unit(unit, reason) for unit in file.units))
-
-
-_NAME = re.compile(r"[a-z_$][\w$]*")
 _USE = re.compile(r"use\b")
 _RENAME = re.compile(r"(\w+)\s*=>\s*(p?mpi_\w+)")
 _INCLUDE_LINE = re.compile(r"include\s*(['\"])(.*)\1\s*$", re.I)
-
-
-def _tree(request: Request) -> File:
-    source = source_text(request.path, request.content, request.form, request.width)
-    facts = preprocess(source, request.defines, request.include_dirs)
-    return build(source, *split(source, facts))
 
 
 def _unit_outlines(file: File) -> Iterator[UnitOutline]:
@@ -192,7 +132,8 @@ def _unit_outlines(file: File) -> Iterator[UnitOutline]:
             if (match := _INCLUDE_LINE.match(code_of(leaf).strip()))
         )
         calls = tuple(calls_in(own, file.form))
-        yield UnitOutline(unit.kind, unit.name, host, first, last, calls, includes)
+        uses = tuple(dict.fromkeys(used_in(own, file.form)))
+        yield UnitOutline(unit.kind, unit.name, host, first, last, calls, includes, uses)
         for inner in unit.contained:
             yield from below(inner, mine)
 
@@ -244,22 +185,3 @@ def _notes(source: SourceText, facts: CppFacts | None) -> Iterator[Problem]:
         name = "fixed" if source.form is Form.FREE else "free"
         message = f"read as {source.form.value} form, but this looks like {name} form: set the form"
         yield Problem(source.path, line, message, note=True)
-
-
-def _opaque_unit(unit: Unit, reason: str) -> Unit:
-    """The unit with every statement opaque, flat: no construct is believed either."""
-
-    def opaque(leaf: Leaf) -> Leaf:
-        code = code_of(leaf)
-        names = frozenset(_NAME.findall(code.lower()))
-        return replace(leaf, what=Opaque(code, reason, names))
-
-    return replace(
-        unit,
-        head=opaque(unit.head) if unit.head else None,
-        spec=tuple(opaque(leaf) for node in unit.spec for leaf in leaves(node)),
-        body=tuple(opaque(leaf) for node in unit.body for leaf in leaves(node)),
-        contains=replace(unit.contains, what=Plain("contains")) if unit.contains else None,
-        contained=tuple(_opaque_unit(inner, reason) for inner in unit.contained),
-        end=replace(unit.end, what=Plain("end")),
-    )

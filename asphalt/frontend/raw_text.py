@@ -32,6 +32,7 @@ def code_of(leaf: Leaf) -> str:
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 _NAME = re.compile(r"[a-z_$][\w$]*")
 _BLANKS = re.compile(r"\s+")
+_USED = re.compile(r"use(?:\s*,\s*(?:non_)?intrinsic)?(?:\s*::)?\s*([a-z]\w*)")
 _CALL_FREE = re.compile(r"(?:^|\))\s*call\s+([a-z]\w*)")
 _CALL_FIXED = re.compile(r"(?:^|\))call([a-z]\w*)(?=[(%]|$)")
 _GLUED = re.compile(
@@ -55,6 +56,16 @@ def names_in_code(code: str, form: Form) -> Iterator[str]:
             yield name
             if keyword := _GLUED.match(name):
                 yield name[keyword.end() :]
+
+
+def used_in(of: Iterable[Leaf], form: Form) -> Iterator[str]:
+    """The modules that statements use, folded."""
+    for leaf in of:
+        text = code_of(leaf).lower().lstrip()
+        if text.startswith("use"):
+            text = _BLANKS.sub("", text) if form is Form.FIXED else text
+            if used := _USED.match(text):
+                yield used[1]
 
 
 def calls_in(of: Iterable[Leaf], form: Form) -> Iterator[Place]:

@@ -6,7 +6,7 @@ The steps after the bytes run in worker processes and are kept in the cache.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -14,15 +14,14 @@ from typing import cast
 from asphalt.frontend.cache import Cache, cache_directory, key_of, unpack
 from asphalt.frontend.includes import Headers, find_include, included_names, is_mpi_header
 from asphalt.frontend.index import FileIndex
-from asphalt.frontend.outline import (
-    Outline,
-    Request,
-    Words,
+from asphalt.frontend.outline import Outline, Request, outlines
+from asphalt.frontend.parts import (
+    Parts,
     indexed,
     interpreted,
-    outlines,
-    unread,
-    words,
+    parts,
+    unread_file,
+    unread_parts,
 )
 from asphalt.frontend.preprocess import has_cpp_lines
 from asphalt.frontend.problems import Problem
@@ -67,7 +66,7 @@ class Reader:
         self.entries = {entry.path: entry for entry in entries if entry is not None}
         self.outlines: dict[str, Outline] = {}
         self._files: dict[str, File | None] = {}
-        self._words: dict[str, Words | None] = {}
+        self._parts: dict[str, Parts | None] = {}
         self._searched: dict[str, str] = {}
         self._cache.prune()
 
@@ -81,10 +80,14 @@ class Reader:
         self.read_files([path])
         return self._files[path]
 
-    def words(self, path: str) -> Words | None:
-        """The words of a file; None where it is no tree."""
-        self.read_words([path])
-        return self._words[path]
+    def has_file(self, path: str) -> bool:
+        """Whether the interpreted tree of a file has been asked for already."""
+        return path in self._files
+
+    def parts(self, path: str) -> Parts | None:
+        """The units of a file one by one; None where it is no tree."""
+        self.read_parts([path])
+        return self._parts[path]
 
     def index(self, path: str) -> FileIndex:
         """The symbol index of a file; empty where fortls does not get through."""
@@ -110,6 +113,18 @@ class Reader:
 
     def read_outlines(self, paths: Sequence[str]) -> None:
         """Reads the outlines of several files at a time."""
+        if len(paths) < len(self.entries) or all(path in self.outlines for path in paths):
+            self._read_outlines(paths)
+            return
+        key = key_of("outlines", *(part for e in self.entries.values() for part in (e.path, e.key)))
+        known = self._cache.get(key)
+        if isinstance(known, dict):
+            self.outlines.update(known)
+        else:
+            self._read_outlines(paths)
+            self._cache.put(key, self.outlines)
+
+    def _read_outlines(self, paths: Sequence[str]) -> None:
         missing: list[str] = []
         for path in paths:
             if path in self.outlines:
@@ -137,50 +152,50 @@ class Reader:
 
     def read_files(self, paths: Sequence[str]) -> None:
         """Reads and interprets several files at a time."""
-        wanted = [path for path in dict.fromkeys(paths) if path not in self._files]
+        for path, result in self._read(paths, self._files, interpreted, "file"):
+            self._files[path] = (
+                unread_file(self._request(path), result.reason)
+                if isinstance(result, Failed)
+                else cast(File | None, result)
+            )
+
+    def read_parts(self, paths: Sequence[str]) -> None:
+        """Reads the units of several files at a time."""
+        for path, result in self._read(paths, self._parts, parts, "parts"):
+            self._parts[path] = (
+                unread_parts(self._request(path), result.reason)
+                if isinstance(result, Failed)
+                else cast(Parts | None, result)
+            )
+
+    def _read(
+        self,
+        paths: Sequence[str],
+        known: Container[str],
+        function: Callable[[Request], bytes],
+        kind: str,
+    ) -> Iterator[tuple[str, object]]:
+        """For each path that is not known what ``function`` makes of it (kept in the cache), None
+        where it is no tree, or ``Failed``."""
+        wanted = [path for path in dict.fromkeys(paths) if path not in known]
         self.read_outlines(wanted)
         missing: list[str] = []
         for path in wanted:
-            if self.outlines[path].broken:
-                self._files[path] = None
-                continue
-            known = self._cache.get(key_of("file", self.entries[path].key))
-            if isinstance(known, File):
-                self._files[path] = known
+            found = self._cache.get(key_of(kind, self.entries[path].key))
+            if self.outlines[path].broken or found is not None:
+                yield path, found
             else:
                 missing.append(path)
         requests = [self._request(path) for path in missing]
-        results = self._workers.run(interpreted, requests, TIME_LIMIT)
+        results = self._workers.run(function, requests, TIME_LIMIT)
         for path, result in zip(missing, results, strict=True):
             if isinstance(result, Failed):
                 message = f"its statements could not be understood: {result.reason}"
                 self.problems.append(Problem(path, None, message))
-                self._files[path] = unread(self._request(path), result.reason)
+                yield path, result
             else:
-                self._cache.write(key_of("file", self.entries[path].key), result)
-                self._files[path] = cast(File, unpack(result))
-
-    def read_words(self, paths: Sequence[str]) -> None:
-        """Reads the words of several files at a time."""
-        missing: list[str] = []
-        for path in dict.fromkeys(paths):
-            if path in self._words:
-                continue
-            if self.outlines[path].broken:
-                self._words[path] = None
-                continue
-            known = self._cache.get(key_of("words", self.entries[path].key))
-            if isinstance(known, Words):
-                self._words[path] = known
-            else:
-                missing.append(path)
-        results = self._workers.run(words, [self._request(path) for path in missing], TIME_LIMIT)
-        for path, result in zip(missing, results, strict=True):
-            if isinstance(result, Failed):
-                self._words[path] = None
-            else:
-                self._cache.write(key_of("words", self.entries[path].key), result)
-                self._words[path] = cast(Words, unpack(result))
+                self._cache.write(key_of(kind, self.entries[path].key), result)
+                yield path, unpack(result)
 
     def search_text(self, path: str) -> str:
         """Text in lower case that holds every name of the file."""

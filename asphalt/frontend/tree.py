@@ -9,13 +9,14 @@ that holds a name and cannot be read mentions it.
 from __future__ import annotations
 
 import os
+import re
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.errors import InputError
-from asphalt.frontend.cache import key_of
+from asphalt.frontend.cache import key_of, unpack
 from asphalt.frontend.includes import IncludeFiles, find_include, is_mpi_header
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.mpi_calls import MpiCalls
@@ -57,6 +58,8 @@ class Tree:
         self._include_files = IncludeFiles(settings.include_dirs)
         self._defined: dict[tuple[str, str], list[_Position]] | None = None
         self._chains: dict[str, list[tuple[Unit, ...]]] = {}
+        self._units: dict[_Position, Unit] = {}
+        self._positions: dict[int, _Position] = {}  # of the values of _units, by identity
 
     @property
     def files(self) -> tuple[FileEntry, ...]:
@@ -118,6 +121,7 @@ class Tree:
                 if called if operations is None else called.intersection(operations):
                     places.append(_Position(path, number))
         self._reader.read_files([place.path for place in places])
+        self._read_used_modules(places)
         return (self._located(place) for place in places)
 
     def module(self, name: str) -> Located | None:
@@ -133,7 +137,14 @@ class Tree:
         found = [unit for unit in host.unit.contained if unit.name == name]
         if len(found) != 1:
             return None
-        return Located(host.path, host.form, (*host.chain, found[0]))
+        above = self._positions.get(id(host.unit))
+        if above is None:  # of a whole file
+            return Located(host.path, host.form, (*host.chain, found[0]))
+        units = self._reader.outline(host.path).units
+        number = next(n for n, u in enumerate(units) if u.host == above.number and u.name == name)
+        return Located(
+            host.path, host.form, (*host.chain, self._unit(_Position(host.path, number)))
+        )
 
     def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         """The declarations that an INCLUDE line of the unit brings in."""
@@ -141,32 +152,35 @@ class Tree:
 
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier."""
-        places, unread = self._mentioning(name)
-        self._reader.read_files([place.path for place in places])
+        places, unread = self._mentioned(name)
+        self._reader.read_parts([place.path for place in sorted(places)])
         return (
-            *(self._located(place) for place in places),
+            *(self._located(place) for place in sorted(places)),
             *(self._unread(path, name) for path in unread),
         )
 
     def mention_count(self, name: str) -> int:
-        """How many units contain the identifier, without interpreting them."""
-        places, unread = self._mentioning(name)
+        """How many units mention a name, without interpreting them."""
+        places, unread = self._mentioned(name)
         return len(places) + len(unread)
 
-    def _mentioning(self, name: str) -> tuple[list[_Position], list[str]]:
-        """The units that contain the identifier, and the files that could not be read."""
+    def _mentioned(self, name: str) -> tuple[set[_Position], list[str]]:
+        """The units that hold a name, and the files that hold it in statements of none."""
         reader = self._reader
         reader.read_outlines(list(reader.entries))
         candidates = [path for path in reader.entries if name in reader.search_text(path)]
-        reader.read_words(candidates)
+        reader.read_parts(candidates)
         places = set(self._mentioned_in_includes(name))
         unread: list[str] = []
+        line = f"\n{name}\n"
         for path in candidates:
-            words = reader.words(path)
-            numbers = (-1,) if words is None else words.units.get(name, ())
-            unread += [path] * (-1 in numbers)
-            places.update(_Position(path, number) for number in numbers if number >= 0)
-        return sorted(places), unread
+            parts = reader.parts(path)
+            if parts is None or line in parts.loose:
+                unread.append(path)
+            for number, words in enumerate(parts.words if parts else ()):
+                if line in words:
+                    places.add(_Position(path, number))
+        return places, unread
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree, live or not."""
@@ -179,7 +193,7 @@ class Tree:
     def main_programs(self) -> tuple[Located, ...]:
         """The main programs of the tree."""
         positions = self._definitions().get(("program", ""), [])
-        self._reader.read_files([position.path for position in positions])
+        self._reader.read_parts([position.path for position in positions])
         return tuple(self._located(position) for position in positions)
 
     def close(self) -> None:
@@ -206,18 +220,52 @@ class Tree:
                     self._defined.setdefault((kind, name), []).append(_Position(path, number))
         return self._defined
 
+    def _read_used_modules(self, places: Iterable[_Position]) -> None:
+        """Reads the modules that units can see, all at a time rather than each when it is asked
+        for."""
+        open_paths = {place.path for place in places}
+        seen: set[str] = set()
+        while open_paths:
+            outlines = [self._reader.outline(path) for path in open_paths]
+            used = {name for outline in outlines for unit in outline.units for name in unit.uses}
+            definitions = self._definitions()
+            found = (definitions.get(("module", name), []) for name in used)
+            seen |= open_paths
+            open_paths = {position.path for where in found for position in where} - seen
+        self._reader.read_parts([path for path in seen if not self._reader.has_file(path)])
+
     def _unique(self, kind: str, name: str) -> Located | None:
         found = self._definitions().get((kind, name), [])
         return self._located(found[0]) if len(found) == 1 else None
 
     def _located(self, position: _Position) -> Located:
-        file = self.file(position.path)
-        if position.path not in self._chains:
-            self._chains[position.path] = _chains(file)
-        chain = self._chains[position.path][position.number]
-        return Located(position.path, file.form, chain)
+        path = position.path
+        if self._reader.has_file(path):
+            file = self.file(path)
+            if path not in self._chains:
+                self._chains[path] = _chains(file)
+            chain = self._chains[path][position.number]
+        else:
+            units = self._reader.outline(path).units
+            numbers = [position.number]
+            while (host := units[numbers[0]].host) is not None:
+                numbers.insert(0, host)
+            chain = tuple(self._unit(_Position(path, number)) for number in numbers)
+        return Located(path, self._reader.entries[path].form, chain)
+
+    def _unit(self, position: _Position) -> Unit:
+        """A unit by itself; the same one each time."""
+        if position not in self._units:
+            parts = self._reader.parts(position.path)
+            assert parts is not None
+            unit = unpack(parts.units[position.number])
+            assert isinstance(unit, Unit)
+            self._units[position] = unit
+            self._positions[id(unit)] = position
+        return self._units[position]
 
     def _mentioned_in_includes(self, name: str) -> Iterator[_Position]:
+        word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.I)
         holds: dict[str, bool] = {}
         for path, outline in self._reader.outlines.items():
             for number, unit in enumerate(outline.units):
@@ -227,7 +275,7 @@ class Tree:
                         continue
                     if found not in holds:
                         text = self._reader.included_bytes(path, include.name)
-                        holds[found] = name.encode() in text.lower()
+                        holds[found] = word.search(text.decode("latin-1")) is not None
                     if holds[found]:
                         yield _Position(path, number)
 

@@ -1,0 +1,128 @@
+"""The interpreted statements of a file: as a whole, or unit by unit.
+
+These functions run in worker processes; each takes a ``Request`` and gives something that packs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.frontend.cache import pack
+from asphalt.frontend.index import index_file
+from asphalt.frontend.interpret import interpret_unit
+from asphalt.frontend.outline import Request
+from asphalt.frontend.preprocess import preprocess
+from asphalt.frontend.raw_text import code_of, names_in_code, own_leaves
+from asphalt.frontend.source_text import source_text
+from asphalt.frontend.split import split
+from asphalt.frontend.structure import build
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Opaque, Plain
+from asphalt.ir.tree import File, Leaf, Unit, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The units of a file in the order of ``units_in``, each by itself.
+
+    ``units`` are packed; the units that a unit contains are there as their head and one opaque
+    statement that holds every name in them.  ``words`` are the names in the own statements of each
+    unit, ``loose`` those in statements of none: one a line, with a line break at both ends.
+    """
+
+    units: tuple[bytes, ...]
+    words: tuple[str, ...]
+    loose: str
+
+
+def interpreted(request: Request) -> bytes:
+    """The packed tree of a file with every statement interpreted; raises InputError."""
+    file = _tree(request)
+    return pack(replace(file, units=tuple(interpret_unit(unit, deep=True) for unit in file.units)))
+
+
+def parts(request: Request) -> bytes:
+    """The packed ``Parts`` of a file; raises InputError."""
+    file = _tree(request)
+    units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
+    return pack(_parts(file, units))
+
+
+def indexed(request: Request) -> bytes:
+    """The packed symbol index of a file; raises InputError."""
+    source = source_text(request.path, request.content, request.form, request.width)
+    return pack(index_file(source, preprocess(source, request.defines, request.include_dirs)))
+
+
+def unread_file(request: Request, reason: str) -> File:
+    """The tree of a file that was split but whose statements could not be interpreted."""
+    file = _tree(request)
+    return replace(file, units=tuple(_opaque(unit, reason) for unit in file.units))
+
+
+def unread_parts(request: Request, reason: str) -> Parts:
+    """The parts of a file that was split but whose statements could not be interpreted."""
+    file = _tree(request)
+    return _parts(file, tuple(_opaque(unit, reason) for unit in file.units))
+
+
+def _tree(request: Request) -> File:
+    source = source_text(request.path, request.content, request.form, request.width)
+    facts = preprocess(source, request.defines, request.include_dirs)
+    return build(source, *split(source, facts))
+
+
+def _parts(file: File, interpreted_units: tuple[Unit, ...]) -> Parts:
+    """The parts of a file, from its uninterpreted tree and its interpreted units."""
+    packed: list[bytes] = []
+    words: list[str] = []
+
+    def below(raw: Unit, unit: Unit) -> tuple[Unit, frozenset[str]]:
+        """What stands for the unit in its host, and all names in it."""
+        at = len(packed)
+        own = frozenset(_own_names(raw, file.form))
+        packed.append(b"")
+        words.append(_lines(own))
+        inner = [below(r, u) for r, u in zip(raw.contained, unit.contained, strict=True)]
+        packed[at] = pack(replace(unit, contained=tuple(shell for shell, _ in inner)))
+        names = own.union(*(names for _, names in inner))
+        text = " ".join(sorted(names))
+        statement = Leaf(Opaque(text, "it stands in another unit", names), body=text)
+        shell = Unit(unit.kind, unit.name, unit.head, (), (statement,), None, (), unit.end)
+        return shell, names
+
+    for raw, unit in zip(file.units, interpreted_units, strict=True):
+        below(raw, unit)
+    loose = {name for leaf in file.stray for name in names_in_code(code_of(leaf), file.form)}
+    return Parts(tuple(packed), tuple(words), _lines(loose))
+
+
+def _own_names(unit: Unit, form: Form) -> Iterator[str]:
+    for leaf in own_leaves(unit):
+        if leaf is unit.end:
+            continue
+        names = names_in_code(code_of(leaf), form)
+        yield from (n for n in names if n != unit.name) if leaf is unit.head else names
+
+
+def _lines(names: Iterable[str]) -> str:
+    return "\n" + "".join(f"{name}\n" for name in sorted(names))
+
+
+def _opaque(unit: Unit, reason: str) -> Unit:
+    """The unit with every statement opaque, flat: no construct is believed either."""
+
+    def opaque(leaf: Leaf) -> Leaf:
+        code = code_of(leaf)
+        return replace(leaf, what=Opaque(code, reason, frozenset(names_in_code(code, Form.FREE))))
+
+    return replace(
+        unit,
+        head=opaque(unit.head) if unit.head else None,
+        spec=tuple(opaque(leaf) for node in unit.spec for leaf in leaves(node)),
+        body=tuple(opaque(leaf) for node in unit.body for leaf in leaves(node)),
+        contains=replace(unit.contains, what=Plain("contains")) if unit.contains else None,
+        contained=tuple(_opaque(inner, reason) for inner in unit.contained),
+        end=replace(unit.end, what=Plain("end")),
+    )
