@@ -11,30 +11,18 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from asphalt.analysis.definitions import Definition, Source, definitions
+from asphalt.analysis.references import bind, passed_on, references, use_renames
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Scope, Scopes, Symbol
 from asphalt.analysis.unit_flow import Statement, UnitFlow
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, walk
+from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import (
-    IO,
-    Allocation,
-    ArmHead,
-    Assign,
-    Call,
-    Decl,
-    DoHead,
-    Jump,
-    Opaque,
-    Raw,
     UnitHead,
-    Use,
-    What,
 )
-from asphalt.ir.tree import Leaf, leaves
 
 # More units than this that mention a name: it is not followed.
-MANY_UNITS = 60
+MANY_UNITS = 30
 
 _BIND = re.compile(r"\bbind\s*\(", re.IGNORECASE)
 
@@ -164,7 +152,7 @@ class CallSites:
             return f"{name} is mentioned in too many places"
         found: list[CallSite] = []
         for located in mentioned:
-            if _passed_on(located, name):
+            if passed_on(located, name):
                 return f"{name} is not only called by its name, in {located.unit.name}"
             caller = self.of(located)
             for site in self._calls_in(caller, context, name):
@@ -222,91 +210,6 @@ def unit_key(located: Located) -> UnitKey:
     """Equal for the same unit, however often it was read."""
     span = located.unit.end.span
     return located.path, tuple(u.name for u in located.chain), span.first if span else -1
-
-
-def bind(args: tuple[Arg, ...], dummies: tuple[str, ...]) -> dict[str, Expr] | None:
-    """Actual arguments by dummy name; None where they do not fit."""
-    bound: dict[str, Expr] = {}
-    for position, arg in enumerate(args):
-        match arg:
-            case Keyword(name=name, value=value):
-                bound[name] = value
-            case AltReturn():
-                continue
-            case Section():
-                return None
-            case _ if position < len(dummies):
-                bound[dummies[position]] = arg
-            case _:
-                return None
-    return bound if set(bound) <= set(dummies) else None
-
-
-def references(what: What, name: str) -> Iterator[tuple[Arg, ...] | None]:
-    """The argument lists with which a statement refers to a name; None: without a list."""
-    if isinstance(what, Call) and isinstance(what.procedure, Ref) and what.procedure.name == name:
-        yield what.args
-    for expr in expressions_of(what):
-        for part in walk(expr):
-            if isinstance(part, Ref) and part.name == name:
-                yield part.args
-
-
-def expressions_of(what: What) -> tuple[Arg, ...]:
-    """The expressions of a statement, a called procedure's name excluded."""
-    match what:
-        case Assign(target=target, value=value):
-            return (target, value)
-        case Call(args=args):
-            return args
-        case DoHead(var=var, first=first, last=last, step=step, condition=condition):
-            parts = (var, first, last, step, condition)
-            return tuple(part for part in parts if part is not None)
-        case ArmHead(exprs=exprs):
-            return exprs
-        case Jump(exprs=jumped):
-            return jumped
-        case IO(reads=reads, writes=writes):
-            return (*reads, *writes)
-        case Allocation(objects=objects, options=options):
-            return (*objects, *options)
-        case _:
-            return ()
-
-
-def use_renames(located: Located, name: str) -> Iterator[str]:
-    """The other names that USE statements of a unit give to ``name``."""
-    for leaf in _spec_leaves(located):
-        if isinstance(leaf.what, Use):
-            for item in leaf.what.items:
-                if item.name == name and item.local != name:
-                    yield item.local
-
-
-def _spec_leaves(located: Located) -> Iterator[Leaf]:
-    for node in located.unit.spec:
-        yield from leaves(node)
-
-
-def _passed_on(located: Located, name: str) -> bool:
-    """Whether a procedure gets another name, or may be called by statements that are not read."""
-    if any(use_renames(located, name)):
-        return True
-    for leaf in _spec_leaves(located):
-        match leaf.what:
-            case Decl(kind="procedure" | "generic", entities=entities, groups=groups):
-                grouped = [e.name for _, group in groups for e in group]
-                if name in grouped or any(e.name == name for e in entities):
-                    return True
-            case Opaque(names=names) if name in names:
-                return True
-            case Raw(code=code) if name in code.lower():
-                return True
-    return any(
-        isinstance(leaf.what, Raw) or (isinstance(leaf.what, Opaque) and name in leaf.what.names)
-        for node in located.unit.body
-        for leaf in leaves(node)
-    )
 
 
 def _is_bound_to_c(context: Context) -> bool:

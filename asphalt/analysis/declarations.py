@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Protocol
 
+from asphalt.analysis.implicit import implicit_rule
+from asphalt.analysis.symbol import Names, Origin, Symbol
 from asphalt.analysis.words import words
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
 from asphalt.ir.source import Span, TriviaKind
@@ -30,69 +31,6 @@ from asphalt.ir.stmt import (
     Use,
 )
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
-
-
-class Origin(Enum):
-    """Where the storage, or the meaning, of a name comes from."""
-
-    LOCAL = "local"
-    DUMMY = "dummy"
-    RESULT = "result"
-    COMMON = "common"
-    MODULE = "module"
-    HOST = "host"  # a variable of the host procedure or main program
-    PARAMETER = "parameter"
-    PROCEDURE = "procedure"
-    STATEMENT_FUNCTION = "statement function"
-    MPI = "mpi"  # anything that an MPI module or mpif.h declares
-    INTRINSIC = "intrinsic"
-
-
-class Names(Protocol):
-    """Something that names can be looked up in."""
-
-    def lookup(self, name: str) -> Symbol | None:
-        """What a folded name means; None: not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """One name, as its declaring unit sees it.
-
-    ``name`` is its folded name where it is declared (a renamed ``use`` may give it another one).
-    ``owner`` is the unit that declares it, folded.  ``attrs``: folded attributes; ``save`` also
-    where it is implied, ``implicit`` where the type is, ``dummy`` for a dummy of a host.
-    ``home`` is the scope in which ``type``, ``dims`` and ``initial`` are to be read.
-    """
-
-    name: str
-    spelled: str
-    type: TypeSpec | None
-    dims: tuple[Dim, ...] | None
-    attrs: frozenset[str]
-    intent: str | None
-    initial: Expr | None
-    origin: Origin
-    owner: str
-    common_block: str | None = None
-    equivalenced: bool = False
-    span: Span | None = None
-    home: Names | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def is_array(self) -> bool:
-        """Whether it is declared with dimensions."""
-        return self.dims is not None
-
-    @property
-    def is_parameter(self) -> bool:
-        """Whether it is a named constant."""
-        return self.origin is Origin.PARAMETER
-
-    @property
-    def identity(self) -> tuple[str, str, str]:
-        """Equal for two symbols exactly if they are the same declared entity."""
-        return (self.span.file if self.span is not None else "", self.owner, self.name)
 
 
 @dataclass(slots=True)
@@ -411,36 +349,3 @@ def _with_length(spec: TypeSpec | None, length: Arg | None) -> TypeSpec | None:
 
 def _expr(arg: Arg) -> Expr | None:
     return arg if isinstance(arg, Lit | Op) else None
-
-
-_RULE = re.compile(
-    r"^\s*(?P<type>integer|real|double\s*precision|double\s*complex|complex|logical|character|type)"
-    r"\s*(?:\*\s*(?P<star>\d+)|\((?P<kind>[^()]*)\))?\s*\((?P<letters>[a-z\s,-]+)\)\s*$"
-)
-
-
-def implicit_rule(rule: str) -> dict[str, TypeSpec | None]:
-    """The types that one rule of an IMPLICIT statement (``real*8 (a-h,o-z)``) gives to letters.
-
-    A type that is not understood is None.  A rule that is not understood covers all letters.
-    """
-    match = _RULE.match(rule.lower())
-    if match is None:
-        return dict.fromkeys("abcdefghijklmnopqrstuvwxyz")
-    base = re.sub(r"\s+", "_", match["type"]).replace("doublep", "double_p")
-    base = base.replace("doublec", "double_c")
-    spec: TypeSpec | None = TypeSpec(base)
-    kind = (match["kind"] or "").replace(" ", "").removeprefix("kind=")
-    if base in ("character", "type"):
-        spec = None
-    elif match["star"]:
-        spec = TypeSpec(base, Lit("integer", match["star"]), star=True)
-    elif match["kind"] is not None:
-        spec = TypeSpec(base, Lit("integer", kind)) if kind.isdigit() else None
-    letters: dict[str, TypeSpec | None] = {}
-    for part in match["letters"].replace(" ", "").split(","):
-        first, _, last = part.partition("-")
-        if len(first) != 1 or len(last) > 1:
-            return dict.fromkeys("abcdefghijklmnopqrstuvwxyz")
-        letters |= {chr(c): spec for c in range(ord(first), ord(last or first) + 1)}
-    return letters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.declarations import Origin, Symbol
+from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.analysis.words import words
 from asphalt.ir.expr import Lit
 from asphalt.ir.stmt import TypeSpec

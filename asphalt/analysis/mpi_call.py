@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.declarations import Origin, Symbol
 from asphalt.analysis.mpi_table import Parameter, Procedure, procedure
 from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
 from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
 from asphalt.analysis.mpi_types import predefined_type as predefined_type
+from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.analysis.symbols import Absence, Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.stmt import Call

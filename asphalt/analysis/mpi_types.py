@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.declarations import Names, Origin
+from asphalt.analysis.symbol import Names, Origin
 from asphalt.ir.expr import Component, Expr, Op, Ref
 
 

@@ -11,32 +11,25 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 
+from asphalt.analysis.bound_names import defined_plainly, names_bound_in
 from asphalt.analysis.constants import constant as constant
 from asphalt.analysis.constants import element_bytes as element_bytes
 from asphalt.analysis.declarations import Declarations, own_names
-from asphalt.analysis.declarations import Origin as Origin
-from asphalt.analysis.declarations import Symbol as Symbol
 from asphalt.analysis.intrinsic_modules import (
     MPI_MODULES,
     intrinsic_module_name,
     is_intrinsic_module,
 )
 from asphalt.analysis.intrinsics import is_intrinsic
-from asphalt.ir.expr import Expr, Keyword, Ref
+from asphalt.analysis.symbol import Origin as Origin
+from asphalt.analysis.symbol import Symbol as Symbol
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
-    IO,
-    ArmHead,
-    Assign,
-    Decl,
-    DoHead,
-    Guarded,
     TypeSpec,
     Use,
     UseItem,
-    What,
 )
-from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+from asphalt.ir.tree import Node, leaves
 
 
 class Absence(Enum):
@@ -111,7 +104,7 @@ class Scope:
     def shadowed(self) -> frozenset[str]:
         """The names that a construct inside the unit gives a meaning of its own."""
         if self._bound is None:
-            self._bound = frozenset(_bound_in(self.unit.body))
+            self._bound = frozenset(names_bound_in(self.unit.body))
         return self._bound
 
     @property
@@ -260,7 +253,7 @@ class Scope:
             found: set[str] = set()
             for node in self.unit.body:
                 for leaf in leaves(node):
-                    found |= _defined_plainly(leaf.what)
+                    found |= defined_plainly(leaf.what)
             self._plain = frozenset(found)
         return self._plain
 
@@ -286,49 +279,6 @@ def _seen_from_inside(symbol: Symbol, host: Scope) -> Symbol:
 
 def _built_in(name: str, owner: str, origin: Origin) -> Symbol:
     return Symbol(name, name, None, None, frozenset(), None, None, origin, owner)
-
-
-def _bound_in(nodes: Iterable[Node]) -> Iterable[str]:
-    for node in nodes:
-        match node:
-            case Block(kind=kind, head=head, body=body):
-                yield from _bound_by(head.what)
-                if kind == "block":
-                    for child in body:
-                        if isinstance(child, Leaf) and isinstance(child.what, Decl):
-                            yield from (entity.name for entity in child.what.entities)
-                yield from _bound_in(body)
-            case Do(body=body):
-                yield from _bound_in(body)
-            case Branch(arms=arms):
-                for arm in arms:
-                    yield from _bound_by(arm.head.what)
-                    yield from _bound_in(arm.body)
-            case _:
-                pass
-
-
-def _bound_by(what: What) -> Iterable[str]:
-    if isinstance(what, ArmHead):
-        yield from (part.name for part in what.exprs if isinstance(part, Keyword))
-
-
-def _defined_plainly(what: What) -> set[str]:
-    match what:
-        case Assign(target=target):
-            return _plain(target)
-        case DoHead(var=var):
-            return _plain(var)
-        case Guarded(action=action):
-            return _defined_plainly(action)
-        case IO(writes=writes):
-            return {part.name for part in writes if isinstance(part, Ref) and part.args is None}
-        case _:
-            return set()
-
-
-def _plain(target: Expr | None) -> set[str]:
-    return {target.name} if isinstance(target, Ref) and target.args is None else set()
 
 
 __all__ = [

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.communicators import Communicators, Identity
 from asphalt.analysis.symbols import Scope, Scopes
-from asphalt.analysis.value_flow import Control, Facts, Reached, ValueFlow, Variable
-from asphalt.analysis.value_flow import Level as Level
+from asphalt.analysis.value_flow import ValueFlow
+from asphalt.analysis.value_graph import Control, Facts, Reached, Variable
+from asphalt.analysis.value_graph import Level as Level
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf
 

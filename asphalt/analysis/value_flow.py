@@ -1,16 +1,8 @@
-"""The graph of where values come from: what each variable is made of, and what decides about it.
-
-A node is a variable at a place, or the question whether a statement is reached.  A node's level is
-the highest of its own and those of the nodes that it depends on: a least fixpoint, so recursion is
-no special case.
-"""
+"""The graph of where values come from: what each variable is made of, and what decides about it."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from enum import IntEnum
 
 from asphalt.analysis.call_sites import CallSites, Context
 from asphalt.analysis.communicators import WORLD, Communicators, Identity
@@ -21,123 +13,32 @@ from asphalt.analysis.mpi_table import procedure
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Symbol
 from asphalt.analysis.unit_flow import Condition, Statement, expressions
+from asphalt.analysis.value_graph import (
+    ALL,
+    Control,
+    Facts,
+    Level,
+    Node,
+    Reached,
+    ValueGraph,
+    Variable,
+)
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import Allocation, DoHead, Jump, JumpKind
 
-_MANY_NODES = 20000
-_MANY_FAR = 100
-_ALL = -1  # no place: all definitions count
 
-
-class Level(IntEnum):
-    """Whether all ranks have the same value."""
-
-    UNIFORM = 0
-    UNKNOWN = 1
-    VARYING = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A variable of a unit before the node ``top`` of its body ends (-1: at any time)."""
-
-    context: Context
-    name: str
-    top: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """Whether a statement is reached, from the start of the program on."""
-
-    context: Context
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """Whether a statement is reached within one execution of its unit."""
-
-    context: Context
-    position: int
-
-
-Node = Variable | Reached | Control
-
-
-@dataclass(slots=True)
-class Facts:
-    """What one node is made of.  ``cap``: its level is at most this."""
-
-    level: Level = Level.UNIFORM
-    reasons: dict[str, Level] = field(default_factory=dict)
-    depends: dict[Node, None] = field(default_factory=dict)
-    cap: Level = Level.VARYING
-
-    def note(self, level: Level, reason: str) -> None:
-        """The node itself is at least of this level."""
-        self.level = max(self.level, level)
-        self.reasons.setdefault(reason, level)
-
-
-class ValueFlow:
+class ValueFlow(ValueGraph):
     """The graph, relative to one communicator."""
 
     def __init__(
         self, sites: CallSites, communicators: Communicators, communicator: Identity | None
     ) -> None:
+        super().__init__()
         self.sites = sites
         self.communicators = communicators
         self.communicator = communicator
-        self.facts: dict[Node, Facts] = {}
-        self._provisional: list[Node] = []
-
-    def complete(self, start: Facts) -> None:
-        """Find the level of ``start``, and of the nodes that it depends on as far as they matter.
-
-        Nodes for which other units must be looked up come last, and not at all once it is clear
-        that nothing is proved: what then remains is forgotten before the next question.
-        """
-        for node in self._provisional:
-            self.facts.pop(node, None)
-        self._provisional = []
-        near: deque[Node] = deque()
-        far: deque[Node] = deque()
-        added: list[Node] = []
-
-        def follow(facts: Facts) -> None:
-            for node in facts.depends:
-                if node not in self.facts:
-                    (far if self._is_far(node) else near).append(node)
-
-        follow(start)
-        worst = max([start.level, *(self.facts[n].level for n in start.depends if n in self.facts)])
-        followed = 0
-        while near or far:
-            node = near.popleft() if near else far.popleft()
-            if node in self.facts:
-                continue
-            facts = self.facts[node] = Facts()
-            added.append(node)
-            distant = self._is_far(node)
-            followed += distant
-            if len(self.facts) > _MANY_NODES or (distant and worst > Level.UNIFORM):
-                facts.level = Level.UNKNOWN
-                self._provisional = added
-            elif followed > _MANY_FAR:
-                facts.note(Level.UNKNOWN, "it comes from too far to be followed")
-                self._provisional = added
-            else:
-                self._build(node, facts)
-                facts.level = min(facts.cap, facts.level)
-                follow(facts)
-            known = (self.facts[n].level for n in facts.depends if n in self.facts)
-            worst = max([worst, facts.level, *known])
-        self._settle(added)
-        self._raise(start)
 
     def _is_far(self, node: Node) -> bool:
-        """Whether other units have to be looked up to say what the node is made of."""
         match node:
             case Reached(context=context):
                 return context.scope.unit.kind != "program"
@@ -146,23 +47,6 @@ class ValueFlow:
                 return symbol is not None and symbol.origin in (Origin.DUMMY, Origin.MODULE)
             case _:
                 return False
-
-    def _settle(self, added: list[Node]) -> None:
-        users: dict[Node, list[Node]] = {}
-        for node in added:
-            for used in self.facts[node].depends:
-                users.setdefault(used, []).append(node)
-        waiting = list(added)
-        while waiting:
-            node = waiting.pop()
-            if self._raise(self.facts[node]):
-                waiting += users.get(node, [])
-
-    def _raise(self, facts: Facts) -> bool:
-        levels = [self.facts[node].level for node in facts.depends]
-        level = min(facts.cap, max([facts.level, *levels]))
-        changed, facts.level = level != facts.level, level
-        return changed
 
     def _build(self, node: Node, facts: Facts) -> None:
         match node:
@@ -250,7 +134,7 @@ class ValueFlow:
         result = next(
             (n for n, s in inside.scope.own.items() if s.origin is Origin.RESULT), callee.unit.name
         )
-        facts.depends[Variable(inside, result, _ALL)] = None
+        facts.depends[Variable(inside, result, ALL)] = None
 
     def _inquiry(
         self, ref: Ref, args: tuple[Arg, ...], context: Context, top: int, facts: Facts
@@ -271,7 +155,7 @@ class ValueFlow:
             if dim.kind == "explicit" and symbol.home is context.scope:
                 for bound in (dim.lower, dim.upper):
                     if bound is not None:
-                        self.expression(bound, context, _ALL, facts)
+                        self.expression(bound, context, ALL, facts)
             elif dim.kind == "deferred" and symbol.origin is Origin.LOCAL:
                 self._allocated_shape(array.name, context, facts)
             else:
@@ -317,7 +201,7 @@ class ValueFlow:
                 if owner is None:
                     facts.note(Level.UNKNOWN, f"the host of {name} is not known")
                 else:
-                    facts.depends[Variable(owner, symbol.name, _ALL)] = None
+                    facts.depends[Variable(owner, symbol.name, ALL)] = None
             case Origin.MODULE:
                 self._module(symbol, facts)
             case _:
@@ -345,15 +229,15 @@ class ValueFlow:
         given = [d for d in context.defined.get(name, ()) if self.sites.changes(d)]
         saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
         cut = False
-        if node.top != _ALL and not inside and not saved and not context.flow.has_gotos:
+        if node.top != ALL and not inside and not saved and not context.flow.has_gotos:
             given, cut = _reaching(given, node.top)
         for definition in given:
-            self._definition(context, definition, facts, returned=node.top == _ALL)
+            self._definition(context, definition, facts, returned=node.top == ALL)
         for inner, definition in inside:
             self._definition(inner, definition, facts, returned=True)
             facts.depends[Reached(inner, definition.statement.position)] = None
         if symbol.initial is not None and not cut:
-            self.expression(symbol.initial, context, _ALL, facts)
+            self.expression(symbol.initial, context, ALL, facts)
         if symbol.origin is Origin.DUMMY:
             if not cut:
                 self._entry(context, name, facts)
@@ -440,7 +324,7 @@ class ValueFlow:
             isinstance(s.what, Jump) and s.what.kind is JumpKind.RETURN
             for s in inside.flow.statements
         )
-        top = _ALL if leaves_early else len(inside.scope.unit.body)
+        top = ALL if leaves_early else len(inside.scope.unit.body)
         facts.depends[Variable(inside, definition.dummy, top)] = None
 
 
@@ -468,6 +352,3 @@ def _same(found: Symbol | None, symbol: Symbol) -> bool:
 
 def _kind(symbol: Symbol) -> str:
     return "in COMMON" if symbol.origin is Origin.COMMON else f"a {symbol.origin.value}"
-
-
-__all__ = ["Control", "Facts", "Level", "Reached", "ValueFlow", "Variable"]

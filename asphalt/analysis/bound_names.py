@@ -1,0 +1,54 @@
+"""Names that statements of an executable part bind or define."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asphalt.ir.expr import Expr, Keyword, Ref
+from asphalt.ir.stmt import IO, ArmHead, Assign, Decl, DoHead, Guarded, What
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node
+
+
+def names_bound_in(nodes: Iterable[Node]) -> Iterable[str]:
+    """Names to which ASSOCIATE, SELECT TYPE and BLOCK constructs give a meaning of their own."""
+    for node in nodes:
+        match node:
+            case Block(kind=kind, head=head, body=body):
+                yield from _bound_by(head.what)
+                if kind == "block":
+                    for child in body:
+                        if isinstance(child, Leaf) and isinstance(child.what, Decl):
+                            yield from (entity.name for entity in child.what.entities)
+                yield from names_bound_in(body)
+            case Do(body=body):
+                yield from names_bound_in(body)
+            case Branch(arms=arms):
+                for arm in arms:
+                    yield from _bound_by(arm.head.what)
+                    yield from names_bound_in(arm.body)
+            case _:
+                pass
+
+
+def _bound_by(what: What) -> Iterable[str]:
+    if isinstance(what, ArmHead):
+        yield from (part.name for part in what.exprs if isinstance(part, Keyword))
+
+
+def defined_plainly(what: What) -> set[str]:
+    """The names that a statement defines without a list: certainly variables."""
+    match what:
+        case Assign(target=target):
+            return _plain(target)
+        case DoHead(var=var):
+            return _plain(var)
+        case Guarded(action=action):
+            return defined_plainly(action)
+        case IO(writes=writes):
+            return {part.name for part in writes if isinstance(part, Ref) and part.args is None}
+        case _:
+            return set()
+
+
+def _plain(target: Expr | None) -> set[str]:
+    return {target.name} if isinstance(target, Ref) and target.args is None else set()

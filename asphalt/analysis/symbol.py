@@ -1,0 +1,74 @@
+"""What is known about one name: its symbol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from asphalt.ir.expr import Expr
+from asphalt.ir.source import Span
+from asphalt.ir.stmt import Dim, TypeSpec
+
+
+class Origin(Enum):
+    """Where the storage, or the meaning, of a name comes from."""
+
+    LOCAL = "local"
+    DUMMY = "dummy"
+    RESULT = "result"
+    COMMON = "common"
+    MODULE = "module"
+    HOST = "host"  # a variable of the host procedure or main program
+    PARAMETER = "parameter"
+    PROCEDURE = "procedure"
+    STATEMENT_FUNCTION = "statement function"
+    MPI = "mpi"  # anything that an MPI module or mpif.h declares
+    INTRINSIC = "intrinsic"
+
+
+class Names(Protocol):
+    """Something that names can be looked up in."""
+
+    def lookup(self, name: str) -> Symbol | None:
+        """What a folded name means; None: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One name, as its declaring unit sees it.
+
+    ``name`` is its folded name where it is declared (a renamed ``use`` may give it another one).
+    ``owner`` is the unit that declares it, folded.  ``attrs``: folded attributes; ``save`` also
+    where it is implied, ``implicit`` where the type is, ``dummy`` for a dummy of a host.
+    ``home`` is the scope in which ``type``, ``dims`` and ``initial`` are to be read.
+    """
+
+    name: str
+    spelled: str
+    type: TypeSpec | None
+    dims: tuple[Dim, ...] | None
+    attrs: frozenset[str]
+    intent: str | None
+    initial: Expr | None
+    origin: Origin
+    owner: str
+    common_block: str | None = None
+    equivalenced: bool = False
+    span: Span | None = None
+    home: Names | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is declared with dimensions."""
+        return self.dims is not None
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it is a named constant."""
+        return self.origin is Origin.PARAMETER
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Equal for two symbols exactly if they are the same declared entity."""
+        return (self.span.file if self.span is not None else "", self.owner, self.name)

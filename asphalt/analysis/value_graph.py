@@ -1,0 +1,146 @@
+"""A graph of values: the level of a node is the highest of its own and of those it depends on.
+
+A node is a variable at a place, or the question whether a statement is reached.  The levels are a
+least fixpoint, so recursion is no special case.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from asphalt.analysis.call_sites import Context
+
+_MANY_NODES = 20000
+_MANY_FAR = 40
+ALL = -1  # no place: all definitions count
+
+
+class Level(IntEnum):
+    """Whether all ranks have the same value."""
+
+    UNIFORM = 0
+    UNKNOWN = 1
+    VARYING = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a unit before the node ``top`` of its body ends (-1: at any time)."""
+
+    context: Context
+    name: str
+    top: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Whether a statement is reached, from the start of the program on."""
+
+    context: Context
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Whether a statement is reached within one execution of its unit."""
+
+    context: Context
+    position: int
+
+
+Node = Variable | Reached | Control
+
+
+@dataclass(slots=True)
+class Facts:
+    """What one node is made of.  ``cap``: its level is at most this."""
+
+    level: Level = Level.UNIFORM
+    reasons: dict[str, Level] = field(default_factory=dict)
+    depends: dict[Node, None] = field(default_factory=dict)
+    cap: Level = Level.VARYING
+
+    def note(self, level: Level, reason: str) -> None:
+        """The node itself is at least of this level."""
+        self.level = max(self.level, level)
+        self.reasons.setdefault(reason, level)
+
+
+class ValueGraph(ABC):
+    """Nodes are built when they are asked for."""
+
+    def __init__(self) -> None:
+        self.facts: dict[Node, Facts] = {}
+        self._provisional: list[Node] = []
+
+    @abstractmethod
+    def _build(self, node: Node, facts: Facts) -> None:
+        """Say what a node is made of."""
+
+    @abstractmethod
+    def _is_far(self, node: Node) -> bool:
+        """Whether other units have to be looked up to say what the node is made of."""
+
+    def complete(self, start: Facts) -> None:
+        """Find the level of ``start``, and of the nodes that it depends on as far as they matter.
+
+        Nodes for which other units must be looked up come last, and not at all once it is clear
+        that nothing is proved: what then remains is forgotten before the next question.
+        """
+        for node in self._provisional:
+            self.facts.pop(node, None)
+        self._provisional = []
+        near: deque[Node] = deque()
+        far: deque[Node] = deque()
+        added: list[Node] = []
+
+        def follow(facts: Facts) -> None:
+            for node in facts.depends:
+                if node not in self.facts:
+                    (far if self._is_far(node) else near).append(node)
+
+        follow(start)
+        worst = max([start.level, *(self.facts[n].level for n in start.depends if n in self.facts)])
+        followed = 0
+        while near or far:
+            node = near.popleft() if near else far.popleft()
+            if node in self.facts:
+                continue
+            facts = self.facts[node] = Facts()
+            added.append(node)
+            distant = self._is_far(node)
+            followed += distant
+            if len(self.facts) > _MANY_NODES or (distant and worst > Level.UNIFORM):
+                facts.level = Level.UNKNOWN
+                self._provisional = added
+            elif followed > _MANY_FAR:
+                facts.note(Level.UNKNOWN, "it comes from too far to be followed")
+                self._provisional = added
+            else:
+                self._build(node, facts)
+                facts.level = min(facts.cap, facts.level)
+                follow(facts)
+            known = (self.facts[n].level for n in facts.depends if n in self.facts)
+            worst = max([worst, facts.level, *known])
+        self._settle(added)
+        self._raise(start)
+
+    def _settle(self, added: list[Node]) -> None:
+        users: dict[Node, list[Node]] = {}
+        for node in added:
+            for used in self.facts[node].depends:
+                users.setdefault(used, []).append(node)
+        waiting = list(added)
+        while waiting:
+            node = waiting.pop()
+            if self._raise(self.facts[node]):
+                waiting += users.get(node, [])
+
+    def _raise(self, facts: Facts) -> bool:
+        levels = [self.facts[node].level for node in facts.depends]
+        level = min(facts.cap, max([facts.level, *levels]))
+        changed, facts.level = level != facts.level, level
+        return changed
