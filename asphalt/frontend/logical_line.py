@@ -1,0 +1,30 @@
+"""The logical line of a statement from its text: what splitting made of it, made again."""
+
+from __future__ import annotations
+
+from asphalt.frontend.source_text import FIXED_WIDTH, FREE_WIDTH, SourceText
+from asphalt.frontend.split import split
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Raw
+from asphalt.ir.tree import Leaf
+
+
+def logical_line(leaf: Leaf, form: Form, width: int | None = None) -> str | None:
+    """The statement of a leaf with its continuation lines joined and its comments removed.
+
+    ``width`` is the line limit in columns (None: that of the form).  None where the text is not
+    what the leaf means (a statement that asphalt made, or that the preprocessor changed), and where
+    it does not split into this one statement.
+    """
+    if leaf.body is None or leaf.span is None or leaf.frozen:
+        return None
+    if width is None:
+        width = FIXED_WIDTH if form is Form.FIXED else FREE_WIDTH
+    before = " " * (leaf.span.first_col - 1) if leaf.joined else leaf.head
+    found, _ = split(SourceText(leaf.span.file, before + leaf.body, form, width))
+    if len(found) != 1:
+        return None
+    whole = found[0]
+    if whole.body != leaf.body or not isinstance(whole.what, Raw):
+        return None
+    return whole.what.code

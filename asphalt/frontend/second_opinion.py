@@ -1,0 +1,224 @@
+"""What another parser thinks of the statements that a transformation moves or depends on.
+
+Our own parser of statements is fast and takes nearly everything; fparser is slow, takes less, and
+has been written by others from the rules of the standard.  Where both understand a statement and
+differ, one of them is wrong, and nothing is built on it.
+
+Each statement is read again from its text, by the one class of fparser that stands for what we
+took it for, and the two meanings are compared.  A statement that fparser rejects has no second
+opinion: that is no disagreement, since there is much that only ours understands.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from types import FrameType, MappingProxyType
+from typing import Any
+
+from asphalt.frontend.fparser_declarations import DECLARATIONS
+from asphalt.frontend.fparser_statements import EXECUTABLE
+from asphalt.frontend.fparser_tree import Tree
+from asphalt.frontend.logical_line import logical_line
+from asphalt.frontend.same_meaning import same_statement
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import (
+    IO,
+    Allocation,
+    ArmHead,
+    Assign,
+    Call,
+    Decl,
+    DoHead,
+    Guarded,
+    Jump,
+    Plain,
+    Use,
+    What,
+)
+from asphalt.ir.tree import Leaf
+
+CONVERSIONS: Mapping[str, Callable[[Tree], What]] = MappingProxyType({**EXECUTABLE, **DECLARATIONS})
+"""From a tree of each rule that is asked for to the meaning of the statement."""
+LONGEST = 4000
+"""Characters of the longest statement that fparser is asked about."""
+DEEPEST = 40
+"""Brackets within brackets of the deepest one."""
+_HARMLESS = 1
+"""Up to this depth fparser's time is about linear in the length of a statement."""
+_STEPS = 250_000
+"""Calls and returns that fparser may take for one statement beyond that depth: some 0.1 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A statement that the two parsers understand differently."""
+
+    leaf: Leaf
+    code: str
+    ours: What
+    theirs: What
+
+
+@dataclass(frozen=True, slots=True)
+class Opinions:
+    """How many statements have the same meaning for both parsers, on how many fparser has no
+    opinion, and where they differ."""
+
+    agreed: int
+    silent: int
+    disagreements: tuple[Disagreement, ...]
+
+
+def disagreements(
+    leaves: Iterable[Leaf], form: Form, width: int | None = None
+) -> tuple[Disagreement, ...]:
+    """The statements that fparser understands, and differently; ``width``: the line limit."""
+    return opinions(leaves, form, width).disagreements
+
+
+def opinions(leaves: Iterable[Leaf], form: Form, width: int | None = None) -> Opinions:
+    """The second opinion on every statement that has data flow, control flow or declares."""
+    agreed = silent = 0
+    found: list[Disagreement] = []
+    for leaf in leaves:
+        rule = _rule(leaf.what)
+        if rule not in CONVERSIONS:
+            continue
+        code = logical_line(leaf, form, width)
+        theirs = None if code is None else _meaning(code, rule)
+        if code is None or theirs is None:
+            silent += 1
+        elif same_statement(leaf.what, theirs):
+            agreed += 1
+        else:
+            found.append(Disagreement(leaf, code, leaf.what, theirs))
+    return Opinions(agreed, silent, tuple(found))
+
+
+@lru_cache(maxsize=4096)
+def _meaning(code: str, rule: str) -> What | None:
+    """What fparser takes a statement for, which is to be one of a rule; None: no opinion."""
+    depth = _depth(code)
+    if len(code) > LONGEST or depth > DEEPEST:
+        return None
+    parse = _parser()
+    try:
+        with nullcontext() if depth <= _HARMLESS else _Steps(_STEPS):
+            tree = parse(rule, code)
+        return CONVERSIONS[rule](tree)
+    except (Exception, SystemExit, _TooLong):  # whatever fparser does, it is no opinion
+        return None
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Callable[[str, str], Tree]:
+    """fparser's rules as a function of the name of a rule and a statement.
+
+    fparser is imported here: a run in which nothing is to be transformed does without it.
+    """
+    from fparser.two import Fortran2003, Fortran2008
+    from fparser.two.parser import ParserFactory
+
+    ParserFactory().create(std="f2008")
+
+    def parse(rule: str, code: str) -> Tree:
+        newest = getattr(Fortran2008, rule, None) or getattr(Fortran2003, rule)
+        return newest(code)
+
+    return parse
+
+
+def _depth(code: str) -> int:
+    """How deep brackets are nested; those in character constants count as well."""
+    depth = deepest = 0
+    for character in code:
+        if character in "([":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]":
+            depth -= 1
+    return deepest
+
+
+class _TooLong(BaseException):
+    """fparser takes too long; no ``Exception``, so that fparser does not take it for a mismatch."""
+
+
+class _Steps:
+    """Ends what runs inside after so many calls and returns, the same number on every machine.
+
+    fparser tries the rules of the standard one after the other; what is wrong within nested lists
+    costs it a factor of eight a level.  Where somebody else profiles this thread there is no limit.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._left = steps
+        self._own = False
+
+    def __enter__(self) -> None:
+        if sys.getprofile() is None:
+            self._own = True
+            sys.setprofile(self._count)
+
+    def __exit__(self, *_: object) -> None:
+        if self._own:
+            sys.setprofile(None)
+
+    def _count(self, frame: FrameType, event: str, arg: Any) -> None:
+        self._left -= 1
+        if self._left < 0:
+            sys.setprofile(None)
+            raise _TooLong
+
+
+def _rule(what: What) -> str:
+    """The rule of the standard that a statement of this meaning follows; '' for none of ours."""
+    match what:
+        case Assign(pointer=pointer):
+            return "Pointer_Assignment_Stmt" if pointer else "Assignment_Stmt"
+        case Call():
+            return "Call_Stmt"
+        case DoHead(label=label):
+            return "Nonlabel_Do_Stmt" if label is None else "Label_Do_Stmt"
+        case ArmHead(kind=kind, exprs=exprs):
+            masked = kind == "elsewhere" and exprs
+            return "Masked_Elsewhere_Stmt" if masked else _ARMS.get(kind, "")
+        case Guarded(kind=kind):
+            return f"{kind.capitalize()}_Stmt"
+        case Jump(kind=kind):
+            return f"{kind.value.title().replace(' ', '_')}_Stmt"
+        case IO(kind=kind) | Allocation(kind=kind):
+            return f"{kind.capitalize()}_Stmt"
+        case Decl(kind="type"):
+            return "Type_Declaration_Stmt"
+        case Decl(kind=kind):
+            return f"{kind.capitalize()}_Stmt"
+        case Use():
+            return "Use_Stmt"
+        case Plain(keyword="continue"):
+            return "Continue_Stmt"
+    return ""
+
+
+_ARMS = {
+    "if": "If_Then_Stmt",
+    "else_if": "Else_If_Stmt",
+    "else": "Else_Stmt",
+    "select_case": "Select_Case_Stmt",
+    "case": "Case_Stmt",
+    "case_default": "Case_Stmt",
+    "select_type": "Select_Type_Stmt",
+    "type_is": "Type_Guard_Stmt",
+    "class_is": "Type_Guard_Stmt",
+    "class_default": "Type_Guard_Stmt",
+    "where": "Where_Construct_Stmt",
+    "elsewhere": "Elsewhere_Stmt",
+    "forall": "Forall_Construct_Stmt",
+    "associate": "Associate_Stmt",
+    "block": "Block_Stmt",
+    "critical": "Critical_Stmt",
+}
