@@ -21,7 +21,7 @@ from asphalt.analysis.access import (
     examine,
     root_name,
 )
-from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
+from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.scalars import surely_defines
@@ -30,15 +30,6 @@ from asphalt.analysis.symbols import Origin, Scope, Scopes, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Allocation, Call, Guarded, UnitHead
-
-_VARIABLES = (
-    Origin.LOCAL,
-    Origin.DUMMY,
-    Origin.RESULT,
-    Origin.COMMON,
-    Origin.MODULE,
-    Origin.HOST,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +144,69 @@ class Effects:
         accesses = []
         effects = list(summary.effects)
         for dummy, actual in bound.items():
-            regions = list(_regions(dummy, actual, bound, summary, scope))
+            regions = list(self._regions(dummy, actual, bound, summary, scope))
             if not regions and isinstance(actual, Ref) and _is_procedure(actual, scope):
                 effects.append((EffectKind.UNKNOWN_CALL, f"procedure argument {actual.name}"))
             accesses += regions
         accesses += [(name, Mode.READ, None) for name in sorted(summary.modules_read)]
         return CallEffect(tuple(accesses), tuple(effects))
+
+    def writes_argument(self, call: Call, position: int, scope: Scope) -> bool:
+        """Whether a call may change its actual argument at a position."""
+        arg = _value(call.args[position])
+        mpi = mpi_call(call, scope)
+        if mpi is not None:
+            return arg in mpi.defined(scope)
+        located = procedure_named(call.procedure, scope)
+        summary = self.summary(located) if located is not None else None
+        bound = _bind(call.args, summary.dummies) if summary is not None else None
+        if summary is None or bound is None:
+            return True
+        return any(arg == actual and dummy in summary.written for dummy, actual in bound.items())
+
+    def _regions(
+        self, dummy: str, actual: Expr, bound: Mapping[str, Expr], summary: Summary, scope: Scope
+    ) -> Iterable[tuple[str, Mode, tuple[Subscript, ...] | None]]:
+        modes = [Mode.READ] if dummy in summary.read else []
+        if dummy in summary.defined and isinstance(actual, Ref) and actual.args is None:
+            modes = [Mode.WRITE]
+        elif dummy in summary.written:
+            modes.append(Mode.MAYBE_WRITE)
+        match actual:
+            case Ref(name=name, args=tuple(args)) if (
+                name_kind(name, True, scope) is NameKind.VARIABLE
+            ):
+                subscripts = self._subscripts_passed(dummy, actual, args, bound, summary, scope)
+                for mode in modes:
+                    yield storage_of(name, scope), mode, subscripts
+            case _:
+                for mode in modes:
+                    yield from _whole(actual, mode, scope)
+
+    def _subscripts_passed(
+        self,
+        dummy: str,
+        actual: Ref,
+        args: tuple[Arg, ...],
+        bound: Mapping[str, Expr],
+        summary: Summary,
+        scope: Scope,
+    ) -> tuple[Subscript, ...] | None:
+        """The part of the actual argument that the dummy stands for; None: not known."""
+        given = tuple(a for a in args if not isinstance(a, Keyword | AltReturn))
+        symbol: Symbol | None = summary.scope.lookup(dummy)
+        if symbol is None or len(given) != len(args):
+            return None
+        if symbol.dims is None or any(isinstance(a, Section) for a in given):
+            return given
+        return run_as_section(
+            actual,
+            symbol,
+            bound,
+            summary.scope,
+            scope,
+            lambda call, position: self.writes_argument(call, position, scope),
+        )
 
 
 def _allocates_locals(effect: Effect, scope: Scope) -> bool:
@@ -173,44 +221,6 @@ def _allocates_locals(effect: Effect, scope: Scope) -> bool:
         s is not None and s.origin is Origin.LOCAL and not s.attrs & {"save", "pointer"}
         for s in symbols
     )
-
-
-def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
-    """What a name stands for where it is used in a unit."""
-    symbol = scope.lookup(name)
-    if symbol is None:
-        # without a list it cannot be a function reference (F2018 15.5.1)
-        return NameKind.UNKNOWN if listed else NameKind.VARIABLE
-    if symbol.origin in (Origin.PARAMETER, Origin.MPI):
-        return NameKind.CONSTANT
-    if symbol.origin is Origin.INTRINSIC:
-        return _intrinsic_kind(name)
-    if symbol.origin not in _VARIABLES or symbol.attrs & {"external", "procedure"}:
-        return NameKind.PROCEDURE
-    if not listed or symbol.dims is not None:
-        return NameKind.VARIABLE
-    if symbol.type is not None and symbol.type.base == "character":
-        return NameKind.VARIABLE  # a substring
-    return _intrinsic_kind(name) if is_intrinsic(name) else NameKind.PROCEDURE
-
-
-def _intrinsic_kind(name: str) -> NameKind:
-    if is_inquiry(name):
-        return NameKind.INQUIRY
-    return NameKind.PURE_FUNCTION if is_pure_function(name) else NameKind.UNKNOWN
-
-
-def storage_of(name: str, scope: Scope) -> str:
-    """The storage behind a name: ``module::name`` for module variables, one storage for all that
-    EQUIVALENCE overlays, else the folded name."""
-    symbol = scope.lookup(name)
-    if symbol is None:
-        return name
-    if symbol.equivalenced:
-        return "equivalence"
-    if symbol.origin is Origin.MODULE:
-        return f"{symbol.owner}::{symbol.name}"
-    return name
 
 
 def _called(procedure: Expr) -> str:
@@ -267,39 +277,3 @@ def _bind(args: tuple[Arg, ...], dummies: tuple[str, ...]) -> Mapping[str, Expr]
             case _:
                 return None
     return bound if set(bound) <= set(dummies) else None
-
-
-def _regions(
-    dummy: str, actual: Expr, bound: Mapping[str, Expr], summary: Summary, scope: Scope
-) -> Iterable[tuple[str, Mode, tuple[Subscript, ...] | None]]:
-    modes = [Mode.READ] if dummy in summary.read else []
-    if dummy in summary.defined and isinstance(actual, Ref) and actual.args is None:
-        modes = [Mode.WRITE]
-    elif dummy in summary.written:
-        modes.append(Mode.MAYBE_WRITE)
-    match actual:
-        case Ref(name=name, args=tuple(args)) if name_kind(name, True, scope) is NameKind.VARIABLE:
-            subscripts = _subscripts_passed(dummy, actual, args, bound, summary, scope)
-            for mode in modes:
-                yield storage_of(name, scope), mode, subscripts
-        case _:
-            for mode in modes:
-                yield from _whole(actual, mode, scope)
-
-
-def _subscripts_passed(
-    dummy: str,
-    actual: Ref,
-    args: tuple[Arg, ...],
-    bound: Mapping[str, Expr],
-    summary: Summary,
-    scope: Scope,
-) -> tuple[Subscript, ...] | None:
-    """The part of the actual argument that the dummy stands for; None: not known."""
-    given = tuple(a for a in args if not isinstance(a, Keyword | AltReturn))
-    symbol: Symbol | None = summary.scope.lookup(dummy)
-    if symbol is None or len(given) != len(args):
-        return None
-    if symbol.dims is None or any(isinstance(a, Section) for a in given):
-        return given
-    return run_as_section(actual, symbol, bound, summary.scope, scope)

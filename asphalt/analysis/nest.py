@@ -279,7 +279,8 @@ def _private(producer: Producer, phases: tuple[Phase, ...], storage: str) -> boo
     if symbol is None:
         return False
     last = [a for a in producer.phase_accesses(phases[-1]) if a.storage == storage and a.writes]
-    if symbol.dims is None and any(a.sure for a in last):
+    in_every_iteration = (a.sure and a.loops and a.loops[-1] is phases[-1].tiled for a in last)
+    if symbol.dims is None and any(in_every_iteration):
         return True
     return not may_be_read_later(producer, storage)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.effects import storage_of
 from asphalt.analysis.intrinsics import is_inquiry
+from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.sets import Problem, Undecided
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Component, Expr, Lit, OpaqueExpr, Ref, Section, walk

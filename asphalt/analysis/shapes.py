@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from asphalt.analysis.algebra import Poly, poly, product
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
+from asphalt.analysis.unwritten import WritesArgument, never_written
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, Raw, UnitHead
 from asphalt.ir.tree import Leaf, leaves
@@ -222,7 +223,12 @@ def _allocated(arg: Arg) -> Dim | None:
 
 
 def run_as_section(
-    actual: Ref, dummy: Symbol, bound: Mapping[str, Expr], callee: Scope, caller: Scope
+    actual: Ref,
+    dummy: Symbol,
+    bound: Mapping[str, Expr],
+    callee: Scope,
+    caller: Scope,
+    writes_argument: WritesArgument,
 ) -> tuple[Subscript, ...] | None:
     """The section that a dummy array covers when an element is passed (F2018 15.5.2.11).
 
@@ -244,6 +250,8 @@ def run_as_section(
     subscripts = [a for a in actual.args if not isinstance(a, Section | Keyword | AltReturn)]
     if len(subscripts) != len(symbol.dims):
         return None
+    if not _dims_hold(symbol, caller, writes_argument):
+        return None
     stride = Poly.constant(1)
     for dimension, dim in enumerate(symbol.dims):
         if stride == size:
@@ -256,6 +264,17 @@ def run_as_section(
             return None
         stride = stride * (_declared(dim.upper, caller) - lower + Poly.constant(1))
     return None
+
+
+def _dims_hold(symbol: Symbol, scope: Scope, writes_argument: WritesArgument) -> bool:
+    """Whether what the declared bounds mean now is what they meant on entry."""
+    if symbol.home is not scope:
+        return False
+    bounds = [b for dim in symbol.dims or () for b in (dim.lower, dim.upper) if b is not None]
+    names = {name for bound in bounds for name in names_in(bound)}
+    return all(
+        never_written(name, scope, writes_argument) for name in names if _is_variable(name, scope)
+    )
 
 
 def _declared(expr: Expr, scope: Scope) -> Poly:

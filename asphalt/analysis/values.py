@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from asphalt.analysis.access import Access, EffectKind, Footprint, examine
 from asphalt.analysis.algebra import Poly, poly
-from asphalt.analysis.effects import Effects, storage_of
+from asphalt.analysis.effects import Effects
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
+from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, walk
 from asphalt.ir.stmt import Assign, Jump, JumpKind, Raw

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from asphalt.analysis.access import Mode, NameKind
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.effects import name_kind, storage_of
 from asphalt.analysis.geometry import Divides, Guard, Layout
 from asphalt.analysis.intrinsics import is_inquiry
+from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, OpaqueExpr, Ref, children, walk

@@ -41,6 +41,16 @@ TEXT = Code(
     "Put the statements on lines of their own, outside of preprocessor branches.",
     "#ifdef FAST\n      do k = 1, n\n#else\n      do k = n, 1, -1\n#endif",
 )
+PARSERS = Code(
+    "ASP005",
+    "two parsers disagree about a statement",
+    "Every statement from the producer to the call, and every declaration of the unit and its "
+    "hosts, is read by two parsers that were written independently.  They understand one of these "
+    "statements differently, so that nothing that is proved about it can be relied upon.",
+    "Write the statement in standard Fortran, or with more parentheses; and report it, since one "
+    "of the parsers is wrong.",
+    "flag = a .xor. b .eqv. c   ! .xor. is no operator of the standard: it has no precedence",
+)
 SKIP = Code(
     "ASP006",
     "skipped on request",
@@ -49,7 +59,7 @@ SKIP = Code(
     "!$asphalt skip\ncall MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
 )
 
-CODES = (OPERATION, IN_PLACE, BUFFER, TEXT, SKIP)
+CODES = (OPERATION, IN_PLACE, BUFFER, TEXT, PARSERS, SKIP)
 
 
 def check(exchange: Exchange) -> Answer:

@@ -1,0 +1,54 @@
+"""What a name stands for where it is used, and which storage is behind it."""
+
+from __future__ import annotations
+
+from asphalt.analysis.access import NameKind
+from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
+from asphalt.analysis.symbols import Origin, Scope
+
+_VARIABLES = (
+    Origin.LOCAL,
+    Origin.DUMMY,
+    Origin.RESULT,
+    Origin.COMMON,
+    Origin.MODULE,
+    Origin.HOST,
+)
+
+
+def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
+    """What a name stands for where it is used in a unit."""
+    symbol = scope.lookup(name)
+    if symbol is None:
+        # without a list it cannot be a function reference (F2018 15.5.1)
+        return NameKind.UNKNOWN if listed else NameKind.VARIABLE
+    if symbol.origin in (Origin.PARAMETER, Origin.MPI):
+        return NameKind.CONSTANT
+    if symbol.origin is Origin.INTRINSIC:
+        return _intrinsic_kind(name)
+    if symbol.origin not in _VARIABLES or symbol.attrs & {"external", "procedure"}:
+        return NameKind.PROCEDURE
+    if not listed or symbol.dims is not None:
+        return NameKind.VARIABLE
+    if symbol.type is not None and symbol.type.base == "character":
+        return NameKind.VARIABLE  # a substring
+    return _intrinsic_kind(name) if is_intrinsic(name) else NameKind.PROCEDURE
+
+
+def _intrinsic_kind(name: str) -> NameKind:
+    if is_inquiry(name):
+        return NameKind.INQUIRY
+    return NameKind.PURE_FUNCTION if is_pure_function(name) else NameKind.UNKNOWN
+
+
+def storage_of(name: str, scope: Scope) -> str:
+    """The storage behind a name: ``module::name`` for module variables, one storage for all that
+    EQUIVALENCE overlays, else the folded name."""
+    symbol = scope.lookup(name)
+    if symbol is None:
+        return name
+    if symbol.equivalenced:
+        return "equivalence"
+    if symbol.origin is Origin.MODULE:
+        return f"{symbol.owner}::{symbol.name}"
+    return name
