@@ -89,6 +89,23 @@ def test_an_edited_header(here: Path) -> None:
     assert header.read_text().endswith("! edited\n")
 
 
+def test_an_edited_include_file(here: Path) -> None:
+    """What is proved may rest on it: the sources are analysed again, and it is compiled again."""
+    (here / "include").mkdir()
+    (here / "include" / "sizes.inc").write_text("integer, parameter :: n = 3, nz = 10\n")
+    text = MAIN.replace("integer, parameter :: n = 3, nz = 10", "include 'sizes.inc'")
+    (here / "src" / "main.f90").write_text(text)
+    rules = (here / "Makefile").read_text()
+    rules = rules.replace("--jobs 1", "--jobs 1 -Iinclude").replace("-c -o", "-Iinclude -c -o")
+    (here / "Makefile").write_text(rules)
+    make(here)
+    (here / "include" / "sizes.inc").write_text("integer, parameter :: n = 4, nz = 11\n")
+    lines = make(here)
+    assert transformed(lines) == 1
+    assert compiled(lines) == ["main.f90"]
+    assert make(here) == ["make: 'program' is up to date."]
+
+
 def test_a_removed_output_is_made_again(here: Path) -> None:
     make(here)
     (here / "build" / "asphalt" / "src" / "transposes.f90").unlink()

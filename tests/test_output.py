@@ -11,6 +11,7 @@ import pytest
 
 from asphalt.errors import UsageError
 from asphalt.output.atomic import link_atomically, write_atomically
+from asphalt.output.includes import included_files
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Mirror, base_of, plan_mirror
 from asphalt.output.modules import compile_order, is_fortran, prerequisites
@@ -225,6 +226,18 @@ def test_modules_come_before_their_users(tmp_path: Path) -> None:
 def test_modules_in_a_circle_keep_the_given_order(tmp_path: Path) -> None:
     paths = sources(tmp_path, a="module a\nuse b\nend\n", b="module b\nuse a\nend\n")
     assert compile_order(paths) == tuple(paths)
+
+
+def test_included_files(tmp_path: Path) -> None:
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "outer.h").write_text("#include <inner.h>\n#include <outer.h>\n")
+    (tmp_path / "inc" / "inner.h").write_text("x = 1\n")
+    (tmp_path / "beside.inc").write_text("  INCLUDE 'mpif.h'\n! include 'comment.inc'\n")
+    (source,) = sources(
+        tmp_path, a="include 'beside.inc'\n#include \"outer.h\"\nx = include('beside.inc')\n"
+    )
+    found = included_files(source, [str(tmp_path / "inc")])
+    assert [path.name for path in found] == ["beside.inc", "outer.h", "inner.h"]
 
 
 @pytest.mark.parametrize(

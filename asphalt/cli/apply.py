@@ -82,7 +82,9 @@ def apply(
     warn_of(written.problems)
     changed = {str(change.path) for change in changes}
     if makefile is not None and output is not None:
-        write_atomically(makefile, makefile_fragment(written, output).encode(), 0o644)
+        include_dirs = project.settings.include_dirs
+        fragment = makefile_fragment(written, output, project.files, include_dirs)
+        write_atomically(makefile, fragment.encode(), 0o644)
     if report is not None:
         write_atomically(report, report_of(project, sites, changed).encode(), 0o644)
     tell(common, project, sites, changed)

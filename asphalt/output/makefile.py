@@ -1,16 +1,19 @@
 """The fragment that tells ``make`` what a mirrored tree consists of, for ``asphalt.mk`` to include.
 
-The objects of transformed files depend on their parameter header (an edit of K or D recompiles
-them) and on the runtime's object; those of all files on the objects whose modules they use.
+Objects depend on the objects whose modules they use (the runtime's is one) and on the files they
+include (the parameter header is one: an edit of K or D recompiles).  The transformation itself is
+done again when a file changes that a source includes, since proofs read such files too.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from asphalt.errors import UsageError
+from asphalt.output.includes import included_files
 from asphalt.output.mirror import absolute
 from asphalt.output.modules import is_fortran, prerequisites
 from asphalt.output.write import Written
@@ -18,8 +21,10 @@ from asphalt.output.write import Written
 _UNFIT = re.compile(r"[\s:;#$%=\\*?\[\]~]")
 
 
-def makefile_fragment(written: Written, output: Path) -> str:
-    """The text of the fragment for what was written below ``output``.
+def makefile_fragment(
+    written: Written, output: Path, originals: Iterable[Path], include_dirs: Sequence[str]
+) -> str:
+    """The text of the fragment for what was made of ``originals`` and written below ``output``.
 
     Defines ASPHALT_FILES (all files below the output directory that a build needs) and
     ASPHALT_OBJECTS (an object for each Fortran source), in terms of ASPHALT_BUILD and
@@ -39,15 +44,21 @@ def makefile_fragment(written: Written, output: Path) -> str:
     needs: dict[str, list[str]] = defaultdict(list)
     for source, others in prerequisites(sources).items():
         needs[object_name(source)] += map(object_name, others)
-    for source in written.transformed:
-        header = next(header for header in written.headers if header.parent == source.parent)
-        needs[object_name(source)].append(source_name(header))
+        for file in included_files(source, include_dirs):
+            if file.is_relative_to(top):
+                needs[object_name(source)].append(source_name(file))
+            elif not _UNFIT.search(str(file)):
+                needs[object_name(source)].append(str(file))
+    read = {file for source in originals for file in included_files(source, include_dirs)}
+    names = sorted(str(file) for file in read if not _UNFIT.search(str(file)))
     lines = [
         "# Written by asphalt for asphalt.mk, anew in each run.",
         _variable("ASPHALT_FILES", [source_name(path) for path in files]),
         _variable("ASPHALT_OBJECTS", [object_name(path) for path in sources]),
     ]
-    lines += [f"{target}: {' '.join(names)}" for target, names in needs.items() if names]
+    lines += [f"{target}: {' '.join(found)}" for target, found in needs.items() if found]
+    if names:
+        lines.append(f"$(asphalt_list): $(wildcard {' '.join(names)})")
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,32 @@
+"""Which files a source includes, directly or through others, as far as they are found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from asphalt.frontend.includes import find_include
+
+_INCLUDE = re.compile(
+    r"""^[ \t\d]*\#?[ \t]*include[ \t]*["'<]([^"'<>\n]+)["'>]""", re.IGNORECASE | re.MULTILINE
+)
+
+
+def included_files(source: Path, include_dirs: Sequence[str]) -> tuple[Path, ...]:
+    """The files, each once, looked for beside the including file and in ``include_dirs``."""
+    found: dict[Path, None] = {}
+    waiting = [source]
+    while waiting:
+        for path in _direct(waiting.pop(), include_dirs):
+            if path not in found:
+                found[path] = None
+                waiting.append(path)
+    return tuple(found)
+
+
+def _direct(source: Path, include_dirs: Sequence[str]) -> Iterator[Path]:
+    for name in _INCLUDE.findall(source.read_bytes().decode("latin-1")):
+        path = find_include(str(source), name, include_dirs)
+        if path is not None:
+            yield Path(path)
