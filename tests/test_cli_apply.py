@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -236,6 +237,30 @@ def test_diff_check(here: Path) -> None:
     assert asphalt("diff", "src/main.f90", "--check") == 0
     assert asphalt("apply", "src", "--in-place") == 0
     assert asphalt("diff", "src", "--check") == 0
+
+
+def test_a_parallel_make_loses_nothing(here: Path) -> None:
+    """One run a file, all at once, into one directory: header and ledger hold every entry."""
+    names = ("one", "two", "three")
+    for name in names:
+        text = TRANSPOSES.replace("transpose(", f"{name}(").replace("e transpose", f"e {name}")
+        (here / f"{name}.f90").write_text(text.replace("transposes", f"{name}s"))
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "asphalt", "apply", *QUIET, f"{name}.f90", "--output", "out"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        for name in names
+    ]
+    errors = [run.communicate()[1] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0, 0], errors
+    header = (here / "out" / HEADER).read_text()
+    assert all(f"asphalt_k_{name} = " in header for name in names)
+    before = snapshot(here / "out")
+    for name in names:
+        assert asphalt("apply", f"{name}.f90", "--output", "out") == 0
+    assert snapshot(here / "out") == before
 
 
 def test_crlf_and_latin1_survive(here: Path) -> None:
