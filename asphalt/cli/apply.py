@@ -62,6 +62,7 @@ def apply(
 ) -> int:
     """Transform what is proved, and write it.
 
+    All PATHs together are taken as the whole program.
     With --output the whole tree is mirrored, other files included, so that it builds; with
     --in-place only transformed files are replaced.  Either way the parameter header and the runtime
     are put beside them.  Files whose content is right already are not touched.

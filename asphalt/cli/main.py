@@ -44,7 +44,8 @@ class Subcommands(click.Group):
 def asphalt() -> None:
     """Make the communication of Fortran MPI programs overlap their computation, by proof.
 
-    What cannot be proved is left byte for byte as it was, with the reason.
+    What cannot be proved is left byte for byte as it was, with the reason.  The PATHs of a command,
+    files and trees, are taken together as the whole program: proofs rest on that.
     """
 
 

@@ -24,7 +24,8 @@ def scan(
 ) -> int:
     """List the exchanges in files and trees, one a line.
 
-    A line tells where the call is, the operation, the verdict, its code, and why.
+    A line tells where the call is, the operation, the verdict, its code, and why.  All PATHs
+    together are taken as the whole program.
     """
     project = open_project(paths, common, assume)
     sites = reports_of(project)
