@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge
@@ -19,11 +20,12 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Refused
+from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead
-from asphalt.ir.tree import Arm, File, Unit
+from asphalt.ir.tree import Arm, File, Unit, leaves
 from asphalt.naming import site_name
 from asphalt.report.model import Problem, SiteReport
 from asphalt.settings import Settings
@@ -106,6 +108,8 @@ class Project:
                 yield Site(name, exchange, None, _report(name, exchange, "applied"))
                 continue
             judgement = judge(exchange, uniformity)
+            if isinstance(judgement, Plan):
+                judgement = self._seconded(judgement)
             yield Site(name, exchange, judgement, self._judged(name, exchange, judgement))
 
     def _judged(self, name: str, exchange: Exchange, judgement: Plan | Refused) -> SiteReport:
@@ -125,6 +129,23 @@ class Project:
             evidence=judgement.evidence,
             backend="isend",
         )
+
+    def _seconded(self, plan: Plan) -> Plan | Refused:
+        """The plan, unless two parsers disagree about a statement that it moves or depends on."""
+        located, place = plan.exchange.located, plan.exchange.place
+        declared = (node for unit in located.chain for node in unit.spec)
+        moved = place.siblings[plan.producer.start : place.position + 1]
+        statements = [leaf for node in (*declared, *moved) for leaf in leaves(node)]
+        found = opinions(statements, located.form, self._tree.file(located.path).width)
+        if found.disagreements:
+            first = found.disagreements[0]
+            message = f"{PARSERS.title}: that in line {first.line}"
+            return Refused(PARSERS, message, first.leaf.span, first.code)
+        read = found.agreed + found.silent
+        evidence = (
+            f"two parsers agree about {found.agreed} of {read} statements, and differ on none"
+        )
+        return replace(plan, evidence=(*plan.evidence, evidence))
 
     def transform(self, tile: int | None = None, depth: int | None = None) -> tuple[Change, ...]:
         """What becomes of every file that has a site to transform.

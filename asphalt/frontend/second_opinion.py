@@ -62,6 +62,12 @@ class Disagreement:
     ours: What
     theirs: What
 
+    @property
+    def line(self) -> int:
+        """The first line of the statement."""
+        assert self.leaf.span is not None
+        return self.leaf.span.first
+
 
 @dataclass(frozen=True, slots=True)
 class Opinions:
@@ -89,7 +95,7 @@ def opinions(leaves: Iterable[Leaf], form: Form, width: int | None = None) -> Op
         if rule not in CONVERSIONS:
             continue
         code = logical_line(leaf, form, width)
-        theirs = None if code is None else _meaning(code, rule)
+        theirs = None if code is None else meaning(code, rule)
         if code is None or theirs is None:
             silent += 1
         elif same_statement(leaf.what, theirs):
@@ -100,8 +106,11 @@ def opinions(leaves: Iterable[Leaf], form: Form, width: int | None = None) -> Op
 
 
 @lru_cache(maxsize=4096)
-def _meaning(code: str, rule: str) -> What | None:
-    """What fparser takes a statement for, which is to be one of a rule; None: no opinion."""
+def meaning(code: str, rule: str) -> What | None:
+    """What fparser takes a statement for, which is to be one of a rule; None: no opinion.
+
+    ``rule`` is the name of the rule in the standard with its words in capitals.
+    """
     depth = _depth(code)
     if len(code) > LONGEST or depth > DEEPEST:
         return None
