@@ -18,6 +18,7 @@ from asphalt.ir.expr import (
     Expr,
     Keyword,
     Lit,
+    Op,
     OpaqueExpr,
     Ref,
     Section,
@@ -140,11 +141,19 @@ class CallEffect:
 @dataclass(frozen=True, slots=True)
 class Names:
     """What ``examine`` must know about names: their kind (the flag: a parenthesised list follows
-    or may follow), the storage behind a variable, and what a call does."""
+    or may follow), the storage behind a variable, what a call does, and whether operations and
+    assignments are the language's own."""
 
     kind: Callable[[str, bool], NameKind]
     storage: Callable[[str], str]
     call: Callable[[Call], CallEffect]
+    own_operation: Callable[[Op], bool] = lambda op: True
+    own_assignment: Callable[[Assign], bool] = lambda assign: True
+
+
+ALIASED = "(aliased)"
+"""The storage of everything that may have a second name: pointers, targets, and what EQUIVALENCE
+overlays."""
 
 
 def examine(nodes: Iterable[Node], names: Names) -> Footprint:
@@ -197,6 +206,8 @@ class _Visitor:
             case Assign(target=target, value=value, pointer=pointer):
                 at.read(value)
                 at.define(target)
+                if not pointer and not self.names.own_assignment(what):
+                    at.effect(EffectKind.UNKNOWN_CALL, "assignment(=)")
                 if pointer:
                     at.effect(EffectKind.POINTER, "pointer assignment")
             case Call():
@@ -263,11 +274,20 @@ class _At:
 
     def _access(self, name: str, mode: Mode, subscripts: tuple[Subscript, ...] | None) -> None:
         storage = self.visitor.names.storage(name)
+        if storage == ALIASED:
+            subscripts = None
+            if mode is Mode.WRITE:
+                mode = Mode.MAYBE_WRITE
         self.visitor.accesses.append(
             Access(storage, mode, subscripts, self.leaf, self.loops, self.sure)
         )
 
+    def _through_pointer(self, mode: Mode) -> None:
+        """A component may be a pointer: the access may be one to any target."""
+        self.visitor.accesses.append(Access(ALIASED, mode, None, self.leaf, self.loops, self.sure))
+
     def read(self, *exprs: Arg | None) -> None:
+        """Record that expressions are evaluated."""
         for expr in exprs:
             if expr is not None:
                 self._read(expr)
@@ -289,6 +309,7 @@ class _At:
                 root = root_name(base)
                 if root is not None:
                     self._access(root, Mode.READ, None)
+                    self._through_pointer(Mode.READ)
                 self._read_indices(base)
                 self.read(*(args or ()))
                 if args is not None and root is None:
@@ -302,6 +323,10 @@ class _At:
                         self.effect(EffectKind.UNKNOWN_CALL, name)
             case Lit() | AltReturn():
                 pass
+            case Op():
+                if not self.visitor.names.own_operation(expr):
+                    self.effect(EffectKind.UNKNOWN_CALL, f"operator {expr.op}")
+                self.read(*expr.operands)
             case _:
                 self.read(*children(expr))
 
@@ -351,6 +376,7 @@ class _At:
                     self.effect(EffectKind.OPAQUE, "assignment to a component")
                 else:
                     self._access(root, Mode.MAYBE_WRITE, None)
+                    self._through_pointer(Mode.MAYBE_WRITE)
                 self._read_indices(target)
             case OpaqueExpr(names=names):
                 for name in sorted(names):

@@ -276,6 +276,7 @@ class _Gatherer:
             if attr.startswith("bind"):
                 attrs.add("bind")
         dims = draft.dims
+        overlaid = draft.equivalenced or self.is_overlaid(draft.block)
         if dims is not None and attrs & {"allocatable", "pointer"}:
             dims = tuple(
                 replace(d, kind="deferred") if d.kind == "assumed_shape" else d for d in dims
@@ -287,8 +288,14 @@ class _Gatherer:
             attrs.add("save")
         return Symbol(
             name, draft.spelled, draft.type, dims, frozenset(attrs), draft.intent, draft.initial,
-            origin, self.unit.name, draft.block, draft.equivalenced, draft.span, home,
+            origin, self.unit.name, draft.block, overlaid, draft.span, home,
         )  # fmt: skip
+
+    def is_overlaid(self, block: str | None) -> bool:
+        """Whether EQUIVALENCE may reach into a COMMON block through one of its members."""
+        return block is not None and any(
+            other.block == block and other.equivalenced for other in self.drafts.values()
+        )
 
     def origin_of(self, draft: _Draft) -> Origin:
         if "parameter" in draft.attrs:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.access import (
+    ALIASED,
     CallEffect,
     Effect,
     EffectKind,
@@ -23,6 +24,7 @@ from asphalt.analysis.access import (
 )
 from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
+from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.scalars import surely_defines
 from asphalt.analysis.shapes import run_as_section
@@ -61,6 +63,8 @@ class Effects:
             kind=lambda name, listed: name_kind(name, listed, scope),
             storage=lambda name: storage_of(name, scope),
             call=lambda call: self.call(call, scope),
+            own_operation=lambda op: is_intrinsic_operation(op, scope),
+            own_assignment=lambda assign: is_intrinsic_assignment(assign, scope),
         )
 
     def summary(self, located: Located) -> Summary | None:
@@ -94,7 +98,8 @@ class Effects:
                 if symbol is not None and symbol.attrs & {"pointer", "target"}:
                     effects[EffectKind.POINTER, f"dummy {access.storage} may be aliased"] = None
             elif symbol is None or symbol.origin in (Origin.HOST, Origin.COMMON):
-                if "::" in access.storage and not access.writes:
+                shared = "::" in access.storage or access.storage == ALIASED
+                if shared and not access.writes:
                     modules_read.add(access.storage)
                 else:
                     effects[EffectKind.STATE, access.storage] = None

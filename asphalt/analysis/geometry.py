@@ -19,7 +19,7 @@ from asphalt.analysis.nest import Producer
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape, shape_of
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Ref, Section
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.tree import Leaf
 
 
@@ -267,7 +267,9 @@ def _slab(
 
 
 def _quotient(a: Poly, b: Poly) -> Poly:
-    return Poly.atom(Op("/", (a.expression(), b.expression())))
+    """The quotient of two sizes where the divisor may be 0 (then the guard does not hold)."""
+    divisor = Ref("max", "max", (Lit("integer", "1"), b.expression()))
+    return Poly.atom(Op("/", (a.expression(), divisor)))
 
 
 def _numbers_differ(a: Poly, b: Poly) -> bool:
@@ -303,14 +305,22 @@ def _receive(
         return in_last, ()
     if layout.pattern is Pattern.EVERY_BLOCK and shape.rank == len(layout.send.fixed):
         dimension = layout.dimension
+        if _numbers_differ(shape.stride(dimension), layout.unit):
+            return _crosses(exchange, receive)
         guards = (
             *_equal(shape.stride(dimension), layout.unit),
             *_equal(shape.stride(dimension + 1), count),
         )
         return Address(receive.name, shape.lower, dimension, _ONE, last, _ONE), guards
     if layout.pattern is Pattern.SLAB and shape.rank == len(layout.send.fixed):
+        if _numbers_differ(shape.stride(last), layout.unit):
+            return _crosses(exchange, receive)
         guards = _equal(shape.stride(last), layout.unit)
         return Address(receive.name, shape.lower, last, _ONE, last, layout.block), guards
+    return _crosses(exchange, receive)
+
+
+def _crosses(exchange: Exchange, receive: Ref) -> Misfit:
     reason = f"the pieces do not begin at a whole element of a dimension of {receive.spelled}"
     return Misfit("receive", reason, exchange.leaf)
 

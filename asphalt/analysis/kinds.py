@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import NameKind
+from asphalt.analysis.access import ALIASED, NameKind
 from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
+from asphalt.analysis.mpi_call import mpi_function
 from asphalt.analysis.symbols import Origin, Scope
+from asphalt.ir.expr import Ref
 
 _VARIABLES = (
     Origin.LOCAL,
@@ -22,6 +24,8 @@ def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
     if symbol is None:
         # without a list it cannot be a function reference (F2018 15.5.1)
         return NameKind.UNKNOWN if listed else NameKind.VARIABLE
+    if listed and mpi_function(Ref(name, name), scope) is not None:
+        return NameKind.PROCEDURE  # MPI_Wtime()
     if symbol.origin in (Origin.PARAMETER, Origin.MPI):
         return NameKind.CONSTANT
     if symbol.origin is Origin.INTRINSIC:
@@ -32,7 +36,9 @@ def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
         return NameKind.VARIABLE
     if symbol.type is not None and symbol.type.base == "character":
         return NameKind.VARIABLE  # a substring
-    return _intrinsic_kind(name) if is_intrinsic(name) else NameKind.PROCEDURE
+    # a declared type confirms an intrinsic function (F2018 8.2); a dummy hides it
+    own = symbol.origin is not Origin.DUMMY and is_intrinsic(name)
+    return _intrinsic_kind(name) if own else NameKind.PROCEDURE
 
 
 def _intrinsic_kind(name: str) -> NameKind:
@@ -42,13 +48,13 @@ def _intrinsic_kind(name: str) -> NameKind:
 
 
 def storage_of(name: str, scope: Scope) -> str:
-    """The storage behind a name: ``module::name`` for module variables, one storage for all that
-    EQUIVALENCE overlays, else the folded name."""
+    """The storage behind a name: ``module::name`` for module variables, ``ALIASED`` for what may
+    have a second name, else the folded name."""
     symbol = scope.lookup(name)
     if symbol is None:
         return name
-    if symbol.equivalenced:
-        return "equivalence"
+    if symbol.equivalenced or symbol.attrs & {"pointer", "target"}:
+        return ALIASED
     if symbol.origin is Origin.MODULE:
         return f"{symbol.owner}::{symbol.name}"
     return name

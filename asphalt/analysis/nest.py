@@ -20,7 +20,7 @@ from asphalt.analysis.scalars import Covers, Level, exposed, live_after
 from asphalt.analysis.sets import Problem
 from asphalt.analysis.shapes import shape_of
 from asphalt.ir.expr import Expr, Lit, Ref
-from asphalt.ir.stmt import Assign, DoHead, Plain
+from asphalt.ir.stmt import Assign, DoHead, Plain, StatementFunction
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
@@ -154,8 +154,9 @@ def covers_whole(exchange: Exchange) -> Covers:
         subscripts = [a for a in target.args if isinstance(a, Ref) and a.args is None]
         region = Region(exchange.values, loops[0].head, frozenset())
         by_variable = {loop_variable(loop): loop_bounds(loop, region) for loop in loops}
-        if len({s.name for s in subscripts if isinstance(s, Ref)}) != shape.rank:
-            return False
+        names = {s.name for s in subscripts if isinstance(s, Ref)}
+        if len(names) != shape.rank or names != set(by_variable):
+            return False  # a loop that is no subscript might have no trips
         for subscript, lower, extent in zip(subscripts, shape.lower, shape.extent, strict=True):
             assert isinstance(subscript, Ref)
             bounds = by_variable.get(subscript.name)
@@ -299,6 +300,10 @@ def may_be_read_later(producer: Producer, storage: str) -> bool:
         return True
     if exchange.scope.unit.contained:
         return True
+    if any(
+        isinstance(getattr(n, "what", None), StatementFunction) for n in exchange.scope.unit.spec
+    ):
+        return True  # it may read the variable wherever it is referenced
     level = exchange.place.levels[-1]
     inner = replace(level, position=producer.packing.position)
     levels: tuple[Level, ...] = (*exchange.place.levels[:-1], inner)

@@ -116,10 +116,13 @@ class Region:
                 if poly is not None:
                     problem.add(Poly.atom(atom), relation, poly, both)
 
-    def late_write(
-        self, write: Access, tiled: Do, dimension: int, offset: Poly, direction: int
+    def write_elsewhere(
+        self, write: Access, tiled: Do, dimension: int, offset: Poly, relation: str
     ) -> Violation | None:
-        """An iteration of ``tiled`` that writes an element after the iteration that sends it.
+        """An iteration of ``tiled`` that writes an element which another iteration sends.
+
+        ``relation`` (``<`` or ``>``) says how the variable of the writing iteration lies to that of
+        the sending one.
 
         Element ``e`` is sent with the iteration in which the loop variable is
         ``e(dimension) - offset``.
@@ -138,7 +141,7 @@ class Region:
             Poly.atom(sender),
             {element: names[dimension], sender: "sent with"},
         )
-        problem.compare(variable, ">" if direction > 0 else "<", "sent with")
+        problem.compare(variable, relation, "sent with")
         return _answer(problem)
 
     def out_of_bounds(

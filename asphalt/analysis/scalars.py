@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from asphalt.analysis.access import Access, Mode, Names, examine
+from asphalt.analysis.access import Access, Mode, NameKind, Names, examine
 from asphalt.ir.expr import Ref, Section
 from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
@@ -147,7 +147,7 @@ def live_after(levels: tuple[Level, ...], storage: str, names: Names, covers: Co
     return False
 
 
-def is_copy(loop: Do) -> bool:
+def is_copy(loop: Do, names: Names) -> bool:
     """Whether a nest only copies: every assignment is ``array(...) = array(...)``."""
     assigns = [leaf.what for leaf in leaves(loop) if isinstance(leaf.what, Assign)]
     return bool(assigns) and all(
@@ -155,5 +155,6 @@ def is_copy(loop: Do) -> bool:
         and isinstance(a.value, Ref)
         and a.target.args is not None
         and a.value.args is not None
+        and names.kind(a.value.name, True) is NameKind.VARIABLE
         for a in assigns
     )

@@ -89,7 +89,7 @@ class Pieces(ABC):
 
     @abstractmethod
     def afterwards(self, make: Maker) -> list[Node]:
-        """Statements after the last wait."""
+        """Statements behind the tile loop, where tiles were sent."""
 
     # -- what is shared ----------------------------------------------------------------------
 

@@ -95,6 +95,7 @@ class _Emission:
             *siblings[: producer.start],
             *opening,
             self._tile_loop(tuple(nests)),
+            *self._afterwards(),
             *siblings[producer.packing.position + 1 : self.plan.exchange.place.position],
             *self._finish(call),
             *siblings[self.plan.exchange.place.position + 1 :],
@@ -171,6 +172,11 @@ class _Emission:
         )
         return self.make.do("asphalt_tile", num(0), sub(TILES, num(1)), body)
 
+    def _afterwards(self) -> tuple[Node, ...]:
+        """What is restored before any other statement can see it."""
+        restored = self.pieces.afterwards(self.make.inner())
+        return (self.make.branch(TILED, tuple(restored)),) if restored else ()
+
     def _nest(self, phase: Phase) -> Node:
         """The user's nest with its tiled loop cut to the tile, one level further in."""
         head = phase.tiled.head
@@ -200,7 +206,6 @@ class _Emission:
         then: list[Node] = [
             inner.call("asphalt_waitall", fn("size", REQUESTS), REQUESTS, ERROR),
             *(inner.call("asphalt_sync", self.pieces.buffer(address)) for address in buffers),
-            *self.pieces.afterwards(inner),
         ]
         error = self.plan.exchange.call.error
         if error is not None:

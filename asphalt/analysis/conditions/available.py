@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.access import Mode, NameKind
+from asphalt.analysis.access import ALIASED, Mode, NameKind
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import Divides, Guard, Layout
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
-from asphalt.ir.expr import Arg, OpaqueExpr, Ref, children, walk
+from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children, walk
 
 CHANGES = Code(
     "ASP301",
@@ -80,6 +80,9 @@ def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | N
     exchange = producer.exchange
     if isinstance(part, OpaqueExpr):
         return Refused(NOT_SIMPLE, f"{part.text} cannot be evaluated earlier", exchange.span)
+    if isinstance(part, Component) and ALIASED in written:
+        message = "a component may be changed through a pointer before the call"
+        return Refused(CHANGES, message, exchange.span)
     if not isinstance(part, Ref):
         return None
     kind = name_kind(part.name, part.args is not None, exchange.scope)

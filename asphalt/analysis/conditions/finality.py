@@ -9,6 +9,7 @@ from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import Guard, Layout, Misfit, send_writes
 from asphalt.analysis.nest import Producer, loop_bounds
 from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Ref, Section
@@ -88,11 +89,12 @@ def check(producer: Producer, layout: Layout) -> Final | Refused:
         if write.subscripts is None or len(write.subscripts) != shape.rank:
             message = f"{layout.send.buffer} is written as a whole, or under another shape"
             return Refused(SUBSCRIPTS, message, write.leaf.span)
-        late = producer.region.late_write(
-            write, producer.packing.tiled, layout.dimension, layout.offset, producer.direction
-        )
-        if late is not None:
-            return _late(producer, write, layout, late.point)
+        for relation in _wrong_iterations(producer, layout):
+            late = producer.region.write_elsewhere(
+                write, producer.packing.tiled, layout.dimension, layout.offset, relation
+            )
+            if late is not None:
+                return _late(producer, write, layout, late.point)
         answer = _stays_in_bounds(producer, write, layout, shape)
         if isinstance(answer, Refused):
             return answer
@@ -103,6 +105,16 @@ def check(producer: Producer, layout: Layout) -> Final | Refused:
         f"{layout.send.buffer}"
     )
     return Final(replace(layout, guards=tuple(guards)), Holds(evidence))
+
+
+def _wrong_iterations(producer: Producer, layout: Layout) -> tuple[str, ...]:
+    """How the variable of a writing iteration must not lie to that of the sending one.
+
+    An earlier iteration may write the plane; where every rank begins with another block there are
+    no earlier ones.
+    """
+    later = ">" if producer.direction > 0 else "<"
+    return ("<", ">") if layout.pattern is Pattern.SLAB else (later,)
 
 
 def _plane(variable: str, layout: Layout) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.access import examine
+from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.nest import (
@@ -19,7 +20,7 @@ from asphalt.analysis.nest import (
 from asphalt.analysis.scalars import is_copy
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Ref
-from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind
+from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 NO_LOOP = Code(
@@ -44,8 +45,8 @@ NOT_TOGETHER = Code(
 WAY_OUT = Code(
     "ASP103",
     "an early way out of the producer, or a way into it",
-    "A RETURN, EXIT, CYCLE, GOTO or STOP may leave the nest before its last iteration, or a GOTO "
-    "may enter it: tiles that were announced to other ranks would never be sent.",
+    "A RETURN, EXIT, CYCLE or GOTO may leave the nest before its last iteration, or a GOTO may "
+    "enter it: tiles that were announced to other ranks would never be sent.",
     "Let the nest run to its end, for instance with a logical that makes iterations do nothing.",
     "do k = 1, n\n  if (bad(k)) exit\n  s(k) = k\nend do",
     1,
@@ -95,7 +96,11 @@ def definer(exchange: Exchange) -> int | Refused:
     for position in range(exchange.place.position - 1, -1, -1):
         node = siblings[position]
         if storage in examine((node,), exchange.names).written():
-            return _nest_at(exchange, position, node, buffer.spelled)
+            answer = _nest_at(exchange, position, node, buffer.spelled)
+            if isinstance(answer, Refused) and _is_defined_by_nest(exchange, position, storage):
+                message = f"{buffer.spelled} changes between the nest that defines it and the call"
+                return Refused(CHANGED, message, answer.span)
+            return answer
     written = exchange.values.writes_of(storage)
     if any(a.leaf is not exchange.leaf for a in written):
         message = f"{buffer.spelled} is defined outside of the block that holds the call"
@@ -103,6 +108,14 @@ def definer(exchange: Exchange) -> int | Refused:
         return Refused(NOT_TOGETHER, message, where.span or exchange.span)
     message = f"nothing in this procedure defines {buffer.spelled}"
     return Refused(NO_LOOP, message, exchange.span)
+
+
+def _is_defined_by_nest(exchange: Exchange, before: int, storage: str) -> bool:
+    """Whether a loop nest among the siblings in front of ``before`` writes ``storage``."""
+    return any(
+        isinstance(node, Do) and storage in examine((node,), exchange.names).written()
+        for node in exchange.place.siblings[:before]
+    )
 
 
 def _nest_at(exchange: Exchange, position: int, node: Node, name: str) -> int | Refused:
@@ -145,7 +158,8 @@ def producers(exchange: Exchange) -> Iterator[Producer | Refused]:
     if not refusals and not found:
         message = "the loop is not a counted loop"
         refusals.append(Refused(LOOP, message, nest.head.span))
-    yield from refusals
+    # a loop that could be tiled says more than one around it that could not
+    yield from sorted(refusals, key=lambda refused: refused.code is LOOP)
 
 
 def _with_phases(exchange: Exchange, packing: Phase) -> Producer | Refused:
@@ -165,7 +179,7 @@ def _with_phases(exchange: Exchange, packing: Phase) -> Producer | Refused:
         )
         return Refused(ORDER, message, carried.later.span, _witness(carried))
     producer, obstacle = _fuse(exchange, alone)
-    if len(producer.phases) == 1 and is_copy(packing.nest):
+    if len(producer.phases) == 1 and is_copy(packing.nest, exchange.names):
         message = "the nest only copies into the send buffer"
         if obstacle is not None:
             message += f"; the computation cannot be tiled with it: {obstacle}"
@@ -243,6 +257,10 @@ def _may_move(producer: Producer) -> bool:
 def check(producer: Producer) -> Answer:
     """Whether nothing leaves or enters the phases, or stands between them and the call."""
     exchange = producer.exchange
+    for node in exchange.scope.unit.body:
+        for leaf in leaves(node):
+            if _may_go_anywhere(leaf):
+                return Refused(WAY_OUT, "this may jump to any label of the unit", leaf.span)
     jumps = _jump_labels(exchange.scope.unit.body)
     siblings = exchange.place.siblings
     for phase in producer.phases:
@@ -271,9 +289,20 @@ def check(producer: Producer) -> Answer:
     return Holds(f"{loops} and the call run equally often, with no way out between")
 
 
+def _may_go_anywhere(leaf: Leaf) -> bool:
+    """An assigned GOTO, or an ENTRY: another way into the unit."""
+    jump = _jump(leaf)
+    if jump is not None and jump.kind is JumpKind.ASSIGNED_GOTO:
+        return True
+    return isinstance(leaf.what, Plain) and leaf.what.keyword == "entry"
+
+
 def _jump(leaf: Leaf) -> Jump | None:
+    """The jump in a statement; STOP is for condition 7, which looks into procedures, too."""
     what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-    return what if isinstance(what, Jump) else None
+    if isinstance(what, Jump) and what.kind not in (JumpKind.STOP, JumpKind.ERROR_STOP):
+        return what
+    return None
 
 
 def _jump_labels(nodes: tuple[Node, ...]) -> list[tuple[Leaf, int]]:

@@ -1,0 +1,130 @@
+"""Operators and assignments that may call procedures (F2018 10.1.6, 10.2.1.4, 15.4.3.4).
+
+An operation on operands of intrinsic types cannot be redefined; any other may be a function
+reference wherever a definition may be visible.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.ir.expr import Arg, Lit, Op, Ref
+from asphalt.ir.stmt import Assign, Decl, UnitHead, Use
+from asphalt.ir.tree import Block, Leaf, Node
+
+_KNOWN_MODULES = frozenset(
+    {"mpi", "mpi_f08", "iso_c_binding", "iso_fortran_env", "ieee_arithmetic", "ieee_exceptions",
+     "ieee_features", "omp_lib", "openacc"}
+)  # fmt: skip
+_NUMERIC = frozenset({"integer", "real", "double_precision", "complex", "double_complex"})
+
+
+def is_intrinsic_operation(op: Op, scope: Scope) -> bool:
+    """Whether an operation certainly calls nothing."""
+    if op.op == "()":
+        return True
+    if op.op.startswith(".") and op.op not in (".and.", ".or.", ".not.", ".eqv.", ".neqv."):
+        return False
+    if not _definitions_visible(scope):
+        return True
+    classes = {type_class(operand, scope) for operand in op.operands}
+    return len(classes) == 1 and None not in classes
+
+
+def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
+    """Whether an assignment certainly calls nothing."""
+    if not _definitions_visible(scope):
+        return True
+    classes = {type_class(assign.target, scope), type_class(assign.value, scope)}
+    return len(classes) == 1 and None not in classes
+
+
+def type_class(expr: Arg, scope: Scope) -> str | None:
+    """``numeric``, ``logical`` or ``character``; None: another type, or not known."""
+    match expr:
+        case Lit(kind=kind):
+            return kind if kind in ("logical", "character") else "numeric"
+        case Ref(name=name):
+            symbol = scope.lookup(name)
+            if symbol is None or symbol.attrs & {"procedure"}:
+                return None
+            if symbol.origin is Origin.INTRINSIC:
+                return "numeric" if name not in _NOT_NUMERIC else None
+            base = symbol.type.base if symbol.type is not None else ""
+            if base in _NUMERIC:
+                return "numeric"
+            return base if base in ("logical", "character") else None
+        case Op(op=op, operands=operands):
+            classes = {type_class(operand, scope) for operand in operands}
+            if len(classes) != 1 or None in classes:
+                return None
+            if op in ("==", "/=", "<", "<=", ">", ">="):
+                return "logical"
+            return classes.pop()
+    return None
+
+
+_NOT_NUMERIC = frozenset(
+    {"achar", "adjustl", "adjustr", "all", "allocated", "any", "associated", "btest", "char",
+     "eoshift", "cshift", "is_contiguous", "lge", "lgt", "lle", "llt", "logical", "max", "maxval",
+     "merge", "min", "minval", "new_line", "null", "pack", "parity", "present", "repeat", "reshape",
+     "spread", "transfer", "transpose", "trim", "unpack"}
+)  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _definitions_visible(scope: Scope) -> bool:
+    """Whether an operator or an assignment may be defined in what the unit sees."""
+    seen: set[str] = set()
+    host: Scope | None = scope
+    while host is not None:
+        if _defined_in(host, seen):
+            return True
+        host = host.host
+    return False
+
+
+def _defined_in(scope: Scope, seen: set[str]) -> bool:
+    if any(_defines(node) for node in scope.unit.spec):
+        return True
+    for use in scope.declared.uses:
+        if use.module in _KNOWN_MODULES or use.intrinsic or use.module in seen:
+            continue
+        if use.only and not any("(" in item.name for item in use.items) and not _types(use, scope):
+            continue
+        seen.add(use.module)
+        module = scope.scopes.module(use.module)
+        if module is None or _defined_in(module, seen):
+            return True
+    return False
+
+
+def _types(use: Use, scope: Scope) -> bool:
+    """Whether an only list may bring in a derived type, with its type-bound operators."""
+    module = scope.scopes.module(use.module)
+    if module is None:
+        return any(scope.lookup(item.local) is None for item in use.items)
+    names = {item.name for item in use.items}
+    return any(
+        isinstance(node, Block)
+        and node.kind == "type"
+        and isinstance(node.head.what, UnitHead)
+        and node.head.what.name in names
+        for node in module.unit.spec
+    )
+
+
+def _defines(node: Node) -> bool:
+    if not isinstance(node, Block):
+        return False
+    head = node.head.what
+    if isinstance(head, UnitHead) and head.name.startswith(("operator", "assignment")):
+        return True
+    return node.kind == "type" and any(
+        isinstance(leaf, Leaf)
+        and isinstance(leaf.what, Decl)
+        and "generic" in leaf.what.attrs
+        and any("(" in name for name, _ in leaf.what.groups)
+        for leaf in node.body
+    )
