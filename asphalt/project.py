@@ -126,7 +126,7 @@ class Project:
             _report(name, exchange, "assumed" if judgement.assumptions else "proved"),
             message=f"can be prepushed along {along} ({judgement.layout.pattern.value})",
             assumptions=judgement.assumptions,
-            evidence=judgement.evidence,
+            evidence=(*judgement.evidence, *_caution(judgement)),
             backend="isend",
         )
 
@@ -192,6 +192,15 @@ class Project:
         )
         after = unparse(file).encode("latin-1")
         return Change(Path(path), self._tree.content(path), after, reports, parameters)
+
+
+def _caution(plan: Plan) -> tuple[str, ...]:
+    if plan.grain == 1:
+        return ()
+    return (
+        "an innermost loop is tiled: the compiler may vectorise it otherwise, and change last "
+        f"digits, unless K is a multiple of {plan.grain}",
+    )
 
 
 def _first(*values: int | None) -> int:
