@@ -111,8 +111,9 @@ end module
                     "end if",
                 ]
             case "do" if self.loops < 3:
+                last = f"modulo({self.expression()}, 4)"
                 self.loops += 1
-                head = f"do i{self.loops} = 1, modulo({self.expression()}, 4)"
+                head = f"do i{self.loops} = 1, {last}"
                 lines = [head, *self.statements(self.random.randint(1, 3), depth + 1), "end do"]
                 self.loops -= 1
                 return lines
