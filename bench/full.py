@@ -112,6 +112,11 @@ def sweep_table(sweep: Sweep) -> str:
             f"- transformed against hand at the same K and D: at most {100 * gap:+.2f} % "
             f"(K = {tile}, D = {depth})\n"
         )
+    if sweep.automatic is not None:
+        text += (
+            f"- transformed with K = 0, chosen on entry: {1e3 * sweep.automatic:.1f} ms, "
+            f"efficiency {parts.efficiency(sweep.automatic):.3f}\n"
+        )
     return text + "\n"
 
 

@@ -13,12 +13,16 @@ from bench.lab.toolchain import SMPI
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Times in seconds of each version at each (K, D)."""
+    """Times in seconds of each version at each (K, D).
+
+    ``automatic`` is the transformed version as asphalt leaves it, which chooses K on entry.
+    """
 
     case: Case
     what: Simulated
     parts: Parts
     seconds: Mapping[str, Mapping[Tiling, float]]
+    automatic: float | None = None
 
     @property
     def title(self) -> str:
@@ -71,4 +75,10 @@ def run_sweep(
                     raise LabError(f"{case.name}: {version} differs at K = {tile}, D = {depth}")
                 seconds[version][(tile, depth)] = run.seconds
                 advance()
-    return Sweep(case, what, parts, seconds)
+    automatic = None
+    if "transformed" in versions:
+        run = simulator.version(case, what, "transformed", None)
+        if run.output != whole.output:
+            raise LabError(f"{case.name}: the transformed version differs at its own K")
+        automatic = run.seconds
+    return Sweep(case, what, parts, seconds, automatic)

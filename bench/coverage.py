@@ -1,0 +1,130 @@
+"""What asphalt makes of a real source tree, and the page that tells it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.analysis.codes import ALL_CODES
+from asphalt.analysis.exchange import all_to_all_operations
+from asphalt.frontend.problems import Problem
+from asphalt.frontend.tree import Tree
+from asphalt.ir.program import MpiMention
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Opaque
+from asphalt.ir.tree import leaves
+from asphalt.report.model import SiteReport
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was found in one tree; paths are relative to its root."""
+
+    files: int
+    lines: int
+    files_with_mpi: int
+    live: tuple[MpiMention, ...]
+    removed: tuple[MpiMention, ...]
+    procedures: int
+    statements: int
+    opaque: int
+    unread: tuple[MpiMention, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
+    lost: tuple[str, ...]
+    """What is neither analysed nor reported: must be empty."""
+
+
+def coverage_of(tree: Tree, root: Path, sites: Iterable[SiteReport]) -> Coverage:
+    """The coverage of a tree, checked: every MPI call is in a unit that was interpreted or in a
+    file with a problem, every exchange has a report, and a search line by line finds no call that
+    is missing."""
+    mentions = tree.mpi_calls()
+    live = tuple(m for m in mentions if m.live)
+    units = {(located.path, located.unit.name): located.unit for located in tree.site_units()}
+    statements = [leaf.what for unit in units.values() for leaf in leaves(unit)]
+    unread = tuple(m for m in live if (m.path, m.unit) not in units)
+    reported = {(site.file, site.line) for site in sites}
+    broken = {path for path in {m.path for m in unread} if tree.outline(path).broken}
+    lost = [f"{m.path}:{m.line}: {m.operation} in {m.unit}" for m in unread if m.path not in broken]
+    lost += [
+        f"{m.path}:{m.line}: {m.operation} has no report"
+        for m in live
+        if m.operation in all_to_all_operations()
+        and (m.path, m.unit) in units
+        and (m.path, m.line) not in reported
+    ]
+    lost += [f"{path}: no reason given" for path in broken if not tree.outline(path).problems]
+    found = Counter(m.path for m in mentions)
+    for entry in tree.files:
+        seen = calls_line_by_line(tree.content(entry.path), entry.form)
+        if seen > found[entry.path]:
+            lost.append(f"{entry.path}: {seen} calls by a search, {found[entry.path]} found")
+    return Coverage(
+        files=len(tree.files),
+        lines=sum(entry.lines for entry in tree.files),
+        files_with_mpi=sum(entry.has_mpi for entry in tree.files),
+        live=live,
+        removed=tuple(m for m in mentions if not m.live),
+        procedures=len(units),
+        statements=len(statements),
+        opaque=sum(isinstance(what, Opaque) for what in statements),
+        unread=unread,
+        problems=tuple(_relative(p, root) for p in tree.problems),
+        notes=tuple(_relative(p, root) for p in tree.notes),
+        lost=tuple(lost),
+    )
+
+
+_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|!.*")
+_CALL = re.compile(r"\bcall\s+p?mpi_\w", re.I)
+
+
+def calls_line_by_line(content: bytes, form: Form) -> int:
+    """MPI calls that a plain search of each line finds, without strings and comments."""
+    count = 0
+    for line in content.decode("latin-1").split("\n"):
+        if line.startswith("#") or (form is Form.FIXED and line[:1] in "cC*dD!"):
+            continue
+        if form is Form.FIXED:
+            line = line[:72]
+        count += len(_CALL.findall(_TEXT.sub("", line)))
+    return count
+
+
+def _relative(problem: Problem, root: Path) -> Problem:
+    file = problem.file.removeprefix(f"{root}/")
+    return Problem(file, problem.line, problem.message.replace(f"{root}/", ""), problem.note)
+
+
+def worth_lifting(sites: Sequence[SiteReport], count: int = 3) -> list[tuple[str, int, str]]:
+    """The codes that refuse most sites: code, sites, files.  Copies of one routine for several
+    types (the same line of files whose names differ in the first letter) are one site."""
+    distinct = {
+        (s.code or "", Path(s.file).parent, Path(s.file).name[1:], s.line): s
+        for s in sites
+        if s.verdict == "refused"
+    }
+    codes = Counter(code for code, *_ in distinct)
+    ranked: list[tuple[str, int, str]] = []
+    for code, number in codes.most_common(count):
+        files = dict.fromkeys(s.file for key, s in distinct.items() if key[0] == code)
+        ranked.append((code, number, ", ".join(files)))
+    return ranked
+
+
+def verdict_rows(trees: Mapping[str, Sequence[SiteReport]]) -> list[tuple[str, str, list[int]]]:
+    """Rows of verdicts and codes: label, title, number of sites in each tree."""
+    keys = {(s.verdict, s.code or "") for sites in trees.values() for s in sites}
+    rows = []
+    for verdict, code in sorted(keys):
+        counts = [
+            sum((s.verdict, s.code or "") == (verdict, code) for s in sites)
+            for sites in trees.values()
+        ]
+        title = ALL_CODES[code].title if code in ALL_CODES else ""
+        rows.append((f"{verdict} {code}".strip(), title, counts))
+    return rows
