@@ -41,9 +41,10 @@ def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
     Where there are several ways to tile the producer, the first that satisfies all conditions is
     taken; if none does, the refusal of the one that came furthest.
     """
-    answer = site.check(exchange)
-    if isinstance(answer, Refused):
-        return answer
+    for first in (site.check, send_side.check_names):
+        answer = first(exchange)
+        if isinstance(answer, Refused):
+            return answer
     failures: list[_Failure] = []
     for producer in one_producer.producers(exchange):
         if isinstance(producer, Refused):

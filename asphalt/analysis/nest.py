@@ -232,10 +232,10 @@ def carried_by_interchange(producer: Producer, phase: Phase) -> Reorder | None:
         return None
     directions = []
     for loop in outer:
-        bounds = loop_bounds(loop, producer.region)
-        if bounds is None:
+        direction = _direction(loop, producer.region)
+        if direction is None:
             return Reorder("", loop.head, loop.head, Violation(None))
-        directions.append(bounds.direction)
+        directions.append(direction)
     accesses = producer.phase_accesses(phase)
     for a in accesses:
         for b in accesses:
@@ -254,6 +254,19 @@ def carried_by_interchange(producer: Producer, phase: Phase) -> Reorder | None:
                 if violation is not None:
                     return Reorder(a.storage, a.leaf, b.leaf, violation)
     return None
+
+
+def _direction(loop: Do, region: Region) -> int | None:
+    """The sign of a loop's step; None: not known, or its bounds may change in the region."""
+    head = loop.head.what
+    if not isinstance(head, DoHead) or head.first is None or head.last is None:
+        return None
+    if region.value(head.first, ()) is None or region.value(head.last, ()) is None:
+        return None
+    step = Poly.constant(1) if head.step is None else region.value(head.step, ())
+    if step is None or not step.value:
+        return None
+    return 1 if step.value > 0 else -1
 
 
 def _interchanged(phase: Phase, directions: list[int], level: int, direction: int):  # type: ignore[no-untyped-def]

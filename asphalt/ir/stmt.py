@@ -275,4 +275,3 @@ What = (
     | UnitHead
     | Plain
 )
-

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
-from asphalt.ir.source import Form, Trivia, TriviaKind
+from asphalt.ir.insertion import last_declaration, last_use
+from asphalt.ir.source import Form
 from asphalt.ir.stmt import (
     Allocation,
     ArmHead,
@@ -18,7 +20,6 @@ from asphalt.ir.stmt import (
     Entity,
     Guarded,
     Include,
-    StatementFunction,
     TypeSpec,
     Use,
     UseItem,
@@ -99,46 +100,36 @@ def _column(unit: Unit, form: Form) -> int:
 
 
 def _insert(unit: Unit, runtime: Leaf, declarations: tuple[Leaf, ...]) -> Unit:
-    """USE goes behind the last USE; declarations behind the last one, before statement functions."""
+    """USE goes behind the last USE, declarations behind the last one (F2018 5.3.2)."""
+    unit = _insert_behind(unit, last_use(unit), (runtime,))
+    return _insert_behind(unit, last_declaration(unit), declarations)
+
+
+def _insert_behind(unit: Unit, before: Leaf | None, new: tuple[Leaf, ...]) -> Unit:
+    """The unit with statements inserted, outside of preprocessor conditionals."""
+    own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
+    at = 0 if before is None else next(i for i, leaf in enumerate(own) if leaf is before) + 1
+    following = own[at] if at < len(own) else unit.contains or unit.end
+    cut = closed_at(depth_at(unit, before), following.lead)
+    assert cut is not None, "the judgement leaves no such unit through"
+    first = replace(new[0], lead=(*following.lead[:cut], *new[0].lead))
+    rest = replace(following, lead=following.lead[cut:])
     spec = list(unit.spec)
-    uses = [
-        i for i, node in enumerate(spec) if isinstance(node, Leaf) and isinstance(node.what, Use)
-    ]
-    at = uses[-1] + 1 if uses else 0
-    spec.insert(at, runtime)
-    ends = [
-        i
-        for i, node in enumerate(spec)
-        if isinstance(node, Leaf) and isinstance(node.what, StatementFunction)
-    ]
-    end = ends[0] if ends else len(spec)
-    spec[end:end] = declarations
-    body = unit.body
-    if not ends and body:
-        body, spec = _behind_conditionals(body, spec, end)
-    return replace(unit, spec=tuple(spec), body=body)
+    position = 0
+    if before is not None:
+        position = next(i for i, n in enumerate(spec) if before in list(leaves(n))) + 1
+    spec[position:position] = [first, *new[1:]]
+    changed = replace(unit, spec=tuple(spec))
+    if not cut:
+        return changed
+    mapped = map_leaves(changed, lambda leaf: rest if leaf is following else leaf)
+    assert isinstance(mapped, Unit)
+    return mapped
 
 
-def _behind_conditionals(
-    body: tuple[Node, ...], spec: list[Node], end: int
-) -> tuple[tuple[Node, ...], list[Node]]:
-    """Preprocessor lines in front of the first statement belong to the declarations before it."""
-    first = next(iter(leaves(body[0])))
-    cpp = [i for i, t in enumerate(first.lead) if t.kind in (TriviaKind.CPP, TriviaKind.DEAD)]
-    if not cpp:
-        return body, spec
-    before, after = first.lead[: cpp[-1] + 1], first.lead[cpp[-1] + 1 :]
-    opened = spec[end]
-    assert isinstance(opened, Leaf)
-    spec[end] = replace(opened, lead=(*before, *opened.lead))
-    return _with_first_lead(body, first, after), spec
-
-
-def _with_first_lead(
-    body: tuple[Node, ...], first: Leaf, lead: tuple[Trivia, ...]
-) -> tuple[Node, ...]:
-    changed = map_leaves(body[0], lambda leaf: replace(leaf, lead=lead) if leaf is first else leaf)
-    return (changed, *body[1:])
+def depth_at(unit: Unit, before: Leaf | None) -> int:
+    """How many conditionals are open behind a statement (None: behind the head)."""
+    return 0 if before is None else depth_before(unit, before) or 0
 
 
 def _used_names(nodes: Iterable[Node]) -> set[str]:

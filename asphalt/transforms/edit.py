@@ -38,7 +38,7 @@ def rewrite_list(
 
 
 def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
-    """The node with every leaf changed."""
+    """The node with every leaf changed; the units that a unit contains stay as they are."""
     match node:
         case Leaf():
             return change(node)
@@ -56,6 +56,15 @@ def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
         case Block(kind=kind, head=head, body=body, end=end):
             return Block(
                 kind, change(head), tuple(map_leaves(n, change) for n in body), change(end)
+            )
+        case Unit(head=start, contains=contains, end=end):
+            return replace(
+                node,
+                head=None if start is None else change(start),
+                spec=tuple(map_leaves(n, change) for n in node.spec),
+                body=tuple(map_leaves(n, change) for n in node.body),
+                contains=None if contains is None else change(contains),
+                end=change(end),
             )
     return node
 

@@ -14,10 +14,11 @@ from asphalt.analysis.nest import (
     Reorder,
     carried_by_fusion,
     carried_by_interchange,
+    covers_whole,
     make_producer,
     tilable_loops,
 )
-from asphalt.analysis.scalars import is_copy
+from asphalt.analysis.scalars import exposed, is_copy
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind, Plain
@@ -153,7 +154,7 @@ def producers(exchange: Exchange) -> Iterator[Producer | Refused]:
         if isinstance(answer, Refused):
             refusals.append(answer)
         else:
-            found.append(answer)
+            found += answer
     yield from sorted(found, key=lambda p: (-len(p.phases), len(p.packing.loops)))
     if not refusals and not found:
         message = "the loop is not a counted loop"
@@ -162,8 +163,8 @@ def producers(exchange: Exchange) -> Iterator[Producer | Refused]:
     yield from sorted(refusals, key=lambda refused: refused.code is LOOP)
 
 
-def _with_phases(exchange: Exchange, packing: Phase) -> Producer | Refused:
-    """The producer that ends with this phase, with as many phases before it as may be fused."""
+def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | Refused:
+    """The producers that end with this phase, each with one more phase before it than the last."""
     alone = make_producer(exchange, (packing,), ())
     if alone is None:
         message = "the loop has a step other than 1 or -1, or bounds that change in the nest"
@@ -178,20 +179,26 @@ def _with_phases(exchange: Exchange, packing: Phase) -> Producer | Refused:
             f"tiling the loop over {packing.variable} would change the order of {_what(carried)}"
         )
         return Refused(ORDER, message, carried.later.span, _witness(carried))
-    producer, obstacle = _fuse(exchange, alone)
-    if len(producer.phases) == 1 and is_copy(packing.nest, exchange.names):
+    fused, obstacle = _fuse(exchange, alone)
+    if not is_copy(packing.nest, exchange.names):
+        return (alone, *fused)
+    if not fused:
         message = "the nest only copies into the send buffer"
         if obstacle is not None:
             message += f"; the computation cannot be tiled with it: {obstacle}"
         else:
             message += ", and no nest before it computes what is copied"
         return Refused(ONLY_COPY, message, packing.nest.head.span)
-    return producer
+    return fused
 
 
-def _fuse(exchange: Exchange, producer: Producer) -> tuple[Producer, str | None]:
-    """Take in the nests before the first phase, as long as a later phase reads what they write."""
+def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...], str | None]:
+    """Take in the nests before the first phase, as long as a later phase reads what they write.
+
+    Gives the producer with each of them taken in, and what kept the next one out.
+    """
     siblings = exchange.place.siblings
+    fused: tuple[Producer, ...] = ()
     moved: list[int] = []
     position = producer.start - 1
     while position >= 0:
@@ -201,10 +208,10 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[Producer, str | None]
             position -= 1
             continue
         if not isinstance(node, Do):
-            return producer, _why_not(exchange, producer, node)
+            return fused, _why_not(exchange, producer, node)
         written = examine((node,), exchange.names).written()
-        if not written & producer.footprint.read():
-            return producer, None
+        if not written & _read_from_before(producer):
+            return fused, None
         obstacle = "its loops do not run over the same iterations"
         for loops in tilable_loops(node):
             phases = (Phase(position, loops), *producer.phases)
@@ -214,12 +221,25 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[Producer, str | None]
             carried = carried_by_interchange(wider, phases[0]) or carried_by_fusion(wider)
             if carried is None:
                 producer, moved, obstacle = wider, [], ""
+                fused = (*fused, wider)
                 break
             obstacle = f"the order of {_what(carried)} would change ({_witness(carried)})"
         if obstacle:
-            return producer, obstacle
+            return fused, obstacle
         position = producer.start - 1
-    return producer, None
+    return fused, None
+
+
+def _read_from_before(producer: Producer) -> frozenset[str]:
+    """The storages whose value from before the first phase may be read up to the call."""
+    exchange = producer.exchange
+    nodes = exchange.place.siblings[producer.start : exchange.place.position]
+    covers = covers_whole(exchange)
+    return frozenset(
+        storage
+        for storage in producer.footprint.read()
+        if exposed(nodes, storage, exchange.names, covers)
+    )
 
 
 def _why_not(exchange: Exchange, producer: Producer, node: Node) -> str | None:

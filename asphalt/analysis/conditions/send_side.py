@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.geometry import Layout
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.geometry import Layout, buffer_ref
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.symbols import Origin, Symbol
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
@@ -36,28 +37,37 @@ ALIAS = Code(
 CODES = (CHANGED, ALIAS)
 
 
-def check(producer: Producer, layout: Layout) -> Answer:
-    """Whether the send buffer is written by the phases alone, and both buffers by one name."""
-    exchange = producer.exchange
-    for buffer in (layout.send.buffer, layout.receive.buffer):
+def check_names(exchange: Exchange) -> Answer:
+    """Whether both buffers are known by one name each."""
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    refs = [buffer_ref(exchange, arguments.send), buffer_ref(exchange, arguments.receive)]
+    buffers = [ref.name for ref in refs if ref is not None]
+    for buffer in buffers:
         symbol = exchange.scope.lookup(buffer)
         if symbol is None:
             return Refused(ALIAS, f"nothing is known about {buffer}", exchange.span)
         reason = _second_name(symbol)
         if reason is not None:
             return Refused(ALIAS, f"{buffer} {reason}", exchange.span)
-    if layout.send.buffer == layout.receive.buffer:
+    if len(set(buffers)) < len(buffers):
         return Refused(ALIAS, "the send and the receive buffer are one array", exchange.span)
-    twice = _passed_twice(producer, layout)
+    twice = _passed_twice(exchange, buffers)
     if twice is not None:
         return twice
+    return Holds(f"{' and '.join(buffers)} have no other names")
+
+
+def check(producer: Producer, layout: Layout) -> Answer:
+    """Whether the send buffer is written by the phases alone."""
+    exchange = producer.exchange
     storage = exchange.names.storage(layout.send.buffer)
     inside = {id(leaf) for phase in producer.phases[-1:] for leaf in leaves(phase.nest)}
     for access in producer.footprint.of(storage):
         if access.writes and id(access.leaf) not in inside:
             message = f"{layout.send.buffer} is written outside of the nest that defines it"
             return Refused(CHANGED, message, access.leaf.span)
-    return Holds(f"only the nest writes {layout.send.buffer}, under this name alone")
+    return Holds(f"only the nest writes {layout.send.buffer}")
 
 
 def _second_name(symbol: Symbol) -> str | None:
@@ -69,13 +79,12 @@ def _second_name(symbol: Symbol) -> str | None:
     return None
 
 
-def _passed_twice(producer: Producer, layout: Layout) -> Refused | None:
+def _passed_twice(exchange: Exchange, buffers: list[str]) -> Refused | None:
     """A caller in the tree that passes one array to a buffer and to another dummy, too."""
-    exchange = producer.exchange
     scope = exchange.scope
     dummies = [
         name
-        for name in (layout.send.buffer, layout.receive.buffer)
+        for name in buffers
         if (symbol := scope.lookup(name)) is not None and symbol.origin is Origin.DUMMY
     ]
     if not dummies or not exchange.located.unit.name:

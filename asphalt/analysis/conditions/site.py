@@ -6,6 +6,8 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.ir.conditionals import closed_at, depth_before
+from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.tree import Leaf, leaves
 
@@ -83,6 +85,9 @@ def check(exchange: Exchange) -> Answer:
 
 def check_text(exchange: Exchange, start: int) -> Answer:
     """Whether everything from the producer to the call may be edited."""
+    place = _insertable(exchange)
+    if isinstance(place, Refused):
+        return place
     position = exchange.place.position
     nodes = exchange.place.siblings[start : position + 1]
     heads = [leaf for node in nodes for leaf in leaves(node)]
@@ -103,6 +108,28 @@ def check_text(exchange: Exchange, start: int) -> Answer:
     if exchange.leaf.label is not None:
         return Refused(TEXT, "the call has a label", exchange.span)
     return Holds("the text can be edited")
+
+
+def _insertable(exchange: Exchange) -> Answer:
+    """Whether the unit can hold new declarations, whatever the preprocessor chooses."""
+    unit, scope = exchange.scope.unit, exchange.scope
+    if any(name.startswith("asphalt_") for name in scope.own):
+        message = "the unit declares names that begin with asphalt_: it was transformed before"
+        return Refused(TEXT, message + "; apply to the original source", exchange.span)
+    if depth_before(unit, exchange.leaf) != 0:
+        message = "the call stands in a branch of the preprocessor that begins in its procedure"
+        return Refused(TEXT, message, exchange.span)
+    own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
+    for leaf in (last_use(unit), last_declaration(unit)):
+        if leaf is None:
+            continue
+        number = next(i for i, other in enumerate(own) if other is leaf) + 1
+        following = own[number] if number < len(own) else unit.end
+        depth = depth_before(unit, leaf)
+        if depth is None or closed_at(depth, following.lead) is None or following.joined:
+            message = "new declarations would stand in a branch of the preprocessor"
+            return Refused(TEXT, message, leaf.span)
+    return Holds("declarations can be added")
 
 
 def _continues(leaf: Leaf) -> bool:

@@ -1,0 +1,57 @@
+"""Preprocessor conditionals around statements: how deep a statement is, where a line may be added."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.tree import Leaf, Unit, leaves
+
+_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b")
+
+
+def change(trivia: Trivia) -> tuple[int, bool]:
+    """What a line does to the depth of conditionals, and whether it begins another branch."""
+    if trivia.kind not in (TriviaKind.CPP, TriviaKind.DEAD):
+        return 0, False
+    found = _DIRECTIVE.match(trivia.text)
+    if found is None:
+        return 0, False
+    word = found[1]
+    if word in ("if", "ifdef", "ifndef"):
+        return 1, False
+    return (-1, False) if word == "endif" else (0, True)
+
+
+def depth_before(unit: Unit, target: Leaf) -> int | None:
+    """How many conditionals that begin inside a unit are open at a statement of it.
+
+    None: the conditionals do not nest within the unit, so that it is only part of what the
+    preprocessor chooses from.
+    """
+    depth = 0
+    own = list(leaves(unit))
+    for number, leaf in enumerate(own):
+        for trivia in leaf.lead if number else ():
+            step, branch = change(trivia)
+            depth += step
+            if depth < 0 or (branch and depth == 0):
+                return None
+        if leaf is target:
+            return depth
+    return None
+
+
+def closed_at(depth: int, lead: Iterable[Trivia]) -> int | None:
+    """After how many lines of ``lead`` no conditional is open; None: not within these lines.
+
+    ``depth`` is the number of open conditionals before the first line.
+    """
+    if depth == 0:
+        return 0
+    for number, trivia in enumerate(lead, 1):
+        depth += change(trivia)[0]
+        if depth == 0:
+            return number
+    return None
