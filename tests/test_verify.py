@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asphalt.errors import UsageError
-from asphalt.verify.compare import difference
+from asphalt.project import Change
+from asphalt.report.model import SiteReport
+from asphalt.verify.check import causes, essence
+from asphalt.verify.compare import Difference, difference
 from asphalt.verify.process import Outcome, fill, run
 
 
@@ -152,3 +155,41 @@ def test_hangs_and_statuses() -> None:
     assert crash is not None
     assert crash.message == "exit status 139 instead of 0: segmentation fault"
     assert difference(printed("", 2), printed("", 2)) is None
+
+
+# causes
+
+
+def change(*evidence: str) -> Change:
+    site = SiteReport("a", "a.f90", 1, "MPI_Alltoall", "a", "applied", evidence=evidence)
+    return Change(Path("a.f90"), b"", b"", (site,), ())
+
+
+INNERMOST = "an innermost loop is tiled"
+
+
+@pytest.mark.parametrize(
+    ("found", "again", "evidence", "words"),
+    [
+        (Difference("line 1", True), None, INNERMOST, ["vectoris"]),
+        (Difference("line 1", True), None, "a loop is tiled", []),
+        (Difference("line 1", False), None, INNERMOST, []),
+        (Difference("line 1", False), Difference("line 3"), INNERMOST, ["from run to run"]),
+    ],
+)
+def test_causes(
+    found: Difference, again: Difference | None, evidence: str, words: list[str]
+) -> None:
+    told = tuple(causes(found, again, [change(evidence)]))
+    assert len(told) == len(words)
+    assert all(word in text for word, text in zip(words, told, strict=True))
+
+
+def test_what_the_compiler_says_is_one_line() -> None:
+    output = (
+        "main.f90:5:6:\n\n    5 |   total = nothing\n      |      1\n"
+        "Error: Symbol 'nothing' at (1) has no IMPLICIT type\n"
+    )
+    assert essence(output) == ("main.f90:5:6: Error: Symbol 'nothing' at (1) has no IMPLICIT type")
+    assert essence("ld: a.o: undefined reference to `x'\n") == "ld: a.o: undefined reference to `x'"
+    assert essence("") == ""

@@ -141,17 +141,21 @@ def _tell(rows: Sequence[Row], common: CommonOptions) -> None:
     console.print(table)
     for row in rows:
         if row.difference is not None:
-            where = "" if row.ranks is None else f"on {row.ranks} ranks"
-            tile, depth = str(row.tile), _or(row.depth, "default")
-            console.print(f"K={tile} D={depth} {where}: {row.difference.message}", markup=False)
-            for text in row.notes:
-                console.print(f"  {text}", markup=False)
-    bad = sum(row.difference is not None for row in rows)
-    note(
-        f"{len(rows)} comparisons, {bad} different"
-        if bad
-        else f"{len(rows)} comparisons, all equal"
-    )
+            console.print(f"{_name(row)}: {row.difference.message}", markup=False)
+    for text in dict.fromkeys(text for row in rows for text in row.notes):
+        console.print(text, markup=False)
+    different = sum(row.difference is not None for row in rows)
+    outcome = f"{different} different" if different else "all equal"
+    note(f"{len(rows)} comparisons, {outcome}")
+
+
+def _name(row: Row) -> str:
+    name = f"K={row.tile} D={_or(row.depth, 'default')}"
+    return name if row.ranks is None else f"{name}, {_ranks(row.ranks)}"
+
+
+def _ranks(count: int) -> str:
+    return "1 rank" if count == 1 else f"{count} ranks"
 
 
 def _or(value: int | None, otherwise: str) -> str:

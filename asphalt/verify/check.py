@@ -20,7 +20,8 @@ from asphalt.verify.process import Outcome, fill, run
 EXECUTABLE = "./asphalt-verified"
 _VECTOR = (
     "only last digits differ, and an innermost loop is tiled: the compiler vectorises it otherwise "
-    "when its trip count changes; use a K that is a multiple of 16, or compile without it"
+    "when its trip count changes; see whether all is equal with vectorisation switched off "
+    "(gfortran: -fno-tree-vectorize), and take a K that is a multiple of 16"
 )
 _UNSTABLE = "the original's own output changes from run to run, at "
 
@@ -87,13 +88,12 @@ def check(
             if found is not None:
                 progress(f"running the original on {count} ranks once more")
                 again = difference(expected[count], _run(original, count, commands))
-                notes = tuple(_causes(found, again, changes))
+                notes = tuple(causes(found, again, changes))
             yield Row(tile, depth, count, found, notes)
 
 
-def _causes(
-    found: Difference, again: Difference | None, changes: Sequence[Change]
-) -> Iterator[str]:
+def causes(found: Difference, again: Difference | None, changes: Sequence[Change]) -> Iterator[str]:
+    """What may lie behind a difference; ``again``: how a second run of the original differs."""
     if again is not None:
         yield _UNSTABLE + again.message
     evidence = (text for change in changes for site in change.sites for text in site.evidence)
@@ -117,10 +117,10 @@ def _build(
     if outcome.status is None:
         return "the compile line did not end in time"
     output = (outcome.stderr or outcome.stdout).decode("utf-8", "backslashreplace")
-    return _essence(output) or f"the compile line ended with status {outcome.status}"
+    return essence(output) or f"the compile line ended with status {outcome.status}"
 
 
-def _essence(output: str) -> str:
+def essence(output: str) -> str:
     """The compiler's first error, in a line: where it is and what."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for place, line in enumerate(lines):
