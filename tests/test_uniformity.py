@@ -301,6 +301,36 @@ def test_module_variables(setup: str, body: str, expected: Level) -> None:
     assert level(module_program(setup, body).value()) is expected
 
 
+COMMON = "subroutine setup(me)\ninteger :: me, n, k\ncommon /sizes/ n, k\n{}\nend subroutine\n"
+
+
+@pytest.mark.parametrize(
+    ("setup", "body", "expected"),
+    [
+        ("k = 1", "n = 4\ncall site(n)", U),
+        ("n = 4", "call setup(me)\ncall site(n)", U),
+        ("n = me", "call setup(me)\ncall site(n)", V),
+        ("n = 4", "if (me == 0) call setup(me)\ncall site(n)", V),
+        ("k = 4", "call setup(me)\ncall site(n)", Q),
+        ("read(*,*) n", "call setup(me)\ncall site(n)", Q),
+    ],
+)
+def test_variables_in_common(setup: str, body: str, expected: Level) -> None:
+    declared = "common /sizes/ n, k"
+    assert level(main(body, declared, COMMON.format(setup)).value()) is expected
+
+
+def test_common_that_is_laid_out_otherwise_is_unknown() -> None:
+    other = COMMON.format("n = 4").replace("/ n, k", "/ k, n")
+    assert level(main("call setup(me)\ncall site(n)", "common /sizes/ n, k", other).value()) is Q
+    longer = COMMON.format("n = 4").replace("/ n, k", "/ n(2), k").replace("me, n, k", "me, k, n")
+    assert level(main("call setup(me)\ncall site(n)", "common /sizes/ n, k", longer).value()) is Q
+
+
+def test_values_from_data_statements() -> None:
+    assert level(main("call site(n)", "data n /4/").value()) is U
+
+
 def test_a_module_variable_under_another_name_is_unknown() -> None:
     renaming = "subroutine s\nuse m, only: x => n\nx = 1\nend subroutine\n"
     program = FortranProgram(
@@ -323,7 +353,7 @@ def test_internal_procedures_define_variables_of_their_host() -> None:
 
 def test_what_may_have_another_name_is_unknown() -> None:
     assert level(main("n = 4\ncall site(n)", "equivalence (n, m)").value()) is Q
-    assert level(main("n = 4\ncall site(n)", "common /c/ n").value()) is Q
+    assert level(main("n = 4\ncall site(n)", "common n").value()) is Q
     assert level(main("q = 4\ncall site(q)", "integer, pointer :: q").value()) is Q
 
 

@@ -1,4 +1,4 @@
-"""From where a procedure is called, and what with; and which units may define a module variable.
+"""From where a procedure is called, and what with; and which units may define a shared variable.
 
 Both need the whole program: without a main program in the tree, callers may be anywhere.
 """
@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from asphalt.analysis.definitions import Definition, Source, definitions
 from asphalt.analysis.references import bind, passed_on, references, use_renames
 from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.symbols import Scope, Scopes, Symbol
+from asphalt.analysis.symbols import Origin, Scope, Scopes, Symbol
 from asphalt.analysis.unit_flow import Statement, UnitFlow
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
@@ -58,6 +58,9 @@ class CallSite:
     context: Context
     statement: Statement
     args: dict[str, Expr]
+
+
+SharedDefinitions = tuple[tuple[Context, Definition], ...]
 
 
 class CallSites:
@@ -183,27 +186,62 @@ class CallSites:
                     args = bind(reference, callee.dummies)
                     yield CallSite(caller, statement, args) if args is not None else None
 
-    def module_definitions(self, symbol: Symbol) -> tuple[tuple[Context, Definition], ...] | str:
-        """All definitions of a module variable; a text: why they are not known."""
+    def shared_definitions(self, symbol: Symbol) -> SharedDefinitions | str:
+        """All definitions of a module or COMMON variable; a text: why they are not known."""
         if not self.has_main():
-            return f"{symbol.name} of module {symbol.owner} may be set outside of the tree"
-        mentioned = self.mentions(symbol.name)
+            return f"{symbol.name} of {_holder(symbol)} may be set outside of the tree"
+        holder = symbol.common_block if symbol.origin is Origin.COMMON else symbol.name
+        if not holder:
+            return f"{symbol.name} is in blank COMMON"
+        mentioned = self.mentions(holder)
         if mentioned is None:
-            return f"{symbol.name} is mentioned in too many places"
+            return f"{holder} is mentioned in too many places"
         found: list[tuple[Context, Definition]] = []
         for located in mentioned:
-            if any(use_renames(located, symbol.name)):
-                return f"{symbol.name} has another name in {located.unit.name}"
             context = self.of(located)
             if "*" in context.defined or symbol.name in context.scope.shadowed:
                 return f"{located.unit.name} is not understood"
-            seen = context.scope.lookup(symbol.name)
-            if seen is None:
-                return f"what {symbol.name} is in {located.unit.name} is not known"
-            if seen.identity == symbol.identity:
+            here = self._same_variable(symbol, context)
+            if isinstance(here, str):
+                return here
+            if here:
                 given = context.defined.get(symbol.name, ())
                 found += [(context, d) for d in given if self.changes(d)]
         return tuple(found)
+
+    def _same_variable(self, symbol: Symbol, context: Context) -> bool | str:
+        """Whether a name is the shared variable in a unit; a text: that is not clear."""
+        unit, scope = context.scope.unit.name, context.scope
+        if symbol.origin is Origin.COMMON:
+            block = symbol.common_block or ""
+            own = _layout(symbol.home, block) if isinstance(symbol.home, Scope) else ()
+            here = _layout(scope, block)
+            if block in scope.declared.unclear or here not in ((), own):
+                return f"COMMON /{block}/ is not the same in {unit}"
+            return here != () or _host_has_common(scope, block)
+        if any(use_renames(scope.located, symbol.name)):
+            return f"{symbol.name} has another name in {unit}"
+        seen = scope.lookup(symbol.name)
+        if seen is None:
+            return f"what {symbol.name} is in {unit} is not known"
+        return seen.identity == symbol.identity
+
+
+def _holder(symbol: Symbol) -> str:
+    if symbol.origin is Origin.COMMON:
+        return f"COMMON /{symbol.common_block}/"
+    return f"module {symbol.owner}"
+
+
+def _layout(scope: Scope, block: str) -> tuple[object, ...]:
+    """The variables of a COMMON block with what decides about their places in it."""
+    symbols = [scope.lookup(name) for name in scope.declared.commons.get(block, ())]
+    return tuple((s.name, s.type, s.dims) if s is not None else None for s in symbols)
+
+
+def _host_has_common(scope: Scope, block: str) -> bool:
+    host = scope.host
+    return host is not None and (block in host.declared.commons or _host_has_common(host, block))
 
 
 def unit_key(located: Located) -> UnitKey:

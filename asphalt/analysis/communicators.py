@@ -12,7 +12,7 @@ from asphalt.ir.stmt import UnitHead
 WORLD = ("mpi_comm_world",)
 
 # Equal identities: the same group of processes.  The first item of a longer one says where the
-# value lives: ``module``, or ``local`` to one execution of a unit.
+# value lives: in a module, in COMMON, or (``local``) in one execution of a unit.
 Identity = tuple[object, ...]
 
 
@@ -50,11 +50,12 @@ class Communicators:
             return None
         given = [d for d in context.defined.get(name, ()) if self.sites.changes(d)]
         match symbol.origin:
-            case Origin.MODULE:
-                found = self.sites.module_definitions(symbol)
+            case Origin.MODULE | Origin.COMMON:
+                found = self.sites.shared_definitions(symbol)
                 if isinstance(found, str) or len(found) != 1:
                     return None
-                return self._defined(*found[0], ("module", symbol.owner, symbol.name), depth)
+                holder = symbol.common_block or symbol.owner
+                return self._defined(*found[0], (symbol.origin, holder, symbol.name), depth)
             case Origin.LOCAL if len(given) == 1:
                 own = ("local", context.key, name)
                 return self._defined(context, given[0], own, depth)

@@ -26,6 +26,8 @@ from asphalt.analysis.value_graph import (
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import Allocation, DoHead, Jump, JumpKind
 
+_FAR = (Origin.DUMMY, Origin.MODULE, Origin.COMMON)
+
 
 class ValueFlow(ValueGraph):
     """The graph, relative to one communicator."""
@@ -44,7 +46,7 @@ class ValueFlow(ValueGraph):
                 return context.scope.unit.kind != "program"
             case Variable(context=context, name=name):
                 symbol = context.scope.lookup(name)
-                return symbol is not None and symbol.origin in (Origin.DUMMY, Origin.MODULE)
+                return symbol is not None and symbol.origin in _FAR
             case _:
                 return False
 
@@ -202,10 +204,10 @@ class ValueFlow(ValueGraph):
                     facts.note(Level.UNKNOWN, f"the host of {name} is not known")
                 else:
                     facts.depends[Variable(owner, symbol.name, ALL)] = None
-            case Origin.MODULE:
-                self._module(symbol, facts)
+            case Origin.MODULE | Origin.COMMON:
+                self._shared_variable(symbol, facts)
             case _:
-                facts.note(Level.UNKNOWN, f"{name} is {_kind(symbol)}")
+                facts.note(Level.UNKNOWN, f"{name} is a {symbol.origin.value}")
 
     def _owner(self, context: Context, symbol: Symbol) -> Context | None:
         scope = context.scope.host
@@ -241,7 +243,7 @@ class ValueFlow(ValueGraph):
         if symbol.origin is Origin.DUMMY:
             if not cut:
                 self._entry(context, name, facts)
-        elif not given and not inside and symbol.initial is None:
+        elif not given and not inside and symbol.initial is None and "data" not in symbol.attrs:
             facts.note(Level.UNKNOWN, f"{name} is never defined")
 
     def _entry(self, context: Context, name: str, facts: Facts) -> None:
@@ -256,8 +258,9 @@ class ValueFlow(ValueGraph):
             if len(callers) > 1:
                 facts.depends[Reached(site.context, site.statement.position)] = None
 
-    def _module(self, symbol: Symbol, facts: Facts) -> None:
-        found = self.sites.module_definitions(symbol)
+    def _shared_variable(self, symbol: Symbol, facts: Facts) -> None:
+        """A variable of a module or in COMMON: all its definitions, wherever they are."""
+        found = self.sites.shared_definitions(symbol)
         if isinstance(found, str):
             facts.note(Level.UNKNOWN, found)
             return
@@ -265,7 +268,7 @@ class ValueFlow(ValueGraph):
             self._definition(context, definition, facts, elsewhere=True, returned=True)
             facts.depends[Reached(context, definition.statement.position)] = None
         if symbol.initial is None and not found:
-            facts.note(Level.UNKNOWN, f"{symbol.name} of module {symbol.owner} is never defined")
+            facts.note(Level.UNKNOWN, f"{symbol.name} is never defined")
 
     def _definition(
         self,
@@ -348,7 +351,3 @@ def _reaching(given: list[Definition], top: int) -> tuple[list[Definition], bool
 
 def _same(found: Symbol | None, symbol: Symbol) -> bool:
     return found is None or found.identity == symbol.identity
-
-
-def _kind(symbol: Symbol) -> str:
-    return "in COMMON" if symbol.origin is Origin.COMMON else f"a {symbol.origin.value}"
