@@ -48,8 +48,8 @@ def coverage_of(tree: Tree, root: Path, sites: Iterable[SiteReport]) -> Coverage
     statements = [leaf.what for unit in units.values() for leaf in leaves(unit)]
     unread = tuple(m for m in live if (m.path, m.unit) not in units)
     reported = {(site.file, site.line) for site in sites}
-    broken = {path for path in {m.path for m in unread} if tree.outline(path).broken}
-    lost = [f"{m.path}:{m.line}: {m.operation} in {m.unit}" for m in unread if m.path not in broken]
+    told = {path for path in {m.path for m in unread} if tree.outline(path).problems}
+    lost = [f"{m.path}:{m.line}: {m.operation} in {m.unit}" for m in unread if m.path not in told]
     lost += [
         f"{m.path}:{m.line}: {m.operation} has no report"
         for m in live
@@ -57,7 +57,6 @@ def coverage_of(tree: Tree, root: Path, sites: Iterable[SiteReport]) -> Coverage
         and (m.path, m.unit) in units
         and (m.path, m.line) not in reported
     ]
-    lost += [f"{path}: no reason given" for path in broken if not tree.outline(path).problems]
     found = Counter(m.path for m in mentions)
     for entry in tree.files:
         seen = calls_line_by_line(tree.content(entry.path), entry.form)

@@ -282,6 +282,7 @@ def test_without_cache_nothing_is_written(load: Load, tmp_path: Path) -> None:
         (b" \n\n", None, "empty"),
         (b"#if 1\ncall mpi_send\nend\n", 1, "unterminated"),
         (b"#include <gone.h>\ncall mpi_send\nend\n", 1, "gone.h is not found"),
+        (b"call mpi_send(x)\n", 1, "no program unit"),
         (b"C     fixed\nC     form\nC     here\n      call mpi_send\n      end\n", 1, "fixed form"),
     ],
 )

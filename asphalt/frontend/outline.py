@@ -105,11 +105,12 @@ def outline(request: Request) -> Outline:
             broken=True,
             problems=(problem_of(error), *partial.problems),
         )
-    return replace(
-        partial,
-        units=tuple(_unit_outlines(file)),
-        loose_calls=tuple(calls_in(file.stray, source.form)),
-    )
+    loose = tuple(calls_in(file.stray, source.form))
+    if any("mpi_" in call.name for call in loose):
+        message = "statements of no program unit, with MPI calls that are not analysed"
+        problem = Problem(source.path, loose[0].line, message)
+        partial = replace(partial, problems=(problem, *partial.problems))
+    return replace(partial, units=tuple(_unit_outlines(file)), loose_calls=loose)
 
 
 _USE = re.compile(r"use\b")

@@ -70,7 +70,7 @@ def _files_below(root: Path, problems: list[Problem]) -> Iterator[Path]:
 _FREE_CONTINUATION = re.compile(
     rb"&[ \t]*(?:![^\n]*)?\r?\n(?:[ \t]*(?:![^\n]*)?\r?\n|\#[^\n]*\n)*[ \t]*&"
 )
-_FREE_SPLIT = re.compile(rb"m(?:pi?)?" + _FREE_CONTINUATION.pattern)
+_FREE_SPLIT = re.compile((b"(?:%b)?" % _FREE_CONTINUATION.pattern).join([b"m", b"p", b"i", b"_"]))
 # After removal of blanks: a line whose second character (the first is that of column 6) begins the
 # rest of a split name; the line that holds the underscore of the name is always one of these.
 _FIXED_REST = re.compile(rb"\n.((?:p?i)?)_")
@@ -92,41 +92,22 @@ def has_mpi_name(data: bytes, form: Form) -> bool:
     lowered = data.lower()
     if b"mpi_" in lowered:
         return True
-    if any(map(lowered.__contains__, (b"m&", b"mp&", b"mpi&"))) and (
-        _FREE_SPLIT.search(lowered) is not None and b"mpi_" in joined_free(lowered)
-    ):
-        return True
     if form is Form.FREE:
-        return False
+        return _FREE_SPLIT.search(lowered) is not None
     stripped = lowered.translate(None, b" \t\r")
     if b"mpi_" in stripped:
         return True
-    rests = list(_FIXED_REST.finditer(stripped))
-    if not rests:
-        return False
-    cut = max(map(len, lowered.split(b"\n"))) > 72
-    return any(_may_end_name(stripped, rest, cut) for rest in rests) and (
-        b"mpi_" in joined_fixed(lowered)
-    )
-
-
-def _may_end_name(stripped: bytes, rest: re.Match[bytes], cut: bool) -> bool:
-    """Whether the statement line before ``rest`` has what is missing of ``mpi_``.
-
-    It may be followed by a comment or, in a file with lines to ``cut`` at column 72 (which is lost
-    here), by anything; and it may itself be the middle of a name that is split twice.
-    """
-    missing = b"mpi"[: 3 - len(rest[1])]
-    end = rest.start()
-    while end > 0:
-        start = stripped.rfind(b"\n", 0, end) + 1
-        line = stripped[start:end]
-        if line and line[:1] not in b"*!#":
-            if (missing in line) if cut or b"!" in line else line.endswith(missing):
-                return True
-            if line[:1] != b"c":  # a comment, or a statement that begins with this letter
-                return line[1:2] in (b"p", b"i")
-        end = start - 1
+    lines: list[bytes] = []
+    number = at = 0
+    for rest in _FIXED_REST.finditer(stripped):
+        lines = lines or lowered.split(b"\n")
+        number += stripped.count(b"\n", at, rest.start() + 1)
+        at = rest.start() + 1
+        first = number - 1
+        while first > 0 and ((code := _fixed_code(lines[first])) is None or code[0]):
+            first -= 1
+        if b"mpi_" in joined_fixed(b"\n".join(lines[first : number + 1])):
+            return True
     return False
 
 
@@ -139,21 +120,30 @@ def joined_fixed(lowered: bytes) -> bytes:
     """Fixed-form text (lower case) without blanks and comments, one statement a line."""
     statements: list[bytes] = []
     for line in lowered.split(b"\n"):
-        if not line.strip() or line[:1] in b"c*!#":
+        code = _fixed_code(line)
+        if code is None:
             continue
-        if b"\t" in line[:6]:
-            _, _, rest = line.partition(b"\t")
-            continued = rest[:1].isdigit() and rest[:1] != b"0"
-            text = rest[1:] if continued else rest
-        else:
-            continued = line[5:6] not in (b"", b" ", b"0", b"\r") and not line[:5].strip()
-            text = line[6:72]
-        code, mark, _ = text.partition(b"!")
-        if mark and code.count(b"'") % 2 == code.count(b'"') % 2 == 0:
-            text = code
-        text = text.translate(None, b" \t\r")
+        continued, text = code
         if continued and statements:
             statements[-1] += text
         else:
             statements.append(text)
     return b"\n".join(statements)
+
+
+def _fixed_code(line: bytes) -> tuple[bool, bytes] | None:
+    """Whether a fixed-form line continues a statement, and its code without blanks; None for a
+    line that is no part of a statement."""
+    if not line.strip() or line[:1] in b"c*!#":
+        return None
+    if b"\t" in line[:6]:
+        _, _, rest = line.partition(b"\t")
+        continued = rest[:1].isdigit() and rest[:1] != b"0"
+        text = rest[1:] if continued else rest
+    else:
+        continued = line[5:6] not in (b"", b" ", b"0", b"\r") and not line[:5].strip()
+        text = line[6:72]
+    code, mark, _ = text.partition(b"!")
+    if mark and code.count(b"'") % 2 == code.count(b'"') % 2 == 0:
+        text = code
+    return continued, text.translate(None, b" \t\r")
