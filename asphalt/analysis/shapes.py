@@ -149,7 +149,7 @@ def _allocated_dims(
     name: str, symbol: Symbol, scope: Scope, values: Values, at: Leaf
 ) -> tuple[Dim, ...] | None:
     """The bounds of the only ALLOCATE of a local array, where they still hold."""
-    if symbol.origin is not Origin.LOCAL or "pointer" in symbol.attrs:
+    if symbol.origin is not Origin.LOCAL or symbol.attrs & {"pointer", "save"}:
         return None
     if any(name in _words(leaf) for unit in scope.unit.contained for leaf in leaves(unit)):
         return None
@@ -167,7 +167,7 @@ def _allocated_dims(
         return None
     allocation = allocations[0]
     assert isinstance(allocation.what, Allocation)
-    if values.position(allocation) > values.position(at):
+    if not values.executed_before(allocation, at):
         return None
     for item in allocation.what.objects:
         if isinstance(item, Ref) and item.name == name and item.args is not None:

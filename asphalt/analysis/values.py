@@ -138,14 +138,19 @@ class Values:
         what = leaf.what
         if not isinstance(what, Assign) or what.pointer or not isinstance(what.target, Ref):
             return None
-        here, there = self._places[id(leaf)], self._places[id(at)]
-        parent = here.path[:-1]
-        executed_before = there.path[: len(parent)] == parent and here.position < there.position
-        if not executed_before or not is_integer(what.value, self.scope):
+        here = self._places[id(leaf)]
+        if not self.executed_before(leaf, at) or not is_integer(what.value, self.scope):
             return None
         if not self._stays(what.value, here):
             return None
         return what.value
+
+    def executed_before(self, leaf: Leaf, at: Leaf) -> bool:
+        """Whether every way through the unit to ``at`` executes ``leaf`` first (without GOTO)."""
+        here, there = self._places[id(leaf)], self._places[id(at)]
+        parent = here.path[:-1]
+        before = there.path[: len(parent)] == parent and here.position < there.position
+        return before and not self.backward_jumps
 
     def _stays(self, value: Expr, defined: _Place) -> bool:
         """Whether nothing in ``value`` changes after the place where it was assigned."""

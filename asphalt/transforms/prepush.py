@@ -34,7 +34,7 @@ from dataclasses import replace
 
 from asphalt.analysis.nest import Phase
 from asphalt.analysis.plan import Plan
-from asphalt.ir.expr import Keyword, Lit, Ref
+from asphalt.ir.expr import Expr, Keyword, Lit, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
@@ -104,7 +104,6 @@ class _Emission:
     def _setup(self) -> list[Node]:
         """Decide whether to tile, and how."""
         make, inner = self.make, self.make.inner()
-        requests = mul(mul(num(3), self.pieces.messages_a_tile()), D)
         nothing = Keyword("source", "source", var("asphalt_no_request"))
         return [
             make.assign(FIRST, self.plan.producer.first, *self._marks()),
@@ -113,10 +112,14 @@ class _Emission:
             self._enter(),
             make.assign(TILED, compare(K, ">", num(0))),
             make.branch(TILED, tuple(self.pieces.decided(inner)), tuple(self.pieces.whole(inner))),
-            make.leaf(Allocation("allocate", (fn("asphalt_req", requests),), (nothing,))),
+            make.leaf(Allocation("allocate", (fn("asphalt_req", self._requests()),), (nothing,))),
             make.assign(POSTED, num(0)),
             make.assign(var("asphalt_turn"), num(0)),
         ]
+
+    def _requests(self) -> Expr:
+        """The size of the ring: D slots of sends, 2 D of receives."""
+        return mul(mul(num(3), self.pieces.messages_a_tile()), D)
 
     def _marks(self) -> list[str]:
         """The comment lines that say what was done; the first marks the site as done."""
@@ -204,7 +207,7 @@ class _Emission:
         make, inner = self.make, self.make.inner()
         buffers = (self.plan.layout.send, self.plan.layout.receive)
         then: list[Node] = [
-            inner.call("asphalt_waitall", fn("size", REQUESTS), REQUESTS, ERROR),
+            inner.call("asphalt_waitall", self._requests(), REQUESTS, ERROR),
             *(inner.call("asphalt_sync", self.pieces.buffer(address)) for address in buffers),
         ]
         error = self.plan.exchange.call.error

@@ -10,6 +10,7 @@ from asphalt.analysis.geometry import Divides, Guard, Layout
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.nest import Producer
+from asphalt.analysis.symbols import Origin, Scope, constant
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children, walk
 
@@ -42,7 +43,20 @@ NOT_SIMPLE = Code(
     3,
 )
 
-CODES = (CHANGES, ALLOCATED, NOT_SIMPLE)
+KIND = Code(
+    "ASP304",
+    "sizes are not default integers",
+    "A bound of the loop, its variable or a size is an integer of another kind: counts of messages "
+    "and the tile's bounds are default integers, which might not hold it.",
+    "Use default integers for what is not larger than 2147483647.",
+    "integer(8) :: k, n\ndo k = 1, n\n  s(:,k) = k\nend do",
+    3,
+)
+
+CODES = (CHANGES, ALLOCATED, NOT_SIMPLE, KIND)
+
+
+_DEFAULT_KIND = 4  # of every compiler that asphalt is tried with
 
 
 def check(producer: Producer, layout: Layout) -> Answer:
@@ -56,6 +70,10 @@ def check(producer: Producer, layout: Layout) -> Answer:
         if parameter.kind not in ("BUFFER", "ERROR_CODE") and not parameter.is_count
     ]
     written = producer.footprint.written()
+    for phase in producer.phases:
+        if not _is_default_integer(phase.variable, scope):
+            message = f"the loop variable {phase.variable} is not a default integer"
+            return Refused(KIND, message, phase.tiled.head.span)
     for expr in (*actuals, producer.first, producer.last):
         for part in walk(expr):
             refused = _part(part, producer, written)
@@ -85,9 +103,18 @@ def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | N
         return Refused(CHANGES, message, exchange.span)
     if not isinstance(part, Ref):
         return None
+    symbol = exchange.scope.lookup(part.name)
+    hidden = symbol is None or symbol.origin is not Origin.INTRINSIC
+    if part.args is not None and is_inquiry(part.name) and hidden:
+        message = f"{part.name.upper()}, which asphalt needs, is another name here"
+        return Refused(NOT_SIMPLE, message, exchange.span)
     kind = name_kind(part.name, part.args is not None, exchange.scope)
     if kind in (NameKind.PROCEDURE, NameKind.UNKNOWN):
         return Refused(NOT_SIMPLE, f"{part.spelled} is a function", exchange.span)
+    if _is_integer(part.name, exchange.scope) and not _is_default_integer(
+        part.name, exchange.scope
+    ):
+        return Refused(KIND, f"{part.spelled} is not a default integer", exchange.span)
     storage = storage_of(part.name, exchange.scope)
     if kind is NameKind.VARIABLE and storage in written:
         for access in producer.footprint.of(storage):
@@ -95,6 +122,21 @@ def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | N
                 message = f"{part.spelled} may change between the producer's entry and the call"
                 return Refused(CHANGES, message, access.leaf.span)
     return None
+
+
+def _is_integer(name: str, scope: Scope) -> bool:
+    symbol = scope.lookup(name)
+    return symbol is not None and symbol.type is not None and symbol.type.base == "integer"
+
+
+def _is_default_integer(name: str, scope: Scope) -> bool:
+    symbol = scope.lookup(name)
+    if symbol is None or symbol.type is None or symbol.type.base != "integer":
+        return False
+    if symbol.type.kind is None:
+        return True
+    home = symbol.home if isinstance(symbol.home, Scope) else scope
+    return constant(symbol.type.kind, home) == _DEFAULT_KIND
 
 
 def _values_read(atom: Arg) -> Iterable[Arg]:

@@ -62,8 +62,3 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
         f"{others[0].path}:{others[0].line} calls the same operation"
     )
     return Holds(message, (CONTROL,))
-
-
-def not_accepted(exchange: Exchange, holds: Holds) -> Refused:
-    """The refusal where the assumption that control is uniform is not accepted."""
-    return Refused(NOT_PROVED, holds.evidence, exchange.span)

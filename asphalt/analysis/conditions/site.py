@@ -5,6 +5,7 @@ from __future__ import annotations
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.symbols import Origin
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.insertion import last_declaration, last_use
@@ -64,6 +65,9 @@ SKIP = Code(
 CODES = (OPERATION, IN_PLACE, BUFFER, TEXT, PARSERS, SKIP)
 
 
+_FUNCTIONS_USED = ("kind", "max", "merge", "min", "mod", "modulo", "storage_size")
+
+
 def check(exchange: Exchange) -> Answer:
     """Whether the call is a blocking MPI_ALLTOALL of two whole arrays."""
     call, procedure = exchange.call, exchange.call.procedure
@@ -116,6 +120,11 @@ def _insertable(exchange: Exchange) -> Answer:
     if any(name.startswith("asphalt_") for name in scope.own):
         message = "the unit declares names that begin with asphalt_: it was transformed before"
         return Refused(TEXT, message + "; apply to the original source", exchange.span)
+    for name in _FUNCTIONS_USED:
+        symbol = scope.lookup(name)
+        if symbol is None or symbol.origin is not Origin.INTRINSIC:
+            message = f"the unit uses the name of the function {name.upper()} for something else"
+            return Refused(TEXT, message, exchange.span)
     if depth_before(unit, exchange.leaf) != 0:
         message = "the call stands in a branch of the preprocessor that begins in its procedure"
         return Refused(TEXT, message, exchange.span)
