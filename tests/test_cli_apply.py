@@ -208,6 +208,12 @@ def test_the_report(here: Path) -> None:
     assert applied["depth"] >= 1
 
 
+@pytest.mark.parametrize("report", ["src", "src/main.f90/r.json"])
+def test_a_report_that_cannot_be_written(here: Path, report: str) -> None:
+    assert asphalt("apply", "src", "--output", "out", "--report", report) == 2
+    assert not (here / "out").exists()
+
+
 def test_a_tree_without_sites_is_copied(here: Path) -> None:
     assert asphalt("apply", "src/main.f90", "--output", "out") == 0
     assert sorted(snapshot(here / "out")) == [

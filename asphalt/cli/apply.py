@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,6 +74,8 @@ def apply(
         raise click.UsageError("--root and --makefile need --output DIR.")
     if output is not None and output.exists() and not output.is_dir():
         raise UsageError(f"--output {output}: is no directory; choose another name")
+    if report is not None:
+        _refuse_unwritable(report)
     project = open_project(paths, common, assume)
     changes = project.transform(tile, depth)
     sites = reports_after(project, changes)
@@ -91,6 +94,13 @@ def apply(
     tell(common, project, sites, changed)
     _tell_what_was_written(written, len(changes), output)
     return 0
+
+
+def _refuse_unwritable(file: Path) -> None:
+    """Raise ``UsageError`` before anything is done if a file cannot be written at the end."""
+    place = next(folder for folder in file.absolute().parents if folder.exists())
+    if file.is_dir() or not place.is_dir() or not os.access(place, os.W_OK):
+        raise UsageError(f"{file}: cannot be written; choose a file in a directory of yours")
 
 
 def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
