@@ -54,7 +54,9 @@ class Scopes:
         """The scope of the last unit of ``located``."""
         key = id(located.unit)
         found = self._by_unit.get(key)
-        if found is None or found.located.chain != located.chain:
+        if found is None or any(
+            a is not b for a, b in zip(found.located.chain, located.chain, strict=False)
+        ):
             found = self._by_unit[key] = Scope(located, self)
         return found
 
