@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from asphalt.analysis.access import NameKind
 from asphalt.analysis.algebra import Poly, poly, product
+from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.analysis.unwritten import WritesArgument, never_written
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from asphalt.analysis.values import Values
 
 _ONE = Lit("integer", "1")
+_ELEMENTAL = frozenset(
+    {"abs", "aimag", "cmplx", "cos", "dble", "epsilon", "exp", "huge", "int", "max", "min", "mod",
+     "real", "sin", "size", "sqrt", "tiny"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,24 @@ def _words(leaf: Leaf) -> frozenset[str]:
     return frozenset("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
 
 
+def is_scalar(expr: Arg, scope: Scope) -> bool:
+    """Whether an expression certainly has rank 0."""
+    match expr:
+        case Lit():
+            return True
+        case Op(operands=operands):
+            return all(is_scalar(operand, scope) for operand in operands)
+        case Ref(name=name, args=args):
+            symbol = scope.lookup(name)
+            if symbol is None or (args is None and symbol.dims is not None):
+                return False
+            kind = name_kind(name, args is not None, scope)
+            if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and name not in _ELEMENTAL:
+                return False
+            return all(is_scalar(arg, scope) for arg in args or ())
+    return False
+
+
 def _may_reallocate(leaf: Leaf, scope: Scope) -> bool:
     """Whether a statement that writes a whole allocatable may change its bounds.
 
@@ -195,7 +219,7 @@ def _may_reallocate(leaf: Leaf, scope: Scope) -> bool:
     if isinstance(what, Guarded):
         what = what.action
     match what:
-        case Assign(value=Lit()):
+        case Assign(value=value) if is_scalar(value, scope):
             return False
         case Call(procedure=Ref(name=name) as procedure):
             symbol = scope.lookup(name)

@@ -117,9 +117,10 @@ def check_text(exchange: Exchange, start: int) -> Answer:
 def _insertable(exchange: Exchange) -> Answer:
     """Whether the unit can hold new declarations, whatever the preprocessor chooses."""
     unit, scope = exchange.scope.unit, exchange.scope
-    if any(name.startswith("asphalt_") for name in scope.own):
-        message = "the unit declares names that begin with asphalt_: it was transformed before"
-        return Refused(TEXT, message + "; apply to the original source", exchange.span)
+    for leaf in leaves(unit):
+        if "asphalt_" in (leaf.body or "").lower():
+            message = "the procedure uses names that begin with asphalt_"
+            return Refused(TEXT, message, leaf.span or exchange.span)
     for name in _FUNCTIONS_USED:
         symbol = scope.lookup(name)
         if symbol is None or symbol.origin is not Origin.INTRINSIC:
@@ -129,15 +130,15 @@ def _insertable(exchange: Exchange) -> Answer:
         message = "the call stands in a branch of the preprocessor that begins in its procedure"
         return Refused(TEXT, message, exchange.span)
     own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
-    for leaf in (last_use(unit), last_declaration(unit)):
-        if leaf is None:
+    for behind in (last_use(unit), last_declaration(unit)):
+        if behind is None:
             continue
-        number = next(i for i, other in enumerate(own) if other is leaf) + 1
+        number = next(i for i, other in enumerate(own) if other is behind) + 1
         following = own[number] if number < len(own) else unit.end
-        depth = depth_before(unit, leaf)
+        depth = depth_before(unit, behind)
         if depth is None or closed_at(depth, following.lead) is None or following.joined:
             message = "new declarations would stand in a branch of the preprocessor"
-            return Refused(TEXT, message, leaf.span)
+            return Refused(TEXT, message, behind.span)
     return Holds("declarations can be added")
 
 
