@@ -243,6 +243,24 @@ def test_a_procedure_that_is_passed_on_has_unknown_callers() -> None:
     assert level(main("call work(4)\ncall apply(work)", "external work", more).value()) is Q
 
 
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "interface gen\nmodule procedure work\nend interface",
+        "type t\ncontains\nprocedure, nopass :: work\nend type",
+        "type t\ncontains\nprocedure, nopass :: b => work\nend type",
+        "procedure(work), pointer :: q => work",
+    ],
+)
+def test_a_procedure_with_other_names_has_unknown_callers(declaration: str) -> None:
+    text = (
+        f"module m\nimplicit none\n{declaration}\ncontains\nsubroutine work(n)\n"
+        "integer :: n\ncall site(n)\nend subroutine\nend module\n"
+    )
+    program = FortranProgram("program p\nuse m\ncall work(4)\nend program\n", SITE, text)
+    assert level(Site(program).value()) is Q
+
+
 def test_a_variable_that_a_procedure_defines() -> None:
     text = "subroutine work(n)\ninteger :: n, k\n{}\nend subroutine\n"
     body = "n = 1\ncall work(n)\ncall site(n)"

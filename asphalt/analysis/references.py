@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, walk
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import (
     IO,
@@ -96,6 +96,8 @@ def passed_on(located: Located, name: str) -> bool:
             case Decl(kind="procedure" | "generic", entities=entities, groups=groups):
                 grouped = [e.name for _, group in groups for e in group]
                 if name in grouped or any(e.name == name for e in entities):
+                    return True
+                if any(e.initial is not None and name in names_in(e.initial) for e in entities):
                     return True
             case Opaque(names=names) if name in names:
                 return True
