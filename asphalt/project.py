@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from asphalt.analysis.conditions.one_site import CONTROL, NOT_PROVED
 from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
@@ -124,6 +125,7 @@ class Project:
         along = judgement.producer.packing.variable
         return replace(
             _report(name, exchange, "assumed" if judgement.assumptions else "proved"),
+            code=NOT_PROVED.id if CONTROL in judgement.assumptions else None,
             message=f"can be prepushed along {along} ({judgement.layout.pattern.value})",
             assumptions=judgement.assumptions,
             evidence=(*judgement.evidence, *_caution(judgement)),

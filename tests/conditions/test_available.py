@@ -1,0 +1,80 @@
+"""Condition 3: what the messages need exists at the entry of the nest, and stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from judging import CALL, NEST, Case, assert_accepted, assert_refused, program
+
+COUNTED = CALL.replace("n*nz", "cnt")
+COUNTING = NEST.replace("end do\nend do", "end do\n  cnt = n*nz\nend do")
+COMM = CALL.replace("MPI_COMM_WORLD", "comm")
+REALLOCATING = """\
+subroutine resize(x)
+  real(8), allocatable, intent(inout) :: x(:,:,:)
+  x = 2*x
+end subroutine resize
+"""
+FUNCTION = """\
+integer function count_of()
+  calls = calls + 1
+  count_of = n*nz
+end function count_of
+"""
+LONG = "do k = 1, nz\n  s(:,k,:) = k\nend do\n"
+
+CASES = (
+    Case(
+        "ASP301",
+        "count-set-in-the-nest",
+        program(declare="integer :: cnt\n", before="cnt = 1\n", nest=COUNTING, call=COUNTED),
+        program(declare="integer :: cnt\n", before="cnt = n*nz\n", call=COUNTED),
+    ),
+    Case(
+        "ASP301",
+        "count-set-after-the-nest",
+        program(
+            declare="integer :: cnt\n", before="cnt = 1\n", between="cnt = n*nz\n", call=COUNTED
+        ),
+        program(declare="integer :: cnt\n", before="cnt = 1\ncnt = n*nz\n", call=COUNTED),
+    ),
+    Case(
+        "ASP301",
+        "communicator-set-after-the-nest",
+        program(declare="integer :: comm\n", between="comm = MPI_COMM_WORLD\n", call=COMM),
+        program(declare="integer :: comm\n", before="comm = MPI_COMM_WORLD\n", call=COMM),
+    ),
+    Case(
+        "ASP302",
+        "receive-buffer-gets-another-shape",
+        program(before="r = 0\n", between="call resize(r)\n", contained=REALLOCATING),
+        program(before="r = 0\ncall resize(r)\n", contained=REALLOCATING),
+    ),
+    Case(
+        "ASP303",
+        "count-from-a-function",
+        program(
+            declare="integer :: calls = 0\n",
+            call=CALL.replace("n*nz", "count_of()"),
+            contained=FUNCTION,
+        ),
+        program(declare="integer :: calls = 0\n", contained=FUNCTION),
+    ),
+    Case(
+        "ASP304",
+        "long-loop-variable",
+        program(declare="integer(8) :: k\n", nest=LONG),
+        program(declare="integer(4) :: k\n", nest=LONG),
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_refused(case: Case, tmp_path: Path) -> None:
+    assert_refused(case, tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_accepted_with_a_small_change(case: Case, tmp_path: Path) -> None:
+    assert_accepted(case, tmp_path)

@@ -1,0 +1,57 @@
+"""Every code has a program in the suite that gets it, and a refused file stays as it was."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from judging import Case
+
+from asphalt.analysis.codes import ALL_CODES
+from asphalt.cli.main import main
+
+CASES: tuple[Case, ...] = tuple(
+    case
+    for path in sorted(Path(__file__).parent.glob("test_*.py"))
+    if path != Path(__file__)
+    for case in import_module(path.stem).CASES
+)
+# what only a defect of asphalt itself raises
+DEFECTS = {"ASP901"}
+
+
+def test_every_code_has_a_program() -> None:
+    assert {case.code for case in CASES} == set(ALL_CODES) - DEFECTS
+
+
+def test_a_code_belongs_to_the_condition_that_its_number_says() -> None:
+    for code in ALL_CODES.values():
+        assert re.fullmatch(r"ASP\d{3,4}", code.id)
+        assert int(code.id[3:]) // 100 == code.condition
+
+
+def test_every_code_is_explained() -> None:
+    for code in ALL_CODES.values():
+        for text in (code.title, code.meaning, code.advice):
+            assert text
+        assert code.title[0].islower() or code.title.startswith(("MPI", "OpenMP"))
+        assert code.meaning.endswith(".")
+        assert code.advice.endswith(".")
+        assert code.example or code.id in {"ASP202", *DEFECTS}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_refused_file_comes_out_byte_for_byte(case: Case, tmp_path: Path) -> None:
+    source, out = tmp_path / "src", tmp_path / "out"
+    source.mkdir()
+    before = case.refused.replace("\n", "  \t\r\n", 3).encode(
+        "latin-1"
+    )  # not as one would write it
+    (source / f"exchange{case.suffix}").write_bytes(before)
+    defines = [option for define in case.defines for option in ("-D", define)]
+    options = ["--output", str(out), "--no-cache", "--jobs", "1", *defines]
+    assert main(["apply", str(source), *options]) == 0
+    assert (out / f"exchange{case.suffix}").read_bytes() == before
+    assert not list(out.rglob("asphalt_params.inc"))

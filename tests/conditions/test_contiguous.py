@@ -1,0 +1,73 @@
+"""Condition 8: the buffers are contiguous, and the data types are what they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from judging import CALL, Case, assert_accepted, assert_refused, program
+
+ASSUMED = """\
+subroutine exchange(n, nz, s, r)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, nz
+  real(8), intent(inout) :: s(:,:,:), r(:,:,:)
+  integer :: z, ierr
+  do z = 1, nz
+    s(:,z,:) = z
+  end do
+  call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
+                    MPI_COMM_WORLD, ierr)
+end subroutine exchange
+"""
+ROW = CALL.replace("n*nz, MPI_DOUBLE_PRECISION", "n*nz, row")
+MAKE_ROW = """\
+call MPI_Type_contiguous(1, MPI_DOUBLE_PRECISION, row, ierr)
+call MPI_Type_commit(row, ierr)
+"""
+OTHER_SHAPE = "allocate(s(n,nz,np), r(nz,n,np))\n"
+
+CASES = (
+    Case("ASP801", "assumed-shape", ASSUMED, ASSUMED.replace("inout)", "inout), contiguous")),
+    Case(
+        "ASP802",
+        "derived-type",
+        program(declare="integer :: row\n", before=MAKE_ROW, call=ROW),
+        program(declare="integer :: row\n", before=MAKE_ROW),
+    ),
+    Case(
+        "ASP803",
+        "type-of-other-size",
+        program(call=CALL.replace("MPI_DOUBLE_PRECISION", "MPI_REAL")),
+        program(call=CALL.replace("MPI_DOUBLE_PRECISION", "MPI_REAL8")),
+    ),
+    Case(
+        "ASP803",
+        "two-types",
+        program(call=CALL.replace("r, n*nz, MPI_DOUBLE_PRECISION", "r, n*nz, MPI_REAL8")),
+        program(),
+    ),
+    Case(
+        "ASP804",
+        "pieces-begin-inside-of-a-column",
+        program(arrays="real(8) :: s(4,6,4), r(6,4,4)\n", allocate="", **{
+            "nest": "do z = 1, 6\n  s(:,z,:) = z\nend do\n",
+            "call": CALL.replace("n*nz", "24"),
+        }),
+        program(arrays="real(8) :: s(4,6,4), r(4,6,4)\n", allocate="", **{
+            "nest": "do z = 1, 6\n  s(:,z,:) = z\nend do\n",
+            "call": CALL.replace("n*nz", "24"),
+        }),
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_refused(case: Case, tmp_path: Path) -> None:
+    assert_refused(case, tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_accepted_with_a_small_change(case: Case, tmp_path: Path) -> None:
+    assert_accepted(case, tmp_path)

@@ -1,0 +1,148 @@
+"""Condition 0: which calls are sites that can be prepushed, and whose text may be edited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from judging import CALL, NEST, Case, assert_accepted, assert_refused, program, site
+
+IN_PLACE = """\
+call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, n*nz, MPI_DOUBLE_PRECISION, &
+                  MPI_COMM_WORLD, ierr)
+"""
+VECTORS = """\
+call MPI_Alltoallv(s, counts, displs, MPI_DOUBLE_PRECISION, r, counts, displs, &
+                   MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+"""
+NON_BLOCKING = """\
+call MPI_Ialltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
+                   MPI_COMM_WORLD, request, ierr)
+call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+"""
+COUNTS = "allocate(counts(np), displs(np))\ncounts = n*nz\ndispls = [(n*nz*(p-1), p=1,np)]\n"
+REVERSED = NEST.replace("do z = 1, nz", "do z = nz, 1, -1")
+COMPONENT = """\
+type :: pair
+  real(8), allocatable :: s(:,:,:)
+end type pair
+type(pair) :: t
+"""
+FLAGS = "logical :: a = .true., b = .false., c = .true.\n"
+
+CASES = (
+    Case(
+        "ASP001",
+        "counts-a-rank",
+        program(
+            declare="integer, allocatable :: counts(:), displs(:)\n",
+            before=COUNTS,
+            call=VECTORS,
+        ),
+        program(
+            declare="integer, allocatable :: counts(:), displs(:)\n",
+            before=COUNTS,
+        ),
+    ),
+    Case(
+        "ASP001",
+        "not-blocking",
+        program(declare="integer :: request\n", call=NON_BLOCKING),
+        program(declare="integer :: request\n"),
+    ),
+    Case("ASP002", "one-buffer", program(nest=NEST.replace("s(", "r("), call=IN_PLACE), program()),
+    Case(
+        "ASP003",
+        "component",
+        program(
+            declare=COMPONENT,
+            before="allocate(t%s(n,nz,np))\n",
+            nest=NEST.replace("s(", "t%s("),
+            call=CALL.replace("(s,", "(t%s,"),
+        ),
+        program(declare=COMPONENT, before="allocate(t%s(n,nz,np))\n"),
+    ),
+    Case(
+        "ASP003",
+        "from-the-second-plane",
+        program(call=CALL.replace("(s,", "(s(1,2,1),")),
+        program(call=CALL.replace("(s,", "(s(1,1,1),")),
+    ),
+    Case(
+        "ASP003",
+        "expression",
+        program(call=CALL.replace("(s,", "((s),")),
+        program(call=CALL.replace("(s,", "(s(:,:,:),")),
+    ),
+    Case(
+        "ASP004",
+        "other-nest-in-another-configuration",
+        program(
+            nest=f"#ifdef FORWARD\n{NEST}#else\n{REVERSED}#endif\n",
+        ),
+        program(nest=NEST),
+        suffix=".F90",
+        defines=("FORWARD",),
+    ),
+    Case(
+        "ASP004",
+        "macro-in-the-nest",
+        program(nest=NEST.replace("p*me", "WEIGHT(p)"), declare="#define WEIGHT(x) x*me\n"),
+        program(declare="#define WEIGHT(x) x*me\n"),
+        suffix=".F90",
+    ),
+    Case(
+        "ASP004",
+        "two-statements-on-a-line",
+        program(nest="i = 0; " + NEST),
+        program(nest="i = 0\n" + NEST),
+    ),
+    Case(
+        "ASP004",
+        "label-of-the-call",
+        program(call=f"10 {CALL}"),
+        program(call=f"10 continue\n{CALL}".replace("10 continue", "continue")),
+    ),
+    Case(
+        "ASP005",
+        "operator-of-no-precedence",
+        program(
+            declare=FLAGS,
+            nest=NEST.replace("    end do", "      c = a .xor. b .eqv. c\n    end do"),
+        ),
+        program(
+            declare=FLAGS,
+            nest=NEST.replace("    end do", "      c = a .neqv. b .eqv. c\n    end do"),
+        ),
+    ),
+    Case(
+        "ASP006",
+        "skipped",
+        program(call=f"!$asphalt skip\n{CALL}"),
+        program(call=f"!$asphalt tile(4)\n{CALL}"),
+        verdict="skipped",
+    ),
+    Case(
+        "ASP006",
+        "producer-skipped",
+        program(nest=f"!$asphalt skip\n{NEST}"),
+        program(nest=f"! asphalt, do not skip\n{NEST}"),
+        verdict="skipped",
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_refused(case: Case, tmp_path: Path) -> None:
+    assert_refused(case, tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_accepted_with_a_small_change(case: Case, tmp_path: Path) -> None:
+    assert_accepted(case, tmp_path)
+
+
+def test_the_message_names_the_operation_as_it_is_spelled(tmp_path: Path) -> None:
+    report = site(tmp_path, CASES[0].refused).report
+    assert report.operation == "MPI_Alltoallv"
+    assert report.message.startswith("MPI_Alltoallv is not transformed yet")

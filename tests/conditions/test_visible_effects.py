@@ -1,0 +1,112 @@
+"""Condition 7: nothing that another rank, or the outside, can see happens before the call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from judging import CALL, NEST, Case, assert_accepted, assert_refused, program, site
+
+PLAIN = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
+PRINTS = "do z = 1, nz\n  s(:,z,:) = z\n  print *, z\nend do\n"
+STOPS = "do z = 1, nz\n  if (z > 100) stop 1\n  s(:,z,:) = z\nend do\n"
+WORKS = "do z = 1, nz\n  call work(s(:,z,1))\n  s(:,z,:) = z\nend do\n"
+BLOCK = "do z = 1, nz\n  block\n    real :: x\n    x = z\n    s(:,z,:) = x\n  end block\nend do\n"
+ALLOCATES = """\
+do z = 1, nz
+  allocate(t(n))
+  t = z
+  s(:,z,1) = t
+  s(:,z,:) = z
+  deallocate(t)
+end do
+"""
+WORK = "subroutine work(x)\n  real(8), intent(out) :: x(3)\n{body}  x = 1\nend subroutine work\n"
+SAVED = WORK.format(body="  integer, save :: calls = 0\n  calls = calls + 1\n")
+HARMLESS = WORK.format(body="  integer :: calls\n  calls = 1\n")
+BARRIER = "call MPI_Barrier(MPI_COMM_WORLD, ierr)\n"
+
+CASES = (
+    Case("ASP701", "print-in-the-nest", program(nest=PRINTS), program(nest=PLAIN)),
+    Case(
+        "ASP701",
+        "print-before-the-call",
+        program(between="print *, me\n"),
+        program(after="print *, me\n"),
+    ),
+    Case("ASP702", "barrier", program(between=BARRIER), program(before=BARRIER)),
+    Case(
+        "ASP702",
+        "timer",
+        program(declare="real(8) :: x\n", between="x = MPI_Wtime()\n"),
+        program(declare="real(8) :: x\n", before="x = MPI_Wtime()\n"),
+    ),
+    Case("ASP703", "no-source", program(nest=WORKS), program(nest=WORKS, beside=HARMLESS)),
+    Case(
+        "ASP703",
+        "hidden-state-of-an-intrinsic",
+        program(
+            declare="real(8) :: x\n",
+            nest=PLAIN.replace("end do", "  call random_number(x)\nend do"),
+        ),
+        program(declare="real(8) :: x\n", nest=PLAIN.replace("end do", "  x = sqrt(2d0)\nend do")),
+    ),
+    Case("ASP704", "stop", program(nest=STOPS), program(nest=STOPS.replace("stop 1", "i = 1"))),
+    Case(
+        "ASP705",
+        "worksharing",
+        program(nest=f"!$omp parallel do\n{PLAIN}"),
+        program(nest=f"! omp parallel do\n{PLAIN}"),
+    ),
+    Case(
+        "ASP705",
+        "parallel-region-around",
+        program(nest=f"!$omp parallel\n!$omp master\n{PLAIN}", after="!$omp end parallel\n"),
+        program(before="!$omp parallel\ni = 1\n!$omp end parallel\n", nest=f"z = 1\n{PLAIN}"),
+    ),
+    Case(
+        "ASP705",
+        "conditional-compilation",
+        program(nest=PLAIN.replace("end do", "!$ s(1,1,1) = 0\nend do")),
+        program(nest=PLAIN.replace("end do", "! s(1,1,1) = 0\nend do")),
+    ),
+    Case("ASP706", "construct-not-understood", program(nest=BLOCK), program(nest=PLAIN)),
+    Case(
+        "ASP707",
+        "saved-variable",
+        program(nest=WORKS, beside=SAVED),
+        program(nest=WORKS, beside=HARMLESS),
+    ),
+    Case(
+        "ASP708",
+        "allocate",
+        program(declare="real(8), allocatable :: t(:)\n", nest=ALLOCATES),
+        program(
+            declare="real(8), allocatable :: t(:)\n",
+            before="allocate(t(n))\n",
+            nest=ALLOCATES.replace("  allocate(t(n))\n", "").replace("  deallocate(t)\n", ""),
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_refused(case: Case, tmp_path: Path) -> None:
+    assert_refused(case, tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_accepted_with_a_small_change(case: Case, tmp_path: Path) -> None:
+    assert_accepted(case, tmp_path)
+
+
+def test_the_message_says_in_which_line(tmp_path: Path) -> None:
+    text = program(nest=PRINTS)
+    line = text.splitlines().index("    print *, z") + 1
+    assert site(tmp_path, text).report.message.startswith(f"line {line}: ")
+
+
+@pytest.mark.parametrize("before", [PRINTS, STOPS, BARRIER])
+def test_what_happens_before_the_nest_does_not_matter(before: str, tmp_path: Path) -> None:
+    text = program(before=before, nest=NEST, call=CALL)
+    assert site(tmp_path, text).report.verdict == "proved"
