@@ -77,14 +77,14 @@ contains
           end do
         end do
 
-        slot = 1 + mod(t, depth)
-        call MPI_Wait(requests(slot), MPI_STATUS_IGNORE, ierr)
-        call MPI_Isend(s(1, 1, first), nx*ny*planes, MPI_DOUBLE_PRECISION, peer, 1, comm, &
-                       requests(slot), ierr)
         if (t >= depth) then
           slot = 1 + depth + mod(t - depth, 2*depth)
           call MPI_Wait(requests(slot), MPI_STATUS_IGNORE, ierr)
         end if
+        slot = 1 + mod(t, depth)
+        call MPI_Wait(requests(slot), MPI_STATUS_IGNORE, ierr)
+        call MPI_Isend(s(1, 1, first), nx*ny*planes, MPI_DOUBLE_PRECISION, peer, 1, comm, &
+                       requests(slot), ierr)
       end do
       call MPI_Waitall(size(requests), requests, MPI_STATUSES_IGNORE, ierr)
 

@@ -77,6 +77,10 @@ contains
         end do
       end do
 
+      if (t >= depth) then
+        slot = np*(depth + mod(t - depth, 2*depth))
+        call MPI_Waitall(np, requests(slot + 1:slot + np), MPI_STATUSES_IGNORE, ierr)
+      end if
       slot = np*mod(t, depth)
       call MPI_Waitall(np, requests(slot + 1:slot + np), MPI_STATUSES_IGNORE, ierr)
       do p = 1, np
@@ -84,10 +88,6 @@ contains
         call MPI_Isend(sbuf(1, 1, first, peer + 1), nxb*ny*planes, MPI_DOUBLE_COMPLEX, peer, 1, &
                        comm, requests(slot + p), ierr)
       end do
-      if (t >= depth) then
-        slot = np*(depth + mod(t - depth, 2*depth))
-        call MPI_Waitall(np, requests(slot + 1:slot + np), MPI_STATUSES_IGNORE, ierr)
-      end if
     end do
     call MPI_Waitall(size(requests), requests, MPI_STATUSES_IGNORE, ierr)
 

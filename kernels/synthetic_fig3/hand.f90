@@ -67,8 +67,8 @@ program synthetic_fig3
         end do
       end do
 
-      call wait_slot(mod(t, depth))
       if (t >= depth) call wait_slot(depth + mod(t - depth, 2*depth))
+      call wait_slot(mod(t, depth))
       call send_planes(t)
     end do
     call MPI_Waitall(size(requests), requests, MPI_STATUSES_IGNORE, ierr)
