@@ -95,6 +95,19 @@ def test_a_procedure_of_the_tree_is_not_mpi() -> None:
     assert resolved(call("mpi_barrier", "c", "ierr"), use("m"), others=(contained,)) is None
 
 
+def test_a_library_for_one_process_in_the_tree_stands_for_mpi() -> None:
+    barrier = unit("subroutine", "mpi_barrier", args=("comm", "ierr"))
+    init = unit("subroutine", "mpi_init", args=("ierr",))
+    assert resolved(call("mpi_barrier", "c", "ierr"), others=(barrier, init)) is not None
+    wrapper = unit(
+        "subroutine",
+        "mpi_barrier",
+        body=(call("pmpi_barrier", "comm", "ierr"),),
+        args=("comm", "ierr"),
+    )
+    assert resolved(call("mpi_barrier", "c", "ierr"), others=(wrapper, init)) is None
+
+
 def test_a_name_the_standard_does_not_have_is_not_mpi() -> None:
     assert resolved(call("mpi_foo", "c"), use("mpi")) is None
     assert resolved(call("dgemm", "c"), use("mpi")) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from asphalt.analysis.mpi_supplement import ENTRY_OF_AN_IMPLEMENTATION
 from asphalt.analysis.mpi_table import Parameter, Procedure, procedure
 from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
 from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
@@ -12,7 +13,9 @@ from asphalt.analysis.mpi_types import predefined_type as predefined_type
 from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.analysis.symbols import Absence, Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
+from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call
+from asphalt.ir.tree import leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,8 @@ class MpiCall:
 def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     """The MPI operation that a CALL statement is; None: it is none, or not known to be one.
 
-    A procedure of the tree is not an MPI procedure whatever it is called.  Nor is a call whose
-    arguments do not fit.
+    A procedure of the tree is not an MPI procedure whatever it is called, unless the tree holds an
+    MPI library.  Nor is a call whose arguments do not fit.
     """
     if not isinstance(call.procedure, Ref):
         return None
@@ -127,9 +130,31 @@ def _resolved(name: str, scope: Scope) -> tuple[str, str] | None:
 
 
 def _external(name: str, scope: Scope, binding: str = "mpif.h") -> tuple[str, str] | None:
-    if not name.startswith(("mpi_", "pmpi_")) or scope.program.external(name) is not None:
+    if not name.startswith(("mpi_", "pmpi_")):
         return None
-    return name, binding
+    seen = scope.scopes.own_procedures
+    if name not in seen:
+        seen[name] = _is_users_own(name, scope.program)
+    return None if seen[name] else (name, binding)
+
+
+def _is_users_own(name: str, program: Program) -> bool:
+    """Whether an external procedure of the tree stands between the caller and MPI.
+
+    A tree may hold a replacement of the whole MPI library for one process; what calls it is linked
+    with the real one otherwise.
+    """
+    own = program.external(name)
+    if own is None:
+        return False
+    calls = (leaf.what for node in own.unit.body for leaf in leaves(node))
+    wraps = any(
+        isinstance(what, Call)
+        and isinstance(what.procedure, Ref)
+        and what.procedure.name.startswith("pmpi_")
+        for what in calls
+    )
+    return wraps or program.external(ENTRY_OF_AN_IMPLEMENTATION) is None
 
 
 def _bind(target: Procedure, given: tuple[Arg, ...]) -> dict[str, Expr] | None:

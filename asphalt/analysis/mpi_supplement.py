@@ -320,5 +320,8 @@ SAME_GROUP = {
     "comm_idup": ("comm", "newcomm"),
 }
 
+# Whoever defines this procedure implements MPI: every MPI program calls it (11.2).
+ENTRY_OF_AN_IMPLEMENTATION = "mpi_init"
+
 # Procedures whose results follow from their arguments alone (5.1, 8.5.2).
 FUNCTIONS_OF_ARGUMENTS = Row(words("dims_create type_size type_get_extent"), "5.1, 8.5.2")

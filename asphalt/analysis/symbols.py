@@ -47,6 +47,7 @@ class Scopes:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
 
