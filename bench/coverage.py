@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +12,11 @@ from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.exchange import all_to_all_operations
 from asphalt.frontend.problems import Problem
 from asphalt.frontend.tree import Tree
+from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.program import MpiMention
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Opaque
-from asphalt.ir.tree import leaves
+from asphalt.ir.stmt import Call, Opaque
+from asphalt.ir.tree import Unit, leaves
 from asphalt.report.model import SiteReport
 
 
@@ -34,6 +35,8 @@ class Coverage:
     unread: tuple[MpiMention, ...]
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]
+    single: frozenset[tuple[str, int]]
+    """File and line of the exchanges of one element for each rank: nothing to overlap."""
     lost: tuple[str, ...]
     """What is neither analysed nor reported: must be empty."""
 
@@ -74,8 +77,20 @@ def coverage_of(tree: Tree, root: Path, sites: Iterable[SiteReport]) -> Coverage
         unread=unread,
         problems=tuple(_relative(p, root) for p in tree.problems),
         notes=tuple(_relative(p, root) for p in tree.notes),
+        single=frozenset(
+            (path.removeprefix(f"{root}/"), line)
+            for (path, _), unit in units.items()
+            for line in _single_exchanges(unit)
+        ),
         lost=tuple(lost),
     )
+
+
+def _single_exchanges(unit: Unit) -> Iterator[int]:
+    for leaf in leaves(unit):
+        match leaf.what:
+            case Call(Ref(name="mpi_alltoall"), (_, Lit("integer", "1"), *_)) if leaf.span:
+                yield leaf.span.first
 
 
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|!.*")
@@ -99,20 +114,21 @@ def _relative(problem: Problem, root: Path) -> Problem:
     return Problem(file, problem.line, problem.message.replace(f"{root}/", ""), problem.note)
 
 
-def worth_lifting(sites: Sequence[SiteReport], count: int = 3) -> list[tuple[str, int, str]]:
-    """The codes that refuse most sites: code, sites, files.  Copies of one routine for several
-    types (the same line of files whose names differ in the first letter) are one site."""
+def worth_lifting(sites: Iterable[SiteReport], count: int = 3) -> list[tuple[str, int, str]]:
+    """The codes that refuse most sites, and in most files: code, sites, files.  Copies of one
+    routine for several types (the same line of files whose names differ in the first letter) are
+    one site."""
     distinct = {
         (s.code or "", Path(s.file).parent, Path(s.file).name[1:], s.line): s
         for s in sites
         if s.verdict == "refused"
     }
-    codes = Counter(code for code, *_ in distinct)
-    ranked: list[tuple[str, int, str]] = []
-    for code, number in codes.most_common(count):
+    ranked: list[tuple[str, int, tuple[str, ...]]] = []
+    for code, number in Counter(code for code, *_ in distinct).items():
         files = dict.fromkeys(s.file for key, s in distinct.items() if key[0] == code)
-        ranked.append((code, number, ", ".join(files)))
-    return ranked
+        ranked.append((code, number, tuple(files)))
+    ranked.sort(key=lambda entry: (-entry[1], -len(entry[2]), entry[0]))
+    return [(code, number, ", ".join(files)) for code, number, files in ranked[:count]]
 
 
 def verdict_rows(trees: Mapping[str, Sequence[SiteReport]]) -> list[tuple[str, str, list[int]]]:
