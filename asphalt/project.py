@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from asphalt.analysis.conditions.one_site import CONTROL, NOT_PROVED
+from asphalt.analysis.codes import ASSUMPTIONS
 from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
@@ -125,7 +125,7 @@ class Project:
         along = judgement.producer.packing.variable
         return replace(
             _report(name, exchange, "assumed" if judgement.assumptions else "proved"),
-            code=NOT_PROVED.id if CONTROL in judgement.assumptions else None,
+            code=next((ASSUMPTIONS[name].id for name in judgement.assumptions), None),
             message=f"can be prepushed along {along} ({judgement.layout.pattern.value})",
             assumptions=judgement.assumptions,
             evidence=(*judgement.evidence, *_caution(judgement)),
@@ -199,10 +199,7 @@ class Project:
 def _caution(plan: Plan) -> tuple[str, ...]:
     if plan.grain == 1:
         return ()
-    return (
-        "an innermost loop is tiled: the compiler may vectorise it otherwise, and change last "
-        f"digits, unless K is a multiple of {plan.grain}",
-    )
+    return (f"an innermost loop is tiled; a chosen K is a multiple of {plan.grain}",)
 
 
 def _first(*values: int | None) -> int:

@@ -15,6 +15,7 @@ from asphalt.analysis.conditions import (
     own_messages,
     pairing,
     receive_side,
+    same_bits,
     send_side,
     site,
     visible_effects,
@@ -28,6 +29,7 @@ _MODULES = (
     available,
     finality,
     receive_side,
+    same_bits,
     send_side,
     visible_effects,
     contiguous,
@@ -39,3 +41,8 @@ _MODULES = (
 ALL_CODES: Mapping[str, Code] = MappingProxyType(
     {code.id: code for module in _MODULES for code in module.CODES}
 )
+
+ASSUMPTIONS: Mapping[str, Code] = MappingProxyType(
+    {one_site.CONTROL: one_site.NOT_PROVED, same_bits.BITS: same_bits.LAST_DIGITS}
+)
+"""What ``--assume`` accepts, with the code of a site that needs it."""

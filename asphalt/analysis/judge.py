@@ -15,6 +15,7 @@ from asphalt.analysis.conditions import (
     own_messages,
     pairing,
     receive_side,
+    same_bits,
     send_side,
     site,
     visible_effects,
@@ -101,6 +102,7 @@ class _Checks:
             lambda: send_side.check(self.producer, layout),
             lambda: contiguous.check(self.exchange, layout),
             lambda: pairing.check(self.producer, layout),
+            lambda: same_bits.check(self.producer),
             lambda: own_messages.check(self.exchange),
             lambda: one_site.check(self.exchange, self.uniformity),  # it may read the whole tree
         )

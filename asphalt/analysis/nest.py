@@ -20,7 +20,7 @@ from asphalt.analysis.scalars import Covers, Level, exposed, live_after
 from asphalt.analysis.sets import Problem
 from asphalt.analysis.shapes import shape_of
 from asphalt.ir.expr import Expr, Lit, Ref
-from asphalt.ir.stmt import Assign, DoHead, Plain, StatementFunction
+from asphalt.ir.stmt import Assign, Call, DoHead, Plain, StatementFunction
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
@@ -51,8 +51,9 @@ class Phase:
 
     @property
     def innermost(self) -> bool:
-        """Whether the tiled loop has no loop inside."""
-        return not any(isinstance(leaf.what, DoHead) for n in self.tiled.body for leaf in leaves(n))
+        """Whether the tiled loop has neither loops nor calls inside."""
+        inside = (leaf.what for node in self.tiled.body for leaf in leaves(node))
+        return not any(isinstance(what, DoHead | Call) for what in inside)
 
 
 @dataclass(frozen=True, slots=True)

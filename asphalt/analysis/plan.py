@@ -40,8 +40,8 @@ class Plan:
     def grain(self) -> int:
         """A chosen K is a multiple of this.
 
-        Where the tiled loop is innermost, a compiler may vectorise it: an odd trip count would give
-        other last bits to functions that it calls for several elements at once.
+        Where the tiled loop is innermost, a compiler may vectorise it, and tiles should be whole
+        numbers of vectors.
         """
         phases = self.producer.phases
         return INNERMOST_GRAIN if any(phase.innermost for phase in phases) else 1

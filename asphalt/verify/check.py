@@ -21,7 +21,7 @@ EXECUTABLE = "./asphalt-verified"
 _VECTOR = (
     "only last digits differ, and an innermost loop is tiled: the compiler vectorises it otherwise "
     "when its trip count changes; see whether all is equal with vectorisation switched off "
-    "(gfortran: -fno-tree-vectorize), and take a K that is a multiple of 16"
+    "(gfortran: -fno-tree-vectorize)"
 )
 _UNSTABLE = "the original's own output changes from run to run, at "
 
