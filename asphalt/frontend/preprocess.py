@@ -44,7 +44,7 @@ _MISSING = "asphalt_missing_include"
 def has_cpp_lines(text: str) -> bool:
     """Whether a line begins with ``#``; a compiler is then asked to preprocess, whatever the
     suffix (build systems set the flag for a whole tree)."""
-    return _CPP_LINE.search(text) is not None
+    return "#" in text and _CPP_LINE.search(text) is not None
 
 
 def preprocess(

@@ -17,6 +17,7 @@ from asphalt.frontend.problems import Problem
 from asphalt.ir.source import Form
 
 SUFFIXES = frozenset([".f", ".for", ".ftn", ".f77", ".fpp", ".f90", ".f95", ".f03", ".f08", ".f18"])
+FOREIGN = frozenset([".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".hxx"])
 _PRUNED = frozenset({"CVS", "__pycache__", "node_modules"})
 
 
@@ -35,14 +36,30 @@ def find_sources(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Problem
                 problems.append(Problem(str(root), None, "no Fortran file in this directory"))
             for path in below:
                 found.setdefault(os.path.realpath(path), path)
-        elif root.exists():
+        elif root.is_file():
             found.setdefault(os.path.realpath(root), root)
+        elif root.exists():
+            problems.append(Problem(str(root), None, "not a regular file"))
         else:
             problems.append(Problem(str(root), None, "no such file or directory"))
     return tuple(sorted(found.values())), tuple(problems)
 
 
+def find_foreign(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The C and C++ files at and below ``paths``, sorted: they may call Fortran procedures."""
+    found = {path for root in paths for path in _walk(root, FOREIGN, []) if path.is_file()}
+    return tuple(sorted(found))
+
+
 def _files_below(root: Path, problems: list[Problem]) -> Iterator[Path]:
+    for path in _walk(root, SUFFIXES, problems):
+        if path.is_file():
+            yield path
+        elif path.is_symlink():
+            problems.append(Problem(str(path), None, "a link to a file that is not there"))
+
+
+def _walk(root: Path, suffixes: frozenset[str], problems: list[Problem]) -> Iterator[Path]:
     seen: set[tuple[int, int]] = set()
 
     def unreadable(error: OSError) -> None:
@@ -58,18 +75,17 @@ def _files_below(root: Path, problems: list[Problem]) -> Iterator[Path]:
             name for name in subdirectories if not name.startswith(".") and name not in _PRUNED
         )
         for name in names:
-            if os.path.splitext(name)[1].lower() in SUFFIXES and not name.startswith("."):
-                path = Path(directory, name)
-                if path.is_file():
-                    yield path
-                elif path.is_symlink():
-                    problems.append(Problem(str(path), None, "a link to a file that is not there"))
+            if os.path.splitext(name)[1].lower() in suffixes and not name.startswith("."):
+                yield Path(directory, name)
 
 
 # A continuation in free form, with the blank, comment and preprocessor lines inside it.
 _FREE_CONTINUATION = re.compile(
     rb"&[ \t]*(?:![^\n]*)?\r?\n(?:[ \t]*(?:![^\n]*)?\r?\n|\#[^\n]*\n)*[ \t]*&"
 )
+# A name that is split has an ampersand right after one of its letters; in this order, so that
+# almost all of the text is skipped by a search for one character.
+_FREE_CUT = re.compile(rb"&(?<=[mpi]&)")
 _FREE_SPLIT = re.compile((b"(?:%b)?" % _FREE_CONTINUATION.pattern).join([b"m", b"p", b"i", b"_"]))
 # After removal of blanks: a line whose second character (the first is that of column 6) begins the
 # rest of a split name; the line that holds the underscore of the name is always one of these.
@@ -93,7 +109,7 @@ def has_mpi_name(data: bytes, form: Form) -> bool:
     if b"mpi_" in lowered:
         return True
     if form is Form.FREE:
-        return _FREE_SPLIT.search(lowered) is not None
+        return _FREE_CUT.search(lowered) is not None and _FREE_SPLIT.search(lowered) is not None
     stripped = lowered.translate(None, b" \t\r")
     if b"mpi_" in stripped:
         return True
