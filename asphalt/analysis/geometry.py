@@ -19,7 +19,7 @@ from asphalt.analysis.nest import Producer
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape, shape_of
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
 
 
@@ -60,7 +60,7 @@ class Layout:
 
     ``unit``: elements that one iteration adds to one block (or slab); ``plane``: the same as the
     source states it.  ``block``: steps of the dimension in one block.  ``offset``: the subscript of the tiled dimension is loop variable + ``offset``.
-    ``dimension``: that dimension of the send buffer.
+    ``dimension``: that dimension of the send buffer.  ``stated``: sizes as the source writes them.
     """
 
     pattern: Pattern
@@ -72,6 +72,7 @@ class Layout:
     send: Address
     receive: Address
     guards: tuple[Guard | Divides, ...]
+    stated: tuple[tuple[Poly, Expr], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,26 @@ def layout_of(producer: Producer) -> Layout | Misfit:
     if isinstance(address, Misfit):
         return address
     target, more = address
-    return replace(layout, receive=target, guards=(*guards, *layout.guards, *more))
+    stated = [(unit, layout.plane)]
+    written = _written_here(producer, arguments.send_count)
+    if written is not None:
+        stated.append((count, written))
+    return replace(
+        layout,
+        receive=target,
+        guards=(*guards, *layout.guards, *more),
+        stated=tuple(stated),
+    )
+
+
+def _written_here(producer: Producer, argument: str | None) -> Expr | None:
+    """An argument as it is written, if it has the same value at the entry of the nest."""
+    exchange = producer.exchange
+    actual = exchange.call.args.get(argument or "")
+    changing = producer.footprint.written()
+    if actual is None or any(exchange.names.storage(n) in changing for n in names_in(actual)):
+        return None
+    return actual
 
 
 def _argument(exchange: Exchange, name: str | None) -> Poly | None:

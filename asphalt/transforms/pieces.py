@@ -13,7 +13,7 @@ from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import Address, Divides, Guard
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.schedule import Shape as Pattern
-from asphalt.ir.expr import Component, Expr, Lit, Ref, Section
+from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.make import (
@@ -128,13 +128,22 @@ class Pieces(ABC):
             total = both(total, part)
         return total
 
+    def size(self, poly: Poly) -> Expr:
+        """A size, as the source writes it where it does."""
+        for known, expr in self.layout.stated:
+            if poly == known:
+                named = respelled(expr, self.scope)
+                assert not isinstance(named, Section | Keyword | AltReturn)
+                return named
+        return size(poly, self.scope)
+
     def _guard(self, guard: Guard | Divides) -> Expr:
         match guard:
             case Guard(left=left, relation=relation, right=right):
-                return compare(size(left, self.scope), relation, size(right, self.scope))
+                return compare(self.size(left), relation, self.size(right))
             case Divides(count=count, unit=unit):
-                divisor = fn("max", num(1), size(unit, self.scope))
-                return compare(fn("mod", size(count, self.scope), divisor), "==", num(0))
+                divisor = fn("max", num(1), self.size(unit))
+                return compare(fn("mod", self.size(count), divisor), "==", num(0))
 
     def element(self, address: Address, inside: Poly, rank: Poly) -> Ref:
         """The first element of a piece: ``inside`` steps into the block of ``rank``."""
@@ -265,7 +274,7 @@ class Slab(Pieces):
 
     def prepare(self, make: Maker) -> list[Node]:
         return [
-            make.assign(BLOCK, size(self.layout.block, self.scope)),
+            make.assign(BLOCK, self.size(self.layout.block)),
             make.assign(NP, fn("asphalt_ranks", self.handle("comm"))),
         ]
 
