@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.frontend.scan import find_sources, has_mpi_name, has_name, joined_fixed
+from asphalt.frontend.scan import find_foreign, find_sources, has_mpi_name, has_name, joined_fixed
 from asphalt.ir.source import Form
 
 
@@ -90,6 +91,21 @@ def test_a_file_is_taken_whatever_its_suffix_and_once(tmp_path: Path) -> None:
     source = tmp_path / "x.inc"
     source.write_text("end\n")
     assert find_sources([source, source]) == ((source,), ())
+
+
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.f90")
+    found, problems = find_sources([tmp_path / "a.f90"])
+    assert found == ()
+    assert [p.message for p in problems] == ["not a regular file"]
+    assert find_sources([tmp_path])[0] == ()
+
+
+def test_find_foreign(tmp_path: Path) -> None:
+    for name in ("b.C", "a/x.h", ".git/c.c", "d.f90"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert find_foreign([tmp_path]) == (tmp_path / "a/x.h", tmp_path / "b.C")
 
 
 def test_missing_path_and_directory_without_fortran(tmp_path: Path) -> None:

@@ -168,6 +168,32 @@ def test_mentions_in_disguise(load: Load) -> None:
     assert sorted(names(tree, "helper")) == ["a", "b", "c", "d", "e", "f", "g", "j"]
 
 
+def test_mentions_from_c(load: Load) -> None:
+    tree = load(
+        {
+            "f.f90": "subroutine helper\nend\n",
+            "a.c": "void helper_(void); int main() { helper_(); }",
+            "b.cpp": "FC_FUNC(helper, HELPER)();",
+            "c.h": "__work_MOD_helper();",
+            "d.c": "int helper2_; /* helper */",
+        }
+    )
+    assert [Path(located.path).name for located in tree.mentions("helper")] == [
+        "a.c",
+        "b.cpp",
+        "c.h",
+    ]
+    assert tree.mention_count("helper") == 3
+
+
+def test_lines_for_openmp_compilers_count(load: Load) -> None:
+    text = "subroutine a\n!$ call helper(x)\n!$omp parallel private(y)\n!$ call mpi_send(x)\nend\n"
+    tree = load({"a.f90": text})
+    for name in ("helper", "y"):
+        assert names(tree, name) == ["a"]
+    assert [(call.operation, call.live) for call in tree.mpi_calls()] == [("mpi_send", False)]
+
+
 def test_a_file_that_cannot_be_read_mentions_what_it_holds(load: Load, tmp_path: Path) -> None:
     tree = load({"bad.f90": "subroutine a\nif (x) then\nb = 1\nend subroutine\n"})
     (located,) = tree.mentions("b")

@@ -15,7 +15,15 @@ from asphalt.frontend.cpp_facts import CppFacts
 from asphalt.frontend.index import live_text
 from asphalt.frontend.preprocess import has_cpp_lines, preprocess
 from asphalt.frontend.problems import Problem, problem_of
-from asphalt.frontend.raw_text import Place, calls_in, code_of, own_leaves, used_in
+from asphalt.frontend.raw_text import (
+    Place,
+    called_names,
+    calls_in,
+    code_of,
+    compiled_comments,
+    own_leaves,
+    used_in,
+)
 from asphalt.frontend.source_text import SourceText, source_text
 from asphalt.frontend.split import split
 from asphalt.frontend.structure import build
@@ -60,8 +68,9 @@ class Outline:
 
     ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
     tree (``broken``), these are all of them.  ``dead_calls`` are those in lines that the
-    preprocessor removes.  ``mpi_renames`` are (local name, MPI name) of use statements.
-    ``expanded`` is the live text, in lower case, where the preprocessor changes words.
+    preprocessor removes or that only OpenMP compilers read.  ``mpi_renames`` are (local name,
+    MPI name) of use statements.  ``expanded`` is the live text, in lower case, where the
+    preprocessor changes words.
     """
 
     cpp: bool
@@ -91,7 +100,7 @@ def outline(request: Request) -> Outline:
     live, tail = split(source, facts)
     partial = Outline(
         cpp,
-        dead_calls=tuple(_dead_calls(source, facts)),
+        dead_calls=(*_dead_calls(source, facts), *_conditional_calls(live)),
         mpi_renames=tuple(_mpi_renames(live)),
         expanded=_expanded(source, facts),
         problems=tuple(_notes(source, facts)),
@@ -160,6 +169,12 @@ def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[Place]:
     lines = source.text.split("\n")
     kept = [line if n in facts.dead else "" for n, line in enumerate(lines, 1)]
     yield from calls_in(split(replace(source, text="\n".join(kept)))[0], source.form)
+
+
+def _conditional_calls(live: Iterable[Leaf]) -> Iterator[Place]:
+    for text, line in compiled_comments(live):
+        for name in called_names(text, Form.FREE):
+            yield Place(name, line)
 
 
 def _expanded(source: SourceText, facts: CppFacts | None) -> str | None:

@@ -13,7 +13,7 @@ from asphalt.frontend.index import index_file
 from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.outline import Request
 from asphalt.frontend.preprocess import preprocess
-from asphalt.frontend.raw_text import code_of, names_in_code, own_leaves
+from asphalt.frontend.raw_text import code_of, compiled_comments, names_in_code, own_leaves
 from asphalt.frontend.source_text import source_text
 from asphalt.frontend.split import split
 from asphalt.frontend.structure import build
@@ -104,6 +104,8 @@ def _own_names(unit: Unit, form: Form) -> Iterator[str]:
             continue
         names = names_in_code(code_of(leaf), form)
         yield from (n for n in names if n != unit.name) if leaf is unit.head else names
+    for text, _ in compiled_comments(own_leaves(unit)):
+        yield from names_in_code(text, form)
 
 
 def _lines(names: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.ir.source import Form
+from asphalt.ir.source import Form, TriviaKind
 from asphalt.ir.stmt import Opaque, Raw
 from asphalt.ir.tree import Leaf, Unit, leaves
 
@@ -58,6 +58,16 @@ def names_in_code(code: str, form: Form) -> Iterator[str]:
                 yield name[keyword.end() :]
 
 
+def compiled_comments(of: Iterable[Leaf]) -> Iterator[tuple[str, int]]:
+    """The directives and conditionally compiled lines (``!$``) before statements, without their
+    sentinel, in lower case, and the line of the statement."""
+    for leaf in of:
+        for trivia in leaf.lead:
+            if trivia.kind in (TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL):
+                text = trivia.text.lstrip().lower()[1:].lstrip("$")
+                yield text, leaf.span.first if leaf.span else 0
+
+
 def used_in(of: Iterable[Leaf], form: Form) -> Iterator[str]:
     """The modules that statements use, folded."""
     for leaf in of:
@@ -71,12 +81,14 @@ def used_in(of: Iterable[Leaf], form: Form) -> Iterator[str]:
 def calls_in(of: Iterable[Leaf], form: Form) -> Iterator[Place]:
     """The procedures that statements call by CALL, folded, with their lines."""
     for leaf in of:
-        text = _STRING.sub("''", code_of(leaf)).lower()
-        if "c" not in text:
-            continue
-        if form is Form.FIXED:
-            names = _CALL_FIXED.findall(_BLANKS.sub("", text))
-        else:
-            names = _CALL_FREE.findall(text)
-        for name in names:
+        for name in called_names(code_of(leaf), form):
             yield Place(name, leaf.span.first if leaf.span else 0)
+
+
+def called_names(code: str, form: Form) -> Iterator[str]:
+    """The procedures that a logical line calls by CALL, folded."""
+    text = _STRING.sub("''", code).lower()
+    if "c" in text:
+        blanks = form is Form.FIXED
+        pattern = _CALL_FIXED if blanks else _CALL_FREE
+        yield from pattern.findall(_BLANKS.sub("", text) if blanks else text)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from asphalt.errors import InputError
 from asphalt.frontend.cache import key_of, unpack
+from asphalt.frontend.foreign import ForeignFiles
 from asphalt.frontend.includes import IncludeFiles, find_include, is_mpi_header
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.mpi_calls import MpiCalls
@@ -25,6 +26,7 @@ from asphalt.frontend.problems import Problem, merged
 from asphalt.frontend.reading import FileEntry, Reader
 from asphalt.frontend.scan import find_sources
 from asphalt.ir.program import Located, MpiMention
+from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
 from asphalt.ir.tree import File, Leaf, Node, Unit
 from asphalt.settings import Settings
@@ -55,6 +57,7 @@ class Tree:
         self._reader = Reader(sources, settings)
         weakref.finalize(self, self._reader.close)
         self._mpi = MpiCalls(self._reader)
+        self._foreign = ForeignFiles(self.roots)
         self._include_files = IncludeFiles(settings.include_dirs)
         self._defined: dict[tuple[str, str], list[_Position]] | None = None
         self._chains: dict[str, list[tuple[Unit, ...]]] = {}
@@ -156,13 +159,13 @@ class Tree:
         self._reader.read_parts([place.path for place in sorted(places)])
         return (
             *(self._located(place) for place in sorted(places)),
-            *(self._unread(path, name) for path in unread),
+            *(self._unread(path, name) for path in (*unread, *self._foreign.mentioning(name))),
         )
 
     def mention_count(self, name: str) -> int:
         """How many units mention a name, without interpreting them."""
         places, unread = self._mentioned(name)
-        return len(places) + len(unread)
+        return len(places) + len(unread) + len(self._foreign.mentioning(name))
 
     def _mentioned(self, name: str) -> tuple[set[_Position], list[str]]:
         """The units that hold a name, and the files that hold it in statements of none."""
@@ -280,10 +283,11 @@ class Tree:
                         yield _Position(path, number)
 
     def _unread(self, path: str, name: str) -> Located:
-        """A file that holds ``name`` in statements of no unit, as one unit."""
+        """A file that holds ``name`` in statements of no unit, or in C, as one unit."""
         statement = Leaf(Opaque("", "the file could not be read", frozenset({name})))
         unit = Unit("subroutine", "", None, (), (statement,), None, (), Leaf(Plain("end")))
-        return Located(path, self._reader.entries[path].form, (unit,))
+        entry = self._reader.entries.get(path)
+        return Located(path, entry.form if entry else Form.FREE, (unit,))
 
 
 def _chains(file: File) -> list[tuple[Unit, ...]]:

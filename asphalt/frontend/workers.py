@@ -43,7 +43,8 @@ class Workers:
     """A pool of processes that starts with its first work."""
 
     def __init__(self, jobs: int | None = None) -> None:
-        self._jobs = jobs or os.cpu_count() or 1
+        self._jobs = jobs or len(os.sched_getaffinity(0))
+        self._size = 0
         self._pool: ProcessPool | None = None
 
     def run(
@@ -72,9 +73,12 @@ class Workers:
             self._pool = None
 
     def _started(self, items: int) -> ProcessPool:
-        if self._pool is None:
-            jobs = max(1, min(self._jobs, items))
-            self._pool = ProcessPool(jobs, context=multiprocessing.get_context("fork"))
+        """The pool: as many processes as there are items for, and never fewer than before."""
+        wanted = max(self._size, min(self._jobs, items))
+        if self._pool is None or wanted > self._size:
+            self.close()
+            self._size = wanted
+            self._pool = ProcessPool(wanted, context=multiprocessing.get_context("fork"))
         return self._pool
 
 

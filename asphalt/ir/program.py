@@ -36,7 +36,7 @@ class MpiMention:
     """A call of an MPI procedure in the tree: ``operation`` is folded (``mpi_alltoall``).
 
     ``unit`` is '' where the file could not be read as a tree.  ``live``: False for a call that the
-    preprocessor removes in the analysed configuration.
+    preprocessor removes in the analysed configuration, or that stands in a ``!$`` line.
     """
 
     path: str

@@ -1,0 +1,37 @@
+"""Files of other languages in the tree: whether they may call a Fortran procedure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from asphalt.frontend.scan import find_foreign
+
+
+class ForeignFiles:
+    """The C and C++ files below some roots; they are read when they are first asked about."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = roots
+        self._texts: dict[str, str] | None = None
+
+    def mentioning(self, name: str) -> tuple[str, ...]:
+        """The files that hold a procedure or module variable of Fortran by a name that compilers
+        or header macros give it: ``name_``, ``__module_MOD_name``, ``FC_FUNC(name, NAME)``."""
+        word = re.escape(name)
+        pattern = re.compile(
+            rf"(?<!\w)(?:{word}__?(?!\w)|{word}\s*,\s*{word}\b|(?:\w*_mod_|_qm\w+p){word}(?!\w))"
+        )
+        texts = self._read()
+        return tuple(path for path, text in texts.items() if name in text and pattern.search(text))
+
+    def _read(self) -> dict[str, str]:
+        if self._texts is None:
+            self._texts = {}
+            for path in find_foreign(self._roots):
+                try:
+                    self._texts[str(path)] = path.read_bytes().lower().decode("latin-1")
+                except OSError:
+                    continue
+        return self._texts
