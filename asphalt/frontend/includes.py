@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from asphalt.errors import InputError
+from asphalt.frontend.cache import pack
 from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.parse import parse_file
 from asphalt.frontend.source_text import SourceText, read_source
@@ -90,6 +91,23 @@ def included_names(content: bytes) -> Iterator[str]:
 def is_mpi_header(name: str) -> bool:
     """The header of an MPI library."""
     return os.path.basename(name).lower() in MPI_HEADERS
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeRequest:
+    """An INCLUDE line of a file, and where to look."""
+
+    including: str
+    name: str
+    form: Form
+    include_dirs: tuple[str, ...]
+
+
+def declared(request: IncludeRequest) -> bytes:
+    """What ``IncludeFiles.declarations`` gives, packed: a tuple that holds it, or () for None."""
+    files = IncludeFiles(request.include_dirs)
+    nodes = files.declarations(request.including, request.name, request.form)
+    return pack(() if nodes is None else (nodes,))
 
 
 @dataclass(slots=True)

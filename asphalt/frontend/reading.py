@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import cast
 
 from asphalt.frontend.cache import Cache, cache_directory, key_of, unpack
-from asphalt.frontend.includes import Headers, find_include, included_names, is_mpi_header
+from asphalt.frontend.includes import (
+    Headers,
+    IncludeRequest,
+    declared,
+    find_include,
+    included_names,
+    is_mpi_header,
+)
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.outline import Outline, Request, outlines
 from asphalt.frontend.parts import (
@@ -29,7 +36,7 @@ from asphalt.frontend.scan import has_mpi_name, joined_fixed, joined_free
 from asphalt.frontend.source_text import form_of
 from asphalt.frontend.workers import Failed, Workers
 from asphalt.ir.source import Form
-from asphalt.ir.tree import File
+from asphalt.ir.tree import File, Node
 from asphalt.settings import Settings
 
 TIME_LIMIT = 30.0
@@ -68,6 +75,7 @@ class Reader:
         self._files: dict[str, File | None] = {}
         self._parts: dict[str, Parts | None] = {}
         self._searched: dict[str, str] = {}
+        self._declared: dict[tuple[str, Form], tuple[tuple[Node, ...], ...]] = {}
         self._cache.prune()
 
     def outline(self, path: str) -> Outline:
@@ -208,6 +216,22 @@ class Reader:
                 text += b"\n" + joined_fixed(lowered)
             self._searched[path] = text.decode("latin-1")
         return self._searched[path]
+
+    def declarations(self, path: str, name: str) -> tuple[Node, ...] | None:
+        """The declarations that an INCLUDE line of ``path`` brings in (see ``IncludeFiles``)."""
+        if is_mpi_header(name):
+            return ()
+        form = self.entries[path].form
+        found = find_include(path, name, self.settings.include_dirs)
+        if found is None:
+            return None
+        if (found, form) not in self._declared:
+            request = IncludeRequest(path, name, form, self.settings.include_dirs)
+            (result,) = self._workers.run(declared, [request], TIME_LIMIT)
+            nodes = () if isinstance(result, Failed) else unpack(result)
+            self._declared[found, form] = cast(tuple[tuple[Node, ...], ...], nodes)
+        nodes = self._declared[found, form]
+        return nodes[0] if nodes else None
 
     def finds(self, path: str, name: str) -> bool:
         """Whether the file that an INCLUDE line of ``path`` names is known."""

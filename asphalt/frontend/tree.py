@@ -18,7 +18,7 @@ from pathlib import Path
 from asphalt.errors import InputError
 from asphalt.frontend.cache import key_of, unpack
 from asphalt.frontend.foreign import ForeignFiles
-from asphalt.frontend.includes import IncludeFiles, find_include, is_mpi_header
+from asphalt.frontend.includes import find_include, is_mpi_header
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.mpi_calls import MpiCalls
 from asphalt.frontend.outline import Outline
@@ -58,7 +58,6 @@ class Tree:
         weakref.finalize(self, self._reader.close)
         self._mpi = MpiCalls(self._reader)
         self._foreign = ForeignFiles(self.roots)
-        self._include_files = IncludeFiles(settings.include_dirs)
         self._defined: dict[tuple[str, str], list[_Position]] | None = None
         self._chains: dict[str, list[tuple[Unit, ...]]] = {}
         self._units: dict[_Position, Unit] = {}
@@ -151,7 +150,7 @@ class Tree:
 
     def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         """The declarations that an INCLUDE line of the unit brings in."""
-        return self._include_files.declarations(located.path, name, located.form)
+        return self._reader.declarations(located.path, name)
 
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier."""
