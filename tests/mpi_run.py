@@ -112,7 +112,17 @@ def build(
         outcome = compile_source(mpi, source, folder, flags)
         if outcome.code != 0:
             raise BuildError(f"{mpi} {source.name}:\n{outcome.stderr}")
-    objects = [source.stem + ".o" for source in sources]
+    return link(mpi, [source.stem + ".o" for source in sources], folder, flags, name)
+
+
+def link(
+    mpi: Mpi, objects: Sequence[str], folder: Path, flags: Sequence[str] = (), name: str = "prog"
+) -> Path:
+    """Link what was compiled, and return the program.
+
+    Raises:
+        BuildError: with the linker's words.
+    """
     outcome = _finished([mpi.free, *flags, *objects, "-o", name], folder, 120)
     if outcome.code != 0:
         raise BuildError(f"{mpi} link:\n{outcome.stderr}")

@@ -1,0 +1,36 @@
+C     FIXED FORM: COMMON BUFFERS, LABELLED AND SHARED DO TERMINATIONS
+      SUBROUTINE LABELS(NP, ME)
+      USE SHOWING, ONLY: SHOW
+      INCLUDE 'mpif.h'
+      INTEGER NP, ME, N, NZ, MAXP
+      PARAMETER (N = 3, NZ = 11, MAXP = 4)
+      DOUBLE PRECISION S(N,NZ,MAXP), R(N,NZ,MAXP)
+      COMMON /BUFFER/ S, R
+      INTEGER I, IZ, IP, IERR
+      DO 30 IZ = 1, NZ
+         DO 20 IP = 1, NP
+            DO 10 I = 1, N
+               S(I,IZ,IP) = I + 10*IZ + 100*IP
+     &                      + 1000*ME
+   10       CONTINUE
+   20    CONTINUE
+   30 CONTINUE
+      CALL MPI_ALLTOALL(S, N*NZ, MPI_DOUBLE_PRECISION, R, N*NZ,
+     &                  MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, IERR)
+      CALL SHOW('LABELS', R, N*NZ*NP)
+      END
+
+      subroutine shared(np, me)
+      use showing, only: show
+      include 'mpif.h'
+      integer np, me, n, nz, maxp, i, iz, ip, ierr
+      parameter (n = 2, nz = 6, maxp = 4)
+      double precision s(n,nz,maxp), r(n,nz,maxp)
+      do 10 iz = 1, nz
+      do 10 ip = 1, np
+      do 10 i = 1, n
+   10 s(i,iz,ip) = i + 10*iz + 100*ip + 1000*me
+      call mpi_alltoall(s, n*nz, mpi_double_precision, r, n*nz,
+     1  mpi_double_precision, mpi_comm_world, ierr)
+      call show('shared', r, n*nz*np)
+      end

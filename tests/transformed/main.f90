@@ -1,0 +1,49 @@
+program main
+  use mpi
+  use blocks
+  use modern, only: modern_exchanges
+  use slabs
+  implicit none
+  external :: upper, labels, shared
+  integer :: np, me, half, half_np, half_me, ierr
+  real(8), allocatable :: s(:), r(:)
+
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+
+  allocate(s(1000*np), r(1000*np))
+  r = 0
+  call dummies('dummies', 3, 10, np, me, MPI_COMM_WORLD, s, r)
+  call dummies('one plane', 5, 1, np, me, MPI_COMM_WORLD, s, r)
+  call dummies('no planes', 5, 0, np, me, MPI_COMM_WORLD, s, r)
+  call dummies('no columns', 0, 5, np, me, MPI_COMM_WORLD, s, r)
+  call MPI_Comm_split(MPI_COMM_WORLD, mod(me, 2), 0, half, ierr)
+  call MPI_Comm_size(half, half_np, ierr)
+  call MPI_Comm_rank(half, half_me, ierr)
+  call dummies('half of the ranks', 2, 9, half_np, half_me, half, s, r)
+  call automatic(4, 9, np, me)
+  call time_steps(np, me)
+  columns = 2
+  planes = 13
+  allocate(sent(columns, planes, np), received(columns, planes, np))
+  call module_buffers(np, me)
+  call lower_bounds(3, 8, np, me)
+  call backwards(3, 10, np, me)
+  call shifted(3, 7, np, me)
+  call packed(3, 9, np, me)
+  call with_procedure(4, 8, np, me)
+  call irregular(3, 8, np, me)
+  call inner_loop(2, 7, np, me)
+  call there_and_back(2, 6, np, me)
+  call slab_planes(3, 5, np, me)
+  call slab_planes(3, 0, np, me)
+  call cubes(2, 3, 4*np, np, me)
+  call cubes(2, 3, 4*np + 1, np, me)
+  call packed_slabs(3, 4, np, me)
+  call modern_exchanges(np, me)
+  call upper(3, 7, np, me)
+  call labels(np, me)
+  call shared(np, me)
+  call MPI_Finalize(ierr)
+end program main

@@ -1,0 +1,50 @@
+!> The module mpi_f08: typed handles, optional error codes, keyword arguments.
+module modern
+  use showing, only: show
+  implicit none
+  integer, parameter :: n = 3, nz = 8
+  private
+  public :: modern_exchanges
+contains
+
+  subroutine modern_exchanges(np, me)
+    use mpi_f08, only: MPI_COMM_WORLD
+    integer, intent(in) :: np, me
+    call no_error_code(np, me, MPI_COMM_WORLD)
+    call keywords(np, me)
+  end subroutine modern_exchanges
+
+  subroutine no_error_code(np, me, comm)
+    use mpi_f08
+    integer, intent(in) :: np, me
+    type(MPI_Comm), intent(in) :: comm
+    real(8) :: s(n, nz, np), r(n, nz, np)
+    integer :: i, z, p
+    do z = 1, nz
+      do p = 1, np
+        do i = 1, n
+          s(i,z,p) = i + 10*z + 100*p + 1000*me
+        end do
+      end do
+    end do
+    call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm)
+    call show('no error code', r, n*nz*np)
+  end subroutine no_error_code
+
+  subroutine keywords(np, me)
+    use mpi_f08, only: MPI_Alltoall, MPI_COMM_WORLD, MPI_DOUBLE_PRECISION
+    integer, intent(in) :: np, me
+    real(8), allocatable :: s(:,:), r(:,:)
+    integer :: k, error
+    allocate(s(n, nz*np), r(n, nz*np))
+    do k = 1, nz*np
+      s(:,k) = k + 1000*me
+    end do
+    call MPI_Alltoall(recvbuf=r, recvcount=n*nz, recvtype=MPI_DOUBLE_PRECISION, sendbuf=s, &
+                      sendcount=n*nz, sendtype=MPI_DOUBLE_PRECISION, comm=MPI_COMM_WORLD, &
+                      ierror=error)
+    call show('keywords', r, n*nz*np)
+    call show('keywords, error', [dble(error), dble(k)], 2)
+  end subroutine keywords
+
+end module modern
