@@ -352,6 +352,9 @@ class _At:
     def _is_variable(self, ref: Ref) -> bool:
         return self.visitor.names.kind(ref.name, ref.args is not None) is NameKind.VARIABLE
 
+    def _is_constant(self, ref: Ref) -> bool:
+        return self.visitor.names.kind(ref.name, ref.args is not None) is NameKind.CONSTANT
+
     def define(self, target: Arg) -> None:
         """Record that ``target`` is assigned."""
         self._define(target, Mode.WRITE)
@@ -367,7 +370,7 @@ class _At:
             case Ref(name=name, args=args):
                 if self._is_variable(target):
                     self._access(name, mode, _subscripts(args))
-                else:
+                elif mode is Mode.WRITE or not self._is_constant(target):
                     self.effect(EffectKind.OPAQUE, f"assignment to {name}")
                 self.read(*(args or ()))
             case Component(base=base):
