@@ -110,7 +110,7 @@ class Project:
                 continue
             judgement = judge(exchange, uniformity)
             if isinstance(judgement, Plan):
-                judgement = self._seconded(judgement)
+                judgement = seconded(judgement, self._tree.file(located.path).width)
             yield Site(name, exchange, judgement, self._judged(name, exchange, judgement))
 
     def _judged(self, name: str, exchange: Exchange, judgement: Plan | Refused) -> SiteReport:
@@ -131,23 +131,6 @@ class Project:
             evidence=(*judgement.evidence, *_caution(judgement)),
             backend="isend",
         )
-
-    def _seconded(self, plan: Plan) -> Plan | Refused:
-        """The plan, unless two parsers disagree about a statement that it moves or depends on."""
-        located, place = plan.exchange.located, plan.exchange.place
-        declared = (node for unit in located.chain for node in unit.spec)
-        moved = place.siblings[plan.producer.start : place.position + 1]
-        statements = [leaf for node in (*declared, *moved) for leaf in leaves(node)]
-        found = opinions(statements, located.form, self._tree.file(located.path).width)
-        if found.disagreements:
-            first = found.disagreements[0]
-            message = f"{PARSERS.title}: that in line {first.line}"
-            return Refused(PARSERS, message, first.leaf.span, first.code)
-        read = found.agreed + found.silent
-        evidence = (
-            f"two parsers agree about {found.agreed} of {read} statements, and differ on none"
-        )
-        return replace(plan, evidence=(*plan.evidence, evidence))
 
     def transform(self, tile: int | None = None, depth: int | None = None) -> tuple[Change, ...]:
         """What becomes of every file that has a site to transform.
@@ -200,6 +183,26 @@ def _caution(plan: Plan) -> tuple[str, ...]:
     if plan.grain == 1:
         return ()
     return (f"an innermost loop is tiled; a chosen K is a multiple of {plan.grain}",)
+
+
+def seconded(plan: Plan, width: int) -> Plan | Refused:
+    """The plan, unless two parsers disagree about a statement that it moves or depends on: all
+    from the producer to the call, and the declarations of the unit and its hosts.
+
+    ``width`` is the line limit of the file.
+    """
+    located, place = plan.exchange.located, plan.exchange.place
+    declared = (node for unit in located.chain for node in unit.spec)
+    moved = place.siblings[plan.producer.start : place.position + 1]
+    statements = (leaf for node in (*declared, *moved) for leaf in leaves(node))
+    found = opinions(statements, located.form, width)
+    if found.disagreements:
+        first = found.disagreements[0]
+        message = f"{PARSERS.title}, in line {first.line}"
+        return Refused(PARSERS, message, first.leaf.span, first.code)
+    asked = found.agreed + found.silent
+    evidence = f"two parsers agree about {found.agreed} of {asked} statements, differ on none"
+    return replace(plan, evidence=(*plan.evidence, evidence))
 
 
 def _first(*values: int | None) -> int:

@@ -82,6 +82,7 @@ def test_statement(code: str, expected: What) -> None:
     "code",
     [
         "call", "call s(", "call s(a,)", "call s a",
+        "allocate(character(len=n :: s)", "allocate(a(1::2)", "allocate(t ::",
         "goto", "goto 10, 20", "cycle 3", "allocate(1)",
         "sync all", "stop 1 2",
     ],

@@ -125,13 +125,9 @@ def allocation(cursor: Cursor) -> Allocation:
     cursor.expect("(")
     objects: list[Expr] = []
     options: list[Keyword] = []
-    if any(t.low == "::" for t in cursor.tokens[cursor.at : _first_comma(cursor)]):
-        first = cursor.at
-        while cursor.low != "::":
-            if cursor.low == "(":
-                cursor.skip_group()
-            else:
-                cursor.take()
+    colons = _colons(cursor)
+    if colons is not None:
+        first, cursor.at = cursor.at, colons
         options.append(Keyword("type", "type", opaque_from(cursor, first)))
         cursor.take()
     while True:
@@ -149,16 +145,14 @@ def allocation(cursor: Cursor) -> Allocation:
     return Allocation(kind, tuple(objects), tuple(options))
 
 
-def _first_comma(cursor: Cursor) -> int:
-    """The index of the first comma outside of parentheses, or of the end."""
+def _colons(cursor: Cursor) -> int | None:
+    """The index of the ``::`` after a type-spec; one in parentheses, as in a(1::2), is none."""
     index = cursor.at
-    while cursor.tokens[index].kind != "end":
-        low = cursor.tokens[index].low
-        if low == ",":
+    while cursor.tokens[index].low not in (",", ")") and cursor.tokens[index].kind != "end":
+        if cursor.tokens[index].low == "::":
             return index
-        # A bound pair such as a(1::2) is no type-spec: its '::' is inside of parentheses.
-        index = cursor.closing(index) + 1 if low == "(" else index + 1
-    return index
+        index = cursor.closing(index) + 1 if cursor.tokens[index].low == "(" else index + 1
+    return None
 
 
 def pause(cursor: Cursor) -> IO:

@@ -188,7 +188,7 @@ def _operation(node: Tree) -> Op:
     spelled = next(item for item in node.items if isinstance(item, str))
     low = spelled.lower()
     operands = tuple(expression(item) for item in node.items if not isinstance(item, str))
-    return Op(_OPERATORS.get(low, low), operands, spelled)
+    return Op(_OPERATORS.get(low, low) if len(operands) == 2 else low, operands, spelled)
 
 
 def _signed(kind: str, text: str) -> Expr:

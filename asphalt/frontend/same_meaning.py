@@ -7,6 +7,7 @@ has no form for an expression, the names in it are compared.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -27,6 +28,7 @@ from asphalt.ir.stmt import IO, Guarded, What
 
 _EXPRESSIONS = (Lit, Ref, Component, Op, OpaqueExpr, Section, Keyword, AltReturn)
 _SPELLING = frozenset(("spelled",))
+_OF_A_KIND = string.ascii_letters + string.digits + "_"
 _WORD = re.compile(r"[a-z][\w$]*", re.ASCII)
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\w.]*|\.[a-z]+\.")
 
@@ -73,8 +75,8 @@ def _folded(text: str) -> str:
 def _text(literal: Lit) -> str:
     if literal.kind != "character":
         return _folded(literal.text)
-    prefix = literal.text[: min(map(literal.text.find, ("'", '"')), default=0)]
-    return prefix.lower() + literal.text[len(prefix) :]
+    kind = literal.text[: len(literal.text) - len(literal.text.lstrip(_OF_A_KIND))]
+    return kind.lower() + literal.text[len(kind) :]
 
 
 def _same_names(ours: Any, theirs: Any) -> bool:

@@ -50,9 +50,8 @@ PARSERS = Code(
     "Every statement from the producer to the call, and every declaration of the unit and its "
     "hosts, is read by two parsers that were written independently.  They understand one of these "
     "statements differently, so that nothing that is proved about it can be relied upon.",
-    "Write the statement in standard Fortran, or with more parentheses; and report it, since one "
-    "of the parsers is wrong.",
-    "flag = a .xor. b .eqv. c   ! .xor. is no operator of the standard: it has no precedence",
+    "Write the statement in a plainer way, for example with more parentheses; and report it, since "
+    "one of the parsers is wrong.",
 )
 SKIP = Code(
     "ASP006",
