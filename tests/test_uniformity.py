@@ -64,7 +64,7 @@ def level(found: Uniform | NotUniform) -> Level:
 
 def main(body: str, declarations: str = "", more: str = "", comm: str = "mpi_comm_world") -> Site:
     text = (
-        "program p\nuse mpi\nimplicit none\n"
+        f"program p\nuse mpi\n{'use types' if 'type(' in declarations else ''}\nimplicit none\n"
         "integer :: n, m, me, np, ierr, i, k, a(10), row, status(mpi_status_size)\n"
         f"{declarations}\ncall MPI_Init(ierr)\ncall MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\n"
         f"call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)\n{body}\nend program\n"
@@ -317,6 +317,39 @@ def module_program(setup: str, body: str) -> Site:
 )
 def test_module_variables(setup: str, body: str, expected: Level) -> None:
     assert level(module_program(setup, body).value()) is expected
+
+
+TYPES = (
+    "module types\nimplicit none\ntype inner\ninteger :: k, me\nend type\n"
+    "type grid\ninteger :: n, me, list(4)\ninteger, pointer :: p\ntype(inner) :: i\nend type\n"
+    "end module\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("g%n = 4\ng%me = me\ncall site(g%n)", U),
+        ("g%n = 4\ng%me = me\ncall site(g%me)", V),
+        ("g%n = 4\ng%i%k = g%n\ng%i%me = me\ncall site(g%i%k)", U),
+        ("g%i%me = me\nh = g\ncall site(h%i%me)", V),
+        ("g%i%me = me\ng%i%k = 1\nh = g\ncall site(h%i%k)", U),
+        ("g%list = 1\ng%list(me) = 2\ncall site(g%list(1))", V),
+        ("g%list = 1\ncall site(g%list(me))", V),
+        ("allocate(g%p)\ng%p = 4\ncall site(g%p)", Q),
+        ("g%i = inner(4, np)\ncall site(g%i%k)", U),
+        ("g%i = inner(4, me)\ncall site(g%i%k)", V),
+        ("call fill(g, me)\ncall site(g%n)", U),
+        ("call fill(g, me)\ncall site(g%me)", V),
+    ],
+)
+def test_components_are_variables_of_their_own(body: str, expected: Level) -> None:
+    fill = (
+        "subroutine fill(t, me)\nuse types\ntype(grid) :: t\ninteger :: me\nt%n = 3\nt%me = me\n"
+        "end subroutine\n"
+    )
+    site = main(body, "type(grid) :: g, h", TYPES + fill)
+    assert level(site.value()) is expected
 
 
 COMMON = "subroutine setup(me)\ninteger :: me, n, k\ncommon /sizes/ n, k\n{}\nend subroutine\n"

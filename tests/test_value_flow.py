@@ -30,6 +30,9 @@ FEW = """
 module few
   use mpi, only: MPI_Comm_rank, MPI_Comm_size, MPI_Bcast, MPI_Allreduce, MPI_COMM_WORLD, &
     MPI_INTEGER, MPI_MAX
+  type pair
+    integer :: x, y
+  end type
 end module
 """
 
@@ -37,7 +40,7 @@ end module
 class Writer:
     """Writes one random subroutine; it never blocks: collectives stand where all ranks come by."""
 
-    VARIABLES = ("a", "b", "c", "n")
+    VARIABLES = ("a", "b", "c", "n", "t%x", "t%y", "u%x")
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -75,6 +78,7 @@ contains
     twice = 2*x
   end function
   subroutine case{self.seed}()
+    type(pair) :: t, u
     integer :: a, b, c, n, me, np, i1, i2, i3, ierr
     call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
     call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
@@ -82,6 +86,8 @@ contains
     b = 2
     c = np
     n = 3
+    t = pair(np, 1)
+    u = pair(2, np)
 {body}
   end subroutine
 end module
@@ -91,12 +97,14 @@ end module
         return [line for _ in range(count) for line in self.statement(depth)]
 
     def statement(self, depth: int) -> list[str]:
-        kinds = ["assign"] * 5 + ["call"] * 3 + ["if"] * 3 + ["do"] * 2 + ["site"] * 2
+        kinds = ["copy"] + ["assign"] * 5 + ["call"] * 3 + ["if"] * 3 + ["do"] * 2 + ["site"] * 2
         kinds += ["leave"] * 2 if self.loops else ["shared"] * 2 if depth == 0 else []
         kinds += ["goto"] if depth == 0 else []
         match self.random.choice(kinds):
             case "assign":
                 return [f"{self.variable()} = {self.expression()}"]
+            case "copy":
+                return [self.random.choice(["t = u", "u = t"])]
             case "call":
                 return [self.call()]
             case "if":

@@ -67,7 +67,7 @@ class Communicators:
     def _defined(
         self, context: Context, definition: Definition, own: Identity, depth: int
     ) -> Identity | None:
-        if not definition.whole or definition.statement.loops:
+        if not definition.whole or definition.path or definition.statement.loops:
             return None
         if definition.source is Source.EXPRESSIONS and len(definition.exprs) == 1:
             value = definition.exprs[0]

@@ -37,6 +37,8 @@ from asphalt.ir.stmt import (
     UnitHead,
 )
 
+MAX_PATH = 3  # components of components of components; deeper ones are taken together
+
 
 class Source(Enum):
     """Where a defined value comes from."""
@@ -54,6 +56,7 @@ class Definition:
 
     ``whole``: it defines all of a scalar, for certain when it is executed.  ``broadcast``: by
     MPI_BCAST.  ``old_communicator``: it is a communicator, of the group of that one.
+    ``path``: the component of ``name`` that is defined.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Definition:
     dummy: str = ""
     detail: str = ""
     old_communicator: Expr | None = None
+    path: tuple[str, ...] = ()
 
 
 def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[Definition]]:
@@ -126,9 +130,13 @@ def _target(
         case Ref(name=name, args=args) if args is not None:
             yield Definition(name, statement, source, (*exprs, *args), detail=detail)
         case Component():
-            root = _root(target)
-            if root is not None:
-                yield Definition(root, statement, source, exprs, detail=detail)
+            part = component(target)
+            if part is not None:
+                exprs = (*exprs, *part.subscripts)
+                yield Definition(
+                    part.root, statement, source, exprs, whole and not part.subscripts,
+                    detail=detail, path=part.path,
+                )  # fmt: skip
         case Keyword(value=value):
             yield from _target(value, statement, source, exprs, detail, whole)
         case OpaqueExpr():
@@ -144,10 +152,26 @@ def _everything(expr: Expr, statement: Statement, detail: str) -> Iterator[Defin
                 yield Definition(name, statement, Source.UNKNOWN, detail=detail)
 
 
-def _root(expr: Expr) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``root%path``, with all subscripts on the way."""
+
+    root: str
+    path: tuple[str, ...]
+    subscripts: tuple[Arg, ...]
+
+
+def component(expr: Expr) -> Part | None:
+    """A variable or a component taken apart; None: it is a component of something else."""
+    path: list[str] = []
+    subscripts: list[Arg] = []
     while isinstance(expr, Component):
+        path.insert(0, expr.name)
+        subscripts += expr.args or ()
         expr = expr.base
-    return expr.name if isinstance(expr, Ref) else None
+    if not isinstance(expr, Ref):
+        return None
+    return Part(expr.name, tuple(path[:MAX_PATH]), (*subscripts, *(expr.args or ())))
 
 
 def _calls_in(exprs: Iterable[Arg], statement: Statement, scope: Scope) -> Iterator[Definition]:
@@ -200,11 +224,12 @@ def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definitio
             source, exprs = Source.EXPRESSIONS, inputs
         for found in _target(actual, statement, source, exprs, procedure.spelled):
             old, new = procedure.same_group or ("", "")
-            whole = found.whole and not _is_array(found.name, scope)
+            whole = found.whole and not found.path and not _is_array(found.name, scope)
             yield Definition(
                 found.name, statement, source, found.exprs, whole,
                 broadcast=procedure.broadcast,
                 communicator=mpi.args.get("comm"), detail=procedure.spelled,
+                path=found.path,
                 old_communicator=mpi.args.get(old) if parameter.name == new else None,
             )  # fmt: skip
 
@@ -230,7 +255,7 @@ def _procedure(call: Call, statement: Statement, scope: Scope) -> Iterator[Defin
         for found in _target(actual, statement, Source.UNKNOWN, (), ""):
             yield Definition(
                 found.name, statement, Source.CALLEE if known else Source.UNKNOWN, found.exprs,
-                callee=callee if known else None, dummy=dummy or "",
+                callee=callee if known else None, dummy=dummy or "", path=found.path,
                 detail=f"the call of {spelled}",
             )  # fmt: skip
 

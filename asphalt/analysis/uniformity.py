@@ -135,7 +135,7 @@ def _evidence(facts: Facts, flow: ValueFlow) -> str:
             below = flow.facts[node]
             if node in seen or below.level < facts.level:
                 continue
-            step = f"{node.name}; " if isinstance(node, Variable) else ""
+            step = f"{'%'.join((node.name, *node.path))}; " if isinstance(node, Variable) else ""
             if step and way.endswith(step):
                 step = ""
             seen[node] = (below, way + step)

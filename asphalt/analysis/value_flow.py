@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from asphalt.analysis.call_sites import CallSites, Context
 from asphalt.analysis.communicators import WORLD, Communicators, Identity
-from asphalt.analysis.definitions import Definition, Source
+from asphalt.analysis.definitions import Definition, Source, component
+from asphalt.analysis.derived_types import is_derived_type, may_be_pointer
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.mpi_call import mpi_function
 from asphalt.analysis.mpi_table import procedure
@@ -24,7 +25,7 @@ from asphalt.analysis.value_graph import (
     Variable,
 )
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, OpaqueExpr, Ref, children
-from asphalt.ir.stmt import Allocation, DoHead, Jump, JumpKind
+from asphalt.ir.stmt import Allocation, Assign, DoHead, Jump, JumpKind
 
 _FAR = (Origin.DUMMY, Origin.MODULE, Origin.COMMON)
 
@@ -89,16 +90,27 @@ class ValueFlow(ValueGraph):
                 facts.depends[Variable(context, expr.name, top)] = None
             case Ref(args=args) if args is not None:
                 self._listed(expr, args, context, top, facts)
-            case Component(args=args):
-                self.expression(expr.base, context, top, facts)
-                for arg in args or ():
-                    self.expression(arg, context, top, facts)
+            case Component():
+                self._component(expr, context, top, facts)
             case OpaqueExpr(names=names):
                 for name in names:
                     facts.depends[Variable(context, name, top)] = None
             case _:
                 for part in children(expr):
                     self.expression(part, context, top, facts)
+
+    def _component(self, expr: Component, context: Context, top: int, facts: Facts) -> None:
+        part = component(expr)
+        if part is None:
+            facts.note(Level.UNKNOWN, f"{expr.spelled} of an expression")
+            return
+        for arg in part.subscripts:
+            self.expression(arg, context, top, facts)
+        symbol = context.scope.lookup(part.root)
+        if symbol is None or may_be_pointer(symbol, part.path):
+            shown = "%".join((part.root, *part.path))
+            facts.note(Level.UNKNOWN, f"{shown} may be a pointer, which has other names")
+        facts.depends[Variable(context, part.root, top, part.path)] = None
 
     def _listed(
         self, ref: Ref, args: tuple[Arg, ...], context: Context, top: int, facts: Facts
@@ -128,6 +140,8 @@ class ValueFlow(ValueGraph):
             varying = found is not None and found.varying
             facts.note(Level.VARYING if varying else Level.UNKNOWN, f"{ref.spelled}()")
             return
+        if is_derived_type(ref.name, context.scope):
+            return  # a structure constructor: the arguments say all
         callee = procedure_named(ref, context.scope)
         if callee is None or callee.unit.kind != "function":
             facts.note(Level.UNKNOWN, f"{ref.spelled} is not known")
@@ -203,9 +217,9 @@ class ValueFlow(ValueGraph):
                 if owner is None:
                     facts.note(Level.UNKNOWN, f"the host of {name} is not known")
                 else:
-                    facts.depends[Variable(owner, symbol.name, ALL)] = None
+                    facts.depends[Variable(owner, symbol.name, ALL, node.path)] = None
             case Origin.MODULE | Origin.COMMON:
-                self._shared_variable(symbol, facts)
+                self._shared_variable(symbol, node.path, facts)
             case _:
                 facts.note(Level.UNKNOWN, f"{name} is a {symbol.origin.value}")
 
@@ -226,27 +240,33 @@ class ValueFlow(ValueGraph):
             (inner, definition)
             for inner in self.sites.all_contained(context)
             for definition in inner.defined.get(name, ())
-            if _same(inner.scope.lookup(name), symbol) and self.sites.changes(definition)
+            if _same(inner.scope.lookup(name), symbol)
+            and self.sites.changes(definition)
+            and _overlap(definition.path, node.path)
         ]
-        given = [d for d in context.defined.get(name, ()) if self.sites.changes(d)]
+        given = [
+            definition
+            for definition in context.defined.get(name, ())
+            if self.sites.changes(definition) and _overlap(definition.path, node.path)
+        ]
         saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
         cut = False
         if node.top != ALL and not inside and not saved and not context.flow.has_gotos:
-            given, cut = _reaching(given, node.top)
+            given, cut = _reaching(given, node)
         for definition in given:
-            self._definition(context, definition, facts, returned=node.top == ALL)
+            self._definition(context, definition, node.path, facts, returned=node.top == ALL)
         for inner, definition in inside:
-            self._definition(inner, definition, facts, returned=True)
+            self._definition(inner, definition, node.path, facts, returned=True)
             facts.depends[Reached(inner, definition.statement.position)] = None
         if symbol.initial is not None and not cut:
             self.expression(symbol.initial, context, ALL, facts)
         if symbol.origin is Origin.DUMMY:
             if not cut:
-                self._entry(context, name, facts)
+                self._entry(context, name, node.path, facts)
         elif not given and not inside and symbol.initial is None and "data" not in symbol.attrs:
             facts.note(Level.UNKNOWN, f"{name} is never defined")
 
-    def _entry(self, context: Context, name: str, facts: Facts) -> None:
+    def _entry(self, context: Context, name: str, path: tuple[str, ...], facts: Facts) -> None:
         """The value that a dummy has on entry: that of the actual argument, at every call."""
         callers = self.sites.callers(context)
         if isinstance(callers, str):
@@ -254,18 +274,20 @@ class ValueFlow(ValueGraph):
             return
         for site in callers:
             if name in site.args:
-                self.expression(site.args[name], site.context, site.statement.top, facts)
+                actual = _extended(site.args[name], path, site.context)
+                self.expression(actual, site.context, site.statement.top, facts)
             if len(callers) > 1:
                 facts.depends[Reached(site.context, site.statement.position)] = None
 
-    def _shared_variable(self, symbol: Symbol, facts: Facts) -> None:
+    def _shared_variable(self, symbol: Symbol, path: tuple[str, ...], facts: Facts) -> None:
         """A variable of a module or in COMMON: all its definitions, wherever they are."""
         found = self.sites.shared_definitions(symbol)
         if isinstance(found, str):
             facts.note(Level.UNKNOWN, found)
             return
+        found = tuple((c, d) for c, d in found if _overlap(d.path, path))
         for context, definition in found:
-            self._definition(context, definition, facts, elsewhere=True, returned=True)
+            self._definition(context, definition, path, facts, elsewhere=True, returned=True)
             facts.depends[Reached(context, definition.statement.position)] = None
         if symbol.initial is None and not found:
             facts.note(Level.UNKNOWN, f"{symbol.name} is never defined")
@@ -274,17 +296,24 @@ class ValueFlow(ValueGraph):
         self,
         context: Context,
         definition: Definition,
+        path: tuple[str, ...],
         facts: Facts,
         elsewhere: bool = False,
         returned: bool = False,
     ) -> None:
-        """``elsewhere``: the value is used in another execution of another unit."""
+        """What a definition makes of the component ``path``.
+
+        ``elsewhere``: the value is used in another execution of another unit.
+        """
         statement = definition.statement
         self._decided(context, statement, facts, returned)
         if isinstance(statement.what, DoHead):
             self._loop_left(context, statement, facts)
-        for expr in definition.exprs:
-            self.expression(expr, context, statement.top, facts)
+        rest = path[len(definition.path) :]
+        for number, expr in enumerate(definition.exprs):
+            copied = number == 0 and isinstance(statement.what, Assign)
+            part = _extended(expr, rest, context) if copied else expr
+            self.expression(part, context, statement.top, facts)
         if definition.broadcast:
             facts.cap = Level.UNKNOWN
         where = f"{definition.name}: {definition.detail} at {statement.leaf.span}"
@@ -298,7 +327,7 @@ class ValueFlow(ValueGraph):
             case Source.UNKNOWN:
                 facts.note(Level.UNKNOWN, where)
             case Source.CALLEE if definition.callee is not None:
-                self._returned(definition, facts)
+                self._returned(definition, rest, facts)
             case _:
                 pass
 
@@ -319,7 +348,7 @@ class ValueFlow(ValueGraph):
             return False
         return identity in (WORLD, self.communicator)
 
-    def _returned(self, definition: Definition, facts: Facts) -> None:
+    def _returned(self, definition: Definition, path: tuple[str, ...], facts: Facts) -> None:
         """What a dummy is when the procedure returns."""
         assert definition.callee is not None
         inside = self.sites.of(definition.callee)
@@ -328,11 +357,11 @@ class ValueFlow(ValueGraph):
             for s in inside.flow.statements
         )
         top = ALL if leaves_early else len(inside.scope.unit.body)
-        facts.depends[Variable(inside, definition.dummy, top)] = None
+        facts.depends[Variable(inside, definition.dummy, top, path)] = None
 
 
-def _reaching(given: list[Definition], top: int) -> tuple[list[Definition], bool]:
-    """The definitions that may reach node ``top`` of the body, and whether they hide all before.
+def _reaching(given: list[Definition], node: Variable) -> tuple[list[Definition], bool]:
+    """The definitions that may reach a place, and whether they hide all before.
 
     The nodes of a body without GOTO are executed in order; an assignment that is such a node hides
     what was assigned before it.
@@ -340,9 +369,11 @@ def _reaching(given: list[Definition], top: int) -> tuple[list[Definition], bool
     before = [
         d
         for d in given
-        if d.statement.top < top or (d.statement.top == top and not d.statement.plain)
+        if d.statement.top < node.top or (d.statement.top == node.top and not d.statement.plain)
     ]
-    hiding = [d for d in before if d.whole and d.statement.plain]
+    hiding = [
+        d for d in before if d.whole and d.statement.plain and d.path == node.path[: len(d.path)]
+    ]
     if not hiding:
         return before, False
     last = max(d.statement.top for d in hiding)
@@ -351,3 +382,21 @@ def _reaching(given: list[Definition], top: int) -> tuple[list[Definition], bool
 
 def _same(found: Symbol | None, symbol: Symbol) -> bool:
     return found is None or found.identity == symbol.identity
+
+
+def _overlap(defined: tuple[str, ...], read: tuple[str, ...]) -> bool:
+    """Whether a definition of one component may change another."""
+    return all(a == b for a, b in zip(defined, read, strict=False))
+
+
+def _extended(expr: Arg, path: tuple[str, ...], context: Context) -> Arg:
+    """``expr%path``, where ``expr`` is a variable or a component."""
+    if isinstance(expr, Ref) and expr.args is not None:
+        symbol = context.scope.lookup(expr.name)
+        if symbol is None or symbol.dims is None:
+            return expr
+    for name in path:
+        if not isinstance(expr, Ref | Component):
+            return expr
+        expr = Component(expr, name, name)
+    return expr

@@ -28,11 +28,15 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a unit before the node ``top`` of its body ends (-1: at any time)."""
+    """A variable of a unit before the node ``top`` of its body ends (-1: at any time).
+
+    ``path``: the component that is meant; (): all of it.
+    """
 
     context: Context
     name: str
     top: int
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

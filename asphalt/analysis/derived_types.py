@@ -1,0 +1,66 @@
+"""The components of derived types, looked up where the type is defined."""
+
+from __future__ import annotations
+
+from asphalt.analysis.symbols import Scope, Symbol
+from asphalt.ir.stmt import Decl, UnitHead, Use
+from asphalt.ir.tree import Block, leaves
+
+_DEPTH = 8  # modules that give a type on to each other
+
+
+def may_be_pointer(symbol: Symbol, path: tuple[str, ...]) -> bool:
+    """Whether a component of a variable is, or is reached through, a pointer; True: not known."""
+    spec, scope = symbol.type, symbol.home
+    for name in path:
+        if spec is None or spec.name is None or not isinstance(scope, Scope):
+            return True
+        found = _definition(spec.name.lower(), scope, _DEPTH)
+        if found is None:
+            return True
+        block, scope = found
+        declared = _component(block, name)
+        if declared is None or "pointer" in declared.attrs:
+            return True
+        spec = declared.type
+    return False
+
+
+def is_derived_type(name: str, scope: Scope) -> bool:
+    """Whether a name that is not declared otherwise is that of a derived type of the tree."""
+    return scope.lookup(name) is None and _definition(name, scope, _DEPTH) is not None
+
+
+def _component(block: Block, name: str) -> Decl | None:
+    for leaf in leaves(block):
+        what = leaf.what
+        if isinstance(what, Decl) and any(entity.name == name for entity in what.entities):
+            return what if what.kind == "type" else None
+    return None
+
+
+def _definition(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | None:
+    """The definition of a type with the scope that it stands in."""
+    for node in scope.unit.spec:
+        if isinstance(node, Block) and node.kind == "type":
+            head = node.head.what
+            if isinstance(head, UnitHead) and head.name == name:
+                return node, scope
+    if depth == 0:
+        return None
+    for use in scope.declared.uses:
+        original = _original(use, name)
+        module = scope.scopes.module(use.module) if original is not None else None
+        if module is not None and original is not None:
+            found = _definition(original, module, depth - 1)
+            if found is not None:
+                return found
+    host = scope.host
+    return _definition(name, host, depth) if host is not None else None
+
+
+def _original(use: Use, name: str) -> str | None:
+    for item in use.items:
+        if item.local == name:
+            return item.name
+    return None if use.only else name
