@@ -260,7 +260,7 @@ def test_fparser_sees_the_same_tree(expr: Expr) -> None:
     "text",
     [
         "-a**2*b(i)/c - (d + 1.5e-3_dp)", "a // b // 'it''s'", "a**b**c", "a - b - c", "f(a, K=b)",
-        ".not. a == b .and. c .or. d .eqv. e .neqv. f", "a .cross. b + .inv. c", "f()",
+        ".not. a == b .and. c .or. d .eqv. e .neqv. f", "a .cross. b + c", ".inv. a*b", "f()",
         "a%b(i)%c(1:n:2, :)", "a(i)%b(f(j))%c", "max(a, b)%c", "(a < b) .neqv. (c .GE. d)",
     ],
 )  # fmt: skip
