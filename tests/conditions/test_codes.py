@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from judging import Case
+from mpi_run import MPICH, OPENMPI, compile_source, installed
 
 from asphalt.analysis.codes import ALL_CODES
 from asphalt.cli.main import main
@@ -19,7 +20,7 @@ CASES: tuple[Case, ...] = tuple(
     for case in import_module(path.stem).CASES
 )
 # what only a defect of asphalt itself raises
-DEFECTS = {"ASP901"}
+DEFECTS = {"ASP005", "ASP901"}
 
 
 def test_every_code_has_a_program() -> None:
@@ -55,3 +56,15 @@ def test_a_refused_file_comes_out_byte_for_byte(case: Case, tmp_path: Path) -> N
     assert main(["apply", str(source), *options]) == 0
     assert (out / f"exchange{case.suffix}").read_bytes() == before
     assert not list(out.rglob("asphalt_params.inc"))
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_programs_are_fortran(case: Case, tmp_path: Path) -> None:
+    for name, text in (("refused", case.refused), ("accepted", case.accepted)):
+        source = tmp_path / f"{name}{case.suffix}"
+        source.write_text(text)
+        (mpi, *_) = installed(OPENMPI, MPICH)
+        flags = [f"-D{define}" for define in case.defines]
+        outcome = compile_source(mpi, source, tmp_path, ["-fsyntax-only", *flags])
+        assert outcome.code == 0, outcome.stderr

@@ -28,7 +28,6 @@ type :: pair
 end type pair
 type(pair) :: t
 """
-FLAGS = "logical :: a = .true., b = .false., c = .true.\n"
 
 CASES = (
     Case(
@@ -102,18 +101,6 @@ CASES = (
         "label-of-the-call",
         program(call=f"10 {CALL}"),
         program(call=f"10 continue\n{CALL}".replace("10 continue", "continue")),
-    ),
-    Case(
-        "ASP005",
-        "operator-of-no-precedence",
-        program(
-            declare=FLAGS,
-            nest=NEST.replace("    end do", "      c = a .xor. b .eqv. c\n    end do"),
-        ),
-        program(
-            declare=FLAGS,
-            nest=NEST.replace("    end do", "      c = a .neqv. b .eqv. c\n    end do"),
-        ),
     ),
     Case(
         "ASP006",

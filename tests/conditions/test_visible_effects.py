@@ -21,7 +21,15 @@ do z = 1, nz
   deallocate(t)
 end do
 """
-WORK = "subroutine work(x)\n  real(8), intent(out) :: x(3)\n{body}  x = 1\nend subroutine work\n"
+WORK = """\
+subroutine work(x)
+  real(8), intent(out) :: x(3)
+  integer :: i
+{body}  do i = 1, 3
+    x(i) = i
+  end do
+end subroutine work
+"""
 SAVED = WORK.format(body="  integer, save :: calls = 0\n  calls = calls + 1\n")
 HARMLESS = WORK.format(body="  integer :: calls\n  calls = 1\n")
 BARRIER = "call MPI_Barrier(MPI_COMM_WORLD, ierr)\n"
