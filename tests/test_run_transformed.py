@@ -120,7 +120,10 @@ def built(version: Version, mpi: Mpi, folder: Path) -> Build:
     warnings: dict[str, Counter[str]] = {}
     objects = []
     for source in version.write(folder, mpi):
-        outcome = compile_source(mpi, source, folder, (*version.flags, "-I."))
+        flags = [*version.flags, "-I."]
+        if mpi is SMPI:  # it has no interfaces, and calls with buffers of several types differ
+            flags.append("-fallow-argument-mismatch")
+        outcome = compile_source(mpi, source, folder, flags)
         assert outcome.code == 0, f"{mpi} {version} {source.name}\n{outcome.stderr}"
         if source.name != RUNTIME.name:
             warnings[source.name] = Counter(_without_places(w) for w in outcome.warnings)
@@ -164,7 +167,7 @@ def test_the_same_is_printed(mpi: Mpi, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mpi", installed(), ids=str)
 @pytest.mark.parametrize(
     "flags",
-    [("-O0", "-fcheck=all", "-Wall"), ("-O3", "-Wall"), ("-O2", "-Wall", "-Wextra")],
+    [("-O0", "-fcheck=all", "-Wall"), ("-O3", "-Wall"), ("-O2", "-Wall")],
     ids=lambda flags: flags[0],
 )
 def test_the_same_is_printed_with_all_tilings(

@@ -26,6 +26,8 @@ contains
     integer, intent(in) :: n, nz, np, me, comm
     real(8), intent(inout) :: s(n, nz, np), r(n, nz, np)
     integer :: i, z, p, ierr
+    i = -1
+    p = -1
     do z = 1, nz
       do p = 1, np
         do i = 1, n

@@ -9,6 +9,7 @@ contains
     integer, intent(in) :: n, nb, np, me
     real(8) :: s(n, nb*np), r(n, nb*np)
     integer :: i, k, ierr
+    i = -1
     do k = 1, nb*np
       do i = 1, n
         s(i,k) = 1d6*me + 1d3*k + i
