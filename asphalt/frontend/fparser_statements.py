@@ -61,8 +61,9 @@ def _do(node: Tree) -> DoHead:
     if condition is not None:
         return DoHead("while", condition=expression(condition), label=label)
     variable, bounds = counter
-    first, last, *step = map(expression, bounds)
-    return DoHead("count", expression(variable), first, last, *step[:1], label=label)
+    first, last, *steps = map(expression, bounds)
+    step = steps[0] if steps else None
+    return DoHead("count", expression(variable), first, last, step, label=label)
 
 
 def _arm(kind: str) -> Callable[[Tree], ArmHead]:
