@@ -77,7 +77,8 @@ class Project:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the input."""
-        return tuple(Problem(p.file, p.line, p.message, p.note) for p in self._tree.problems)
+        found = (*self._tree.problems, *self._tree.notes)
+        return tuple(Problem(p.file, p.line, p.message, p.note) for p in found)
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import time
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -93,6 +95,22 @@ def test_writers_at_the_same_time(tmp_path: Path) -> None:
         assert isinstance(cache.get("00ab"), Leaf | None)
     assert isinstance(cache.get("00ab"), Leaf)
     assert [path.name for path in (tmp_path / "00").iterdir()] == ["ab"]
+
+
+def test_old_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path)
+    for key, age in (("00a", 40), ("00b", 2), ("00c", 1)):
+        cache.put(key, FILE)
+        then = time.time() - age * 86400
+        os.utime(tmp_path / "00" / key[2:], (then, then))
+    cache.prune()
+    assert sorted(path.name for path in (tmp_path / "00").iterdir()) == ["b", "c"]
+    monkeypatch.setattr("asphalt.frontend.cache._LARGEST", len(pack(FILE)) + 16)
+    cache.prune()  # not again on the same day
+    assert cache.get("00b") == FILE
+    (tmp_path / "pruned").unlink()
+    cache.prune()
+    assert sorted(path.name for path in (tmp_path / "00").iterdir()) == ["c"]
 
 
 def test_the_directory_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ import asphalt
 
 _DIGEST = 16
 _KEPT = 30 * 86400.0
+_LARGEST = 512 << 20
 
 
 def cache_directory() -> Path:
@@ -105,7 +106,8 @@ class Cache:
                 raise
 
     def prune(self) -> None:
-        """Once a day, removes what has not been written for thirty."""
+        """Once a day, removes what was written more than thirty days ago, and the oldest of what
+        is more than half a gigabyte."""
         if self.directory is None or not self.directory.is_dir():
             return
         stamp = self.directory / "pruned"
@@ -114,8 +116,11 @@ class Cache:
             if stamp.exists() and now - stamp.stat().st_mtime < 86400:
                 return
             stamp.touch()
-            for path in self.directory.glob("??/*"):
-                if now - path.stat().st_mtime > _KEPT:
+            entries = [(path.stat(), path) for path in self.directory.glob("??/*")]
+            size = 0
+            for status, path in sorted(entries, key=lambda e: e[0].st_mtime, reverse=True):
+                size += status.st_size
+                if size > _LARGEST or now - status.st_mtime > _KEPT:
                     path.unlink()
 
     @staticmethod
