@@ -14,7 +14,7 @@ from bench.lab.run import LabError
 from bench.lab.transform import command
 
 PLACE = ROOT / "build" / "speed"
-FILES = 400
+FILES = 800
 FILE_BYTES = 250_000
 LINES = 1000
 
