@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,22 +29,37 @@ class Run:
 
 def run_program(command: Sequence[str], cwd: Path, timeout: float) -> Run:
     """Runs ``command`` in ``cwd``; raises LabError when it fails, hangs or prints no time."""
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
-        done = subprocess.run(
-            command,
-            cwd=cwd,
-            env=environment(),
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        output, messages = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:
+        _stop(process)
         raise LabError(f"no end after {timeout:g} s: {' '.join(command)}") from error
-    errors = done.stderr.decode(errors="replace")
-    if done.returncode != 0:
-        raise LabError(f"exit code {done.returncode}: {' '.join(command)}\n{errors[-2000:]}")
+    except BaseException:
+        _stop(process)
+        raise
+    errors = messages.decode(errors="replace")
+    if process.returncode != 0:
+        raise LabError(f"exit code {process.returncode}: {' '.join(command)}\n{errors[-2000:]}")
     found = _SECONDS.search(errors)
     if found is None:
         raise LabError(f"no time on standard error: {' '.join(command)}\n{errors[-2000:]}")
-    return Run(done.stdout, float(found[1]))
+    return Run(output, float(found[1]))
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a program: a launcher that is asked to end takes its ranks with it."""
+    process.terminate()
+    try:
+        process.communicate(timeout=5)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
