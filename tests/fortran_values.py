@@ -62,10 +62,20 @@ def _binary(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 
 
 LITERALS: st.SearchStrategy[Expr] = st.builds(lambda n: Lit("integer", str(n)), st.integers(0, 7))
-VARIABLES: st.SearchStrategy[Expr] = st.sampled_from(NAMES).flatmap(
-    lambda n: st.sampled_from([Ref(n, n), Ref(n, n.upper())])
-)
-EXPRESSIONS: st.SearchStrategy[Expr] = st.recursive(
-    st.one_of(LITERALS, VARIABLES), _binary, max_leaves=8
-)
+
+
+def expressions(*names: str, leaves: int = 8) -> st.SearchStrategy[Expr]:
+    """Random expressions of these variables."""
+    variables = st.sampled_from(names).flatmap(
+        lambda n: st.sampled_from([Ref(n, n), Ref(n, n.upper())])
+    )
+    return st.recursive(st.one_of(LITERALS, variables), _binary, max_leaves=leaves)
+
+
+EXPRESSIONS: st.SearchStrategy[Expr] = expressions(*NAMES)
 ENVIRONMENTS = st.fixed_dictionaries({name: st.integers(-9, 9) for name in NAMES})
+
+
+def iterations(first: int, last: int, step: int) -> range:
+    """The values of a DO variable in its iterations (F2018 11.1.7.4.1)."""
+    return range(first, last + (1 if step > 0 else -1), step)

@@ -148,23 +148,18 @@ class Region:
         self, access: Access, dimension: int, lower: Poly, upper: Poly
     ) -> Violation | None:
         """An iteration in which a subscript lies outside of its dimension."""
+        assert access.subscripts is not None
+        subscript = access.subscripts[dimension]
         for relation, limit in (("<", lower), (">", upper)):
-            problem = Problem()
-            bound = self._enter(problem, access, "")
-            assert access.subscripts is not None
-            subscript = access.subscripts[dimension]
-            sides: tuple[Expr | None, ...] = (_scalar(subscript),)
-            if isinstance(subscript, Section):
-                sides = (subscript.lower if relation == "<" else subscript.upper,)
-                if sides == (None,):
-                    continue
-            for side in sides:
-                poly = None if side is None else self.value(side, access.loops)
+            for side in _sides(subscript, relation):
+                problem = Problem()
+                bound = self._enter(problem, access, "")
+                poly = self.value(side, access.loops)
                 if poly is None or not problem.add(poly, relation, limit, bound):
                     return Violation(None)
-            violation = _answer(problem)
-            if violation is not None:
-                return violation
+                violation = _answer(problem)
+                if violation is not None:
+                    return violation
         return None
 
     def conflict(
@@ -196,6 +191,17 @@ def _by_name(bound: Mapping[Expr, str]) -> dict[str, str]:
 
 def _scalar(subscript: Expr | Section) -> Expr | None:
     return None if isinstance(subscript, Section) else subscript
+
+
+def _sides(subscript: Expr | Section, relation: str) -> tuple[Expr, ...]:
+    """What of a subscript may lie below (``<``) or above (``>``) its dimension: not an open end
+    of a section, which is the bound of the dimension itself."""
+    if not isinstance(subscript, Section):
+        return (subscript,)
+    ends: tuple[Expr | None, ...] = (subscript.lower, subscript.upper)
+    if subscript.stride is None:  # with a stride it may run downwards
+        ends = ends[:1] if relation == "<" else ends[1:]
+    return tuple(end for end in ends if end is not None)
 
 
 def _is_inquiry_argument(atom: Expr, part: Ref) -> bool:
