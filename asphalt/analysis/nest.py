@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.access import Access, Footprint, Names, examine
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange import Exchange, calls_in
+from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.regions import Region, Violation, loop_variable
 from asphalt.analysis.scalars import Covers, Level, exposed, live_after
 from asphalt.analysis.sets import Problem
 from asphalt.analysis.shapes import shape_of
-from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.expr import Expr, Lit, Ref, names_in
 from asphalt.ir.stmt import Assign, Call, DoHead, Plain, StatementFunction
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
@@ -312,8 +313,12 @@ def may_be_read_later(producer: Producer, storage: str) -> bool:
         return True
     if symbol.attrs & {"pointer", "target", "volatile"} or symbol.equivalenced:
         return True
-    if exchange.scope.unit.contained:
+    if exchange.scope.unit.contained or _known_to_library(exchange, storage):
         return True
+    for around in exchange.place.around:
+        # the head of an enclosing loop is evaluated again after the statement
+        if isinstance(around, Do) and storage in examine((around.head,), exchange.names).read():
+            return True
     if any(
         isinstance(getattr(n, "what", None), StatementFunction) for n in exchange.scope.unit.spec
     ):
@@ -322,6 +327,22 @@ def may_be_read_later(producer: Producer, storage: str) -> bool:
     inner = replace(level, position=producer.packing.position)
     levels: tuple[Level, ...] = (*exchange.place.levels[:-1], inner)
     return live_after(levels, storage, exchange.names, covers_whole(exchange))
+
+
+def _known_to_library(exchange: Exchange, storage: str) -> bool:
+    """Whether MPI may access a variable when no statement names it: its address was handed over
+    to a call that is not complete on return, or that only keeps the address."""
+    symbol = exchange.scope.lookup(storage)
+    if symbol is None or "asynchronous" in symbol.attrs:
+        return True
+    for _, call, _, _ in calls_in(exchange.located, exchange.scope):
+        procedure = call.procedure
+        if procedure.timing is Timing.BLOCKING and procedure.exchange is not None:
+            continue
+        for parameter, actual in call.bound():
+            if parameter.kind == "BUFFER" and storage in names_in(actual):
+                return True
+    return False
 
 
 def carried_by_rotation(producer: Producer) -> Reorder | None:

@@ -185,6 +185,7 @@ class _Emission:
         head = phase.tiled.head
         assert isinstance(head.what, DoHead)
         cut = rewrite(head, replace(head.what, first=LO, last=HI))
+        cut = replace(cut, lead=(*head.lead, *self._comments_inside(head)))
         body = phase.tiled.body
         if _works_long(phase):
             body = (self._progress(phase), *body)
@@ -193,6 +194,15 @@ class _Emission:
             inner = tuple(nest if isinstance(node, Do) else node for node in loop.body)
             nest = replace(loop, body=inner)
         return shifted(nest, self.make.step)
+
+    def _comments_inside(self, head: Leaf) -> tuple[Trivia, ...]:
+        """The comments between the lines of a continued statement that is printed anew."""
+        lines = (head.body or "").split("\n")
+        if len(lines) == 1:
+            return ()
+        indent = " " * (len(head.head) - len(head.head.lstrip())) if self.make.free else ""
+        found = [line[line.index("!") :].rstrip() for line in lines if "!" in line]
+        return tuple(Trivia(TriviaKind.COMMENT, f"{indent}{c}{self.make.eol}") for c in found)
 
     def _progress(self, phase: Phase) -> Leaf:
         """A chance for MPI in every iteration, placed as the body of the tiled loop is."""

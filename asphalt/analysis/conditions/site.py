@@ -77,6 +77,9 @@ def check(exchange: Exchange) -> Answer:
         if arguments.family != "alltoall":
             message += ": the receiver does not know how the sender cuts its blocks"
         return Refused(OPERATION, message, exchange.span)
+    if call.binding == "unknown":
+        message = f"{procedure.spelled} comes from a module or an include file that is not given"
+        return Refused(OPERATION, message, exchange.span)
     if call.in_place(exchange.scope):
         return Refused(IN_PLACE, "the exchange is done in place", exchange.span)
     for argument in (arguments.send, arguments.receive):
