@@ -200,7 +200,10 @@ class _Emission:
         lines = (head.body or "").split("\n")
         if len(lines) == 1:
             return ()
-        indent = " " * (len(head.head) - len(head.head.lstrip())) if self.make.free else ""
+        if not self.make.free:
+            found = [line for line in lines if line[:1] in ("!", "c", "C", "*")]
+            return tuple(Trivia(TriviaKind.COMMENT, f"{c.rstrip()}{self.make.eol}") for c in found)
+        indent = " " * (len(head.head) - len(head.head.lstrip()))
         found = [line[line.index("!") :].rstrip() for line in lines if "!" in line]
         return tuple(Trivia(TriviaKind.COMMENT, f"{indent}{c}{self.make.eol}") for c in found)
 
