@@ -28,6 +28,7 @@ contains
     real(8) :: x
     integer :: i, j, k, count, ierr
     allocate(s(nx, ny, 0:nz-1), r(nx, ny, 0:nz-1))
+    r = 0
     count = nx*ny*(nz/np)
     do k = 0, nz - 1
       do j = 1, ny
