@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -66,13 +67,24 @@ PACKAGES = (
 
 
 @dataclass(frozen=True, slots=True)
+class Seconds:
+    """What a command takes: on the clock, and of all processors together."""
+
+    clock: float
+    processors: float
+
+    def __str__(self) -> str:
+        return f"{self.clock:.1f} ({self.processors:.1f})"
+
+
+@dataclass(frozen=True, slots=True)
 class Scanned:
     """The outcome of one package."""
 
     package: Package
     version: str
-    cold: float
-    warm: float
+    cold: Seconds
+    warm: Seconds
     sites: tuple[SiteReport, ...]
     coverage: Coverage
 
@@ -111,24 +123,29 @@ def _scanned(package: Package, root: Path, version: str) -> Scanned:
     print(
         f"{package.name}: {coverage.lines} lines, {coverage.procedures} procedures with MPI calls, "
         f"{len(sites)} sites ({', '.join(f'{n} {v}' for v, n in verdicts.most_common())}); "
-        f"cold {cold:.1f} s, warm {warm:.1f} s; files without MPI at {speed:.0f} MB/s",
+        f"seconds (of processors): cold {cold}, warm {warm}; "
+        f"files without MPI at {speed:.0f} MB/s",
         flush=True,
     )
     relative = tuple(_relative(site, root) for site in sites)
     return Scanned(package, version, cold, warm, relative, coverage)
 
 
-def _timed_scan(package: Package, root: Path, cache: Path) -> tuple[float, tuple[SiteReport, ...]]:
-    """Seconds that the command takes, its start included, and the sites that it reports."""
+def _timed_scan(
+    package: Package, root: Path, cache: Path
+) -> tuple[Seconds, tuple[SiteReport, ...]]:
+    """What the command takes, its start included, and the sites that it reports."""
     command = [sys.executable, "-m", "asphalt", "scan", "--format", "json", str(root)]
     for define in package.defines:
         command += ["-D", define]
     for directory in package.include_dirs:
         command += ["-I", str(root / directory)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache.absolute())}
-    start = time.perf_counter()
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    seconds = Seconds(time.perf_counter() - start, used)
     if done.returncode != 0:
         raise SystemExit(f"asphalt scan {root} failed:\n{done.stderr}")
     fields = SiteReport.__dataclass_fields__
@@ -226,8 +243,8 @@ def _figures(done: Sequence[Scanned]) -> list[list[str]]:
         ("exchange sites", lambda s: str(len(s.sites))),
         ("files with a problem", lambda s: str(len({p.file for p in s.coverage.problems}))),
         ("neither analysed nor reported", lambda s: str(len(s.coverage.lost))),
-        ("seconds, nothing cached", lambda s: f"{s.cold:.1f}"),
-        ("seconds, cached", lambda s: f"{s.warm:.1f}"),
+        ("seconds (of processors), nothing cached", lambda s: str(s.cold)),
+        ("seconds (of processors), cached", lambda s: str(s.warm)),
     ]
     return [[label, *(figure(s) for s in done)] for label, figure in rows]
 
