@@ -8,9 +8,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from asphalt.analysis.codes import ALL_CODES
 from cli_programs import REFUSED_LINE, TRANSPOSES, TRANSPOSES_LINE, write_tree
 
+from asphalt.analysis.codes import ALL_CODES
 from asphalt.cli.main import main
 from asphalt.report.json import SCHEMA
 
