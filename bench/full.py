@@ -130,7 +130,7 @@ def draw(sweep: Sweep) -> Path:
         )
         for depth in sweep.what.depths
     ]
-    name = sweep.title.replace(", ", "-").replace(" ", "_")
+    name = "-".join(filter(None, (sweep.case.name, sweep.what.variant)))
     path = RESULTS / f"slowdown-{name}.png"
     title = f"{sweep.title}, {sweep.what.ranks} ranks, simulated 10 Gb/s cluster"
     draw_slowdown(curves, sweep.parts.original, sweep.parts.before, title, path)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -179,7 +180,7 @@ def test_over_the_link_both_hosts_are_used() -> None:
 def test_a_row_of_the_table() -> None:
     cells = row(measured({"original": 101.0, "hand": 56.0}))
     assert len(cells) == len(COLUMNS)
-    assert cells[0] == "kernel, variant"
+    assert cells[0] == "kernel (variant)"
     assert "1.80" in cells
     assert "1.00" in cells
     assert cells.count("-") == 3
@@ -187,9 +188,11 @@ def test_a_row_of_the_table() -> None:
 
 def test_the_table_shows_every_number_whole() -> None:
     console = Console(width=120)
+    long = measured({"original": 1.1, "hand": 0.06, "transformed": 0.06})
+    long = replace(long, platform="Open MPI 1 Gb/s", tiling=(1, 256))
     with console.capture() as captured:
-        console.print(table([measured({"original": 0.1, "hand": 0.06, "transformed": 0.06})], "t"))
-    assert "100.0" in captured.get()
+        console.print(table([replace(long, kernel="spectral_transpose", variant="small")], "t"))
+    assert "1100.0" in captured.get()
     assert "…" not in captured.get()
 
 

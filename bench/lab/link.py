@@ -46,8 +46,8 @@ class LinkLab:
     def title(self) -> str:
         """What a table calls this platform."""
         if self.agent is None:
-            return "Open MPI, memory"
-        return "Open MPI, 1 Gb/s"
+            return "Open MPI memory"
+        return "Open MPI 1 Gb/s"
 
     def command(self, program: Path) -> list[str]:
         """Starts ``program`` on two ranks."""

@@ -63,7 +63,7 @@ class Measured:
     @property
     def title(self) -> str:
         """The kernel and, where it has several, the variant."""
-        return f"{self.kernel}, {self.variant}" if self.variant else self.kernel
+        return f"{self.kernel} ({self.variant})" if self.variant else self.kernel
 
     def ratio(self, version: str) -> float:
         """How many times faster than the original."""

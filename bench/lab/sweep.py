@@ -27,7 +27,7 @@ class Sweep:
     @property
     def title(self) -> str:
         """The kernel and its variant."""
-        return f"{self.case.name}, {self.what.variant}" if self.what.variant else self.case.name
+        return f"{self.case.name} ({self.what.variant})" if self.what.variant else self.case.name
 
     def best(self, version: str) -> Tiling:
         """The K and D at which a version is fastest."""

@@ -50,7 +50,7 @@ def cell(value: float | None, digits: int) -> str:
 
 def table(measurements: Iterable[Measured], title: str) -> Table:
     """The table for the terminal."""
-    shown = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+    shown = Table(title=title, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(COLUMNS):
         heading = column if number < 4 else column.replace(" ", "\n")
         shown.add_column(heading, justify="left" if number < 2 else "right", no_wrap=True)

@@ -69,7 +69,7 @@ OPENMPI = Toolchain(
     "openmpi", "mpif90.openmpi", "mpif90.openmpi", "mpirun.openmpi", "Open MPI, memory"
 )
 MPICH = Toolchain("mpich", "mpif90.mpich", "mpif90.mpich", "mpirun.mpich", "MPICH, memory")
-SMPI = Toolchain("smpi", "smpif90", "smpiff", "smpirun", "SMPI, 10 Gb/s")
+SMPI = Toolchain("smpi", "smpif90", "smpiff", "smpirun", "SMPI 10 Gb/s")
 TOOLCHAINS = (OPENMPI, MPICH, SMPI)
 
 
