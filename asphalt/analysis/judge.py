@@ -46,8 +46,15 @@ def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
         answer = first(exchange)
         if isinstance(answer, Refused):
             return answer
+    nest = one_producer.definer(exchange)
+    if isinstance(nest, Refused):
+        return nest
+    for early in (site.check_text, visible_effects.check_directives):
+        answer = early(exchange, nest)
+        if isinstance(answer, Refused):
+            return answer
     failures: list[_Failure] = []
-    for producer in one_producer.producers(exchange):
+    for producer in one_producer.producers(exchange, nest):
         if isinstance(producer, Refused):
             failures.append(_Failure(0, producer))
             continue

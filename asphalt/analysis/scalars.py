@@ -79,11 +79,17 @@ def _node(node: Node, storage: str, names: Names, covers: Covers) -> _Flow:
             complete = any(_is_default(arm.head) for arm in arms)
             return _Flow(
                 any(flow.exposed for flow in flows),
-                complete and all(flow.defined for flow in flows),
+                complete and all(flow.defined for flow in flows) and not _leaves_construct(node),
             )
         case Block(body=body):
-            return _list(body, storage, names, covers)
+            flow = _list(body, storage, names, covers)
+            return _Flow(flow.exposed, flow.defined and not _leaves_construct(node))
     return _Flow(True, False)
+
+
+def _leaves_construct(node: Node) -> bool:
+    """Whether an EXIT names a construct: it may be this one, whose rest it skips."""
+    return any(j.kind is JumpKind.EXIT and j.construct is not None for j in _jumps_in(node))
 
 
 def _is_default(head: Leaf) -> bool:

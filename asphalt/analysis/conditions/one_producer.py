@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.access import examine
+from asphalt.analysis.access import ALIASED, examine
 from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
@@ -136,15 +136,12 @@ def _nest_at(exchange: Exchange, position: int, node: Node, name: str) -> int | 
     return Refused(NO_LOOP, f"{name} is defined by a statement that is no loop", first.span)
 
 
-def producers(exchange: Exchange) -> Iterator[Producer | Refused]:
+def producers(exchange: Exchange, position: int) -> Iterator[Producer | Refused]:
     """Every way to tile the producer, the most promising first; a refusal for each that is none.
 
-    Ways that overlap more phases come first, then those whose tiled loop is further out.
+    ``position`` is that of the defining nest.  Ways that overlap more phases come first, then those
+    whose tiled loop is further out.
     """
-    position = definer(exchange)
-    if isinstance(position, Refused):
-        yield position
-        return
     nest = exchange.place.siblings[position]
     assert isinstance(nest, Do)
     refusals: list[Refused] = []
@@ -167,7 +164,10 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
     """The producers that end with this phase, each with one more phase before it than the last."""
     alone = make_producer(exchange, (packing,), ())
     if alone is None:
-        message = "the loop has a step other than 1 or -1, or bounds that change in the nest"
+        message = (
+            f"the loop over {packing.variable} has a step other than 1 or -1, or bounds that are not "
+            "known to stay the same in the nest"
+        )
         return Refused(LOOP, message, packing.tiled.head.span)
     symbol = exchange.scope.lookup(packing.variable)
     if symbol is None or symbol.type is None or symbol.type.base != "integer" or symbol.dims:
@@ -370,7 +370,9 @@ def _leaves_loop(jump: Jump, inner: tuple[str | None, ...], own: str | None) -> 
 
 
 def _what(carried: Reorder) -> str:
-    return carried.storage.rsplit("::", 1)[-1] or "the loop's bounds"
+    if carried.storage == ALIASED:
+        return "pointers, targets or components"
+    return carried.storage.rsplit("::", 1)[-1] or "iterations whose number is not known"
 
 
 def _witness(carried: Reorder) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.access import EffectKind
+from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.source import TriviaKind
@@ -103,16 +104,16 @@ def check(producer: Producer) -> Answer:
             line = effect.leaf.span.first if effect.leaf.span is not None else 0
             message = f"line {line}: {effect.kind.value}: {effect.detail}"
             return Refused(code, message, effect.leaf.span)
-    directive = _parallel_directive(producer)
-    if directive is not None:
-        return directive
+    directives = check_directives(producer.exchange, producer.start)
+    if isinstance(directives, Refused):
+        return directives
     return Holds("from the nest to the call only variables are assigned")
 
 
-def _parallel_directive(producer: Producer) -> Refused | None:
-    """A directive in the region, or a parallel region open around it."""
-    exchange = producer.exchange
-    nodes = exchange.place.siblings[producer.start : exchange.place.position + 1]
+def check_directives(exchange: Exchange, start: int) -> Answer:
+    """Whether no directive stands from the sibling ``start`` to the call, or opens a region
+    around them."""
+    nodes = exchange.place.siblings[start : exchange.place.position + 1]
     inside = {id(leaf) for node in nodes for leaf in leaves(node)}
     open_region: str | None = None
     for node in exchange.scope.unit.body:
@@ -128,7 +129,7 @@ def _parallel_directive(producer: Producer) -> Refused | None:
             if id(leaf) in inside and open_region is not None:
                 message = f"the exchange is inside of a region: {open_region}"
                 return Refused(DIRECTIVE, message, leaf.span)
-    return None
+    return Holds("no directives")
 
 
 _REGIONS = (
