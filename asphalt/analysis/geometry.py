@@ -59,7 +59,8 @@ class Layout:
     """The geometry of one tiled exchange.
 
     ``unit``: elements that one iteration adds to one block (or slab); ``plane``: the same as the
-    source states it.  ``block``: steps of the dimension in one block.  ``offset``: the subscript of the tiled dimension is loop variable + ``offset``.
+    source states it.  ``block``: steps of the dimension in one block.  ``offset``: the subscript
+    of the tiled dimension is loop variable + ``offset``.
     ``dimension``: that dimension of the send buffer.  ``stated``: sizes as the source writes them.
     """
 

@@ -410,9 +410,10 @@ def make_producer(
     bounds = [loop_bounds(phase.tiled, region) for phase in phases]
     if any(b is None or b != bounds[-1] for b in bounds) or bounds[-1] is None:
         return None
-    head = phases[-1].tiled.head.what if len(phases) == 1 else phases[0].tiled.head.what
+    head = phases[0].tiled.head.what
     assert isinstance(head, DoHead)
-    assert head.first is not None and head.last is not None
+    assert head.first is not None
+    assert head.last is not None
     return Producer(
         exchange, phases, moved, head.first, head.last, bounds[-1].direction, region, footprint
     )

@@ -13,7 +13,7 @@ from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.sets import Problem, Undecided
+from asphalt.analysis.sets import Problem, UndecidedError
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Component, Expr, Lit, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.stmt import DoHead
@@ -65,9 +65,9 @@ class Region:
                 if part.name in variables or storage_of(part.name, scope) in self.changing:
                     return None
                 symbol = scope.lookup(part.name)
-                if part.args is None and symbol is not None and symbol.dims is not None:
-                    if not _is_inquiry_argument(atom, part):
-                        return None
+                whole = part.args is None and symbol is not None and symbol.dims is not None
+                if whole and not _is_inquiry_argument(atom, part):
+                    return None
         return poly
 
     def _enter(self, problem: Problem, access: Access, suffix: str) -> dict[Expr, str]:
@@ -176,11 +176,11 @@ class Region:
         problem = Problem()
         one = self._enter(problem, first, " then")
         two = self._enter(problem, second, " later")
-        if first.subscripts is not None and second.subscripts is not None:
-            if len(first.subscripts) == len(second.subscripts):
-                names = tuple(f"subscript {i + 1}" for i in range(len(first.subscripts)))
-                self._element(problem, first, one, names)
-                self._element(problem, second, two, names)
+        ranks = [len(a.subscripts) for a in (first, second) if a.subscripts is not None]
+        if len(ranks) == 2 and ranks[0] == ranks[1]:
+            names = tuple(f"subscript {i + 1}" for i in range(ranks[0]))
+            self._element(problem, first, one, names)
+            self._element(problem, second, two, names)
         order(problem, _by_name(one), _by_name(two))
         return _answer(problem)
 
@@ -215,6 +215,6 @@ def _is_inquiry_argument(atom: Expr, part: Ref) -> bool:
 def _answer(problem: Problem) -> Violation | None:
     try:
         point = problem.sample()
-    except Undecided:
+    except UndecidedError:
         return Violation(None)
     return None if point is None else Violation(point)

@@ -14,8 +14,8 @@ def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
     """The specific procedure that ``procedure`` names in ``scope``, if it is in the tree.
 
     Internal and module procedures of the hosts are found first, then those of used modules, then
-    external procedures (F2018 19.5.1).  Generic names, type-bound procedures, procedure pointers and
-    dummy procedures are not resolved.
+    external procedures (F2018 19.5.1).  Generic names, type-bound procedures, procedure pointers
+    and dummy procedures are not resolved.
     """
     if not isinstance(procedure, Ref):
         return None

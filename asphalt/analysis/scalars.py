@@ -136,7 +136,10 @@ class Level:
 
 
 def live_after(levels: tuple[Level, ...], storage: str, names: Names, covers: Covers) -> bool:
-    """Whether the value of a local variable may be read after a statement (outermost level first)."""
+    """Whether the value of a local variable may be read after a statement.
+
+    ``levels`` lead to the statement, the outermost first.
+    """
     if _has_gotos(levels[0].nodes):
         return True
     for level in reversed(levels):

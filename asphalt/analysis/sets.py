@@ -2,7 +2,7 @@
 
 A *problem* is a conjunction of affine constraints over integer variables and symbolic parameters;
 ``sample`` answers whether it has a solution.  What isl cannot decide within its budget is
-``Undecided``, which every caller must treat as "not proved".
+``UndecidedError``, which every caller must treat as "not proved".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from asphalt.ir.expr import Expr
 _BUDGET = 200_000  # isl operations for one question
 
 
-class Undecided(Exception):
+class UndecidedError(Exception):
     """isl ran out of its budget: nothing is proved."""
 
 
@@ -82,7 +82,7 @@ class Problem:
     def sample(self) -> dict[str, int] | None:
         """A solution (values of the variables), or None if there is none.
 
-        Small parameters are preferred, for the reader's sake.  Raises Undecided.
+        Small parameters are preferred, for the reader's sake.  Raises UndecidedError.
         """
         solution = self._solve([*self._constraints, *self._preferred])
         return solution if solution is not None else self._solve(self._constraints)
@@ -103,5 +103,5 @@ class Problem:
                 for i, name in enumerate(unknowns)
             }
         except isl.Error as error:
-            raise Undecided(str(error)) from error
+            raise UndecidedError(str(error)) from error
         return {name: values[inside] for name, inside in self.variables.items()}

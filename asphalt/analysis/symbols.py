@@ -128,6 +128,8 @@ class Scope:
         return found
 
     def _resolve(self, name: str) -> Answer:
+        if not name.replace("$", "_").isidentifier():
+            return Absence.UNKNOWN  # the name of a storage, which no declaration can mean
         visible = self.visible(name)
         if visible is not Absence.ABSENT:
             if isinstance(visible, Symbol):

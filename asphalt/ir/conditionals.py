@@ -1,4 +1,4 @@
-"""Preprocessor conditionals around statements: how deep a statement is, where a line may be added."""
+"""Preprocessor conditionals: how deep in them a statement is, and where a line may be added."""
 
 from __future__ import annotations
 

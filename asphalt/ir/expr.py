@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Lit:
-    """A literal constant, as spelled (``kind`` suffix included), e.g. ``1``, ``3.0_dp``, ``'a'``."""
+    """A literal constant, as spelled (with the kind), e.g. ``1``, ``3.0_dp``, ``'a'``."""
 
     kind: str  # integer | real | complex | logical | character | boz
     text: str
@@ -26,7 +26,7 @@ class Lit:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """``spelled`` or ``spelled(args)``; ``name`` is folded to lower case; ``args`` None: no list."""
+    """``spelled`` or ``spelled(args)``; ``name`` is folded; ``args`` None: no list."""
 
     name: str
     spelled: str

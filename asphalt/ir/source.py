@@ -1,4 +1,4 @@
-"""Where a piece of the program stands in its file, and the lines around statements that are not statements."""
+"""Where a piece of the program stands in its file, and the lines that are no statements."""
 
 from __future__ import annotations
 

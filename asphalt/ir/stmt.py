@@ -112,7 +112,7 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class IO:
-    """An input/output statement: expressions it reads, variables it defines, labels it may go to."""
+    """An input/output statement: what it reads, what it defines, the labels it may go to."""
 
     kind: str  # read write print open close inquire rewind backspace endfile flush wait
     reads: tuple[Arg, ...] = ()

@@ -113,7 +113,8 @@ class File:
     """A source file.
 
     ``eol`` and ``width`` (line limit in columns) are what new statements are printed with.
-    ``bom`` is what stood before the first character.  ``stray``: leaves after the last unit that belong to no unit (kept, never analysed).
+    ``bom`` is what stood before the first character.  ``stray``: leaves after the last unit that
+    belong to no unit (kept, never analysed).
     """
 
     path: str

@@ -1,7 +1,7 @@
 """The messages of a tile, for each pattern: which stretch it is, who gets it, where it lands.
 
-The schedule is that of ``analysis.schedule``: receives are posted up to D tiles ahead, the slots of a
-tile are those of the tile D before it, which is waited for when the tile has been computed.
+The schedule is that of ``analysis.schedule``: receives are posted up to D tiles ahead, the slots of
+a tile are those of the tile D before it, which is waited for when the tile has been computed.
 """
 
 from __future__ import annotations
@@ -275,8 +275,8 @@ class EveryBlock(Pieces):
 class Slab(Pieces):
     """Each tile is a stretch of one rank's block: one message to one rank.
 
-    Every rank's block of ``asphalt_block`` planes is cut into ``asphalt_each`` tiles.  Rank r begins
-    with the block of rank r+1 and wraps around.
+    Every rank's block of ``asphalt_block`` planes is cut into ``asphalt_each`` tiles.  Rank r
+    begins with the block of rank r+1 and wraps around.
     """
 
     def prepare(self, make: Maker) -> list[Node]:

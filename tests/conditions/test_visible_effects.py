@@ -32,6 +32,8 @@ end subroutine work
 """
 SAVED = WORK.format(body="  integer, save :: calls = 0\n  calls = calls + 1\n")
 HARMLESS = WORK.format(body="  integer :: calls\n  calls = 1\n")
+STATE = "module state\n  integer :: calls = 0\nend module state\n"
+COUNTS = WORK.format(body="  calls = calls + 1\n").replace("  real(8)", "  use state\n  real(8)")
 BARRIER = "call MPI_Barrier(MPI_COMM_WORLD, ierr)\n"
 
 CASES = (
@@ -84,6 +86,12 @@ CASES = (
         "saved-variable",
         program(nest=WORKS, beside=SAVED),
         program(nest=WORKS, beside=HARMLESS),
+    ),
+    Case(
+        "ASP707",
+        "module-variable-where-types-are-implicit",
+        program(nest=WORKS, beside=STATE + COUNTS),
+        program(nest=WORKS, beside=STATE + COUNTS.replace("calls = calls + 1", "c = calls")),
     ),
     Case(
         "ASP708",

@@ -29,7 +29,8 @@ NO_LOOP = Code(
     "no loop nest of this procedure defines the send buffer",
     "What is sent was defined before the procedure was entered, by a called procedure, or by a "
     "statement that is no loop: there is no computation here that could be overlapped.",
-    "If another procedure computes it, let it be one procedure, or have the loop over planes call it.",
+    "If another procedure computes it, let it be one procedure, or have the loop over planes call "
+    "it.",
     "s = 0.0\ncall MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
     1,
 )
@@ -165,8 +166,8 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
     alone = make_producer(exchange, (packing,), ())
     if alone is None:
         message = (
-            f"the loop over {packing.variable} has a step other than 1 or -1, or bounds that are not "
-            "known to stay the same in the nest"
+            f"the loop over {packing.variable} has a step other than 1 or -1, or bounds that are "
+            "not known to stay the same in the nest"
         )
         return Refused(LOOP, message, packing.tiled.head.span)
     symbol = exchange.scope.lookup(packing.variable)

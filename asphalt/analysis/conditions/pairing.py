@@ -11,8 +11,8 @@ from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 PROTOCOL = Code(
     "ASP901",
     "the schedule of messages does not pair up",
-    "The check of the schedule for all ranks found a send without its receive, a cycle of waits, or "
-    "a piece that is lost or sent too early.",
+    "The check of the schedule for all ranks found a send without its receive, a cycle of waits, "
+    "or a piece that is lost or sent too early.",
     "This is a defect of asphalt: please report it.",
     "",
     9,
@@ -20,8 +20,8 @@ PROTOCOL = Code(
 ORDER = Code(
     "ASP902",
     "the iterations must run in their order",
-    "The tiled loop walks through the blocks one after the other, so that without a different order "
-    "on each rank all ranks would send to rank 0 first, which is far slower than the original.  "
+    "The tiled loop walks through the blocks one after the other, so that without a different "
+    "order on each rank all ranks would send to rank 0 first, which is far slower than the original.  "
     "Another order is not allowed here, because an iteration uses what an earlier one left, or a "
     "variable's last value is used later.",
     "Make the iterations independent, e.g. let each define its temporary variables itself.",

@@ -12,6 +12,7 @@ from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.verdict import Answer, Code, Holds
+from asphalt.analysis.words import words
 from asphalt.ir.expr import Arg, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import leaves
@@ -30,12 +31,13 @@ LAST_DIGITS = Code(
 
 CODES = (LAST_DIGITS,)
 BITS = "bits"
-_EXACT = frozenset(
-    {"abs", "aimag", "aint", "anint", "ceiling", "cmplx", "conjg", "dble", "dconjg", "dcmplx", "dim",
-     "floor", "iabs", "iachar", "iand", "ibclr", "ibits", "ibset", "ieor", "int", "ior", "ishft",
-     "lbound", "max", "merge", "min", "mod", "modulo", "nint", "not", "real", "sign", "size", "sqrt",
-     "ubound"}
-)  # fmt: skip
+_EXACT = words(
+    """
+    abs aimag aint anint ceiling cmplx conjg dble dconjg dcmplx dim floor iabs iachar iand ibclr
+    ibits ibset ieor int ior ishft lbound max merge min mod modulo nint not real sign size sqrt
+    ubound
+    """
+)
 
 
 def check(producer: Producer) -> Answer:
