@@ -28,6 +28,9 @@ from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Answer, Holds, Refused
 
 
+_RECEIVE_FITS = 8
+
+
 @dataclass(frozen=True, slots=True)
 class _Failure:
     """A refusal and how many conditions held before it: the furthest one is reported."""
@@ -90,7 +93,8 @@ class _Checks:
         layout = layout_of(self.producer)
         if isinstance(layout, Misfit):
             if layout.kind == "receive":
-                return self._failure(contiguous.misfit(layout))
+                # it comes to light early, but belongs behind the conditions on the send side
+                return _Failure(_RECEIVE_FITS, contiguous.misfit(layout))
             return self._failure(finality.misfit(layout))
         return self._with_layout(layout)
 

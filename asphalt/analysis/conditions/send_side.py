@@ -27,8 +27,8 @@ ALIAS = Code(
     "ASP602",
     "a buffer may have a second name",
     "The buffer is a pointer, may be pointed to, is overlaid by EQUIVALENCE, or a caller passes "
-    "the same array twice: an assignment to another name may change what was sent or overwrite what "
-    "has arrived.",
+    "the same array twice: an assignment to another name may change what was sent or overwrite "
+    "what has arrived.",
     "Use a plain array.",
     "equivalence (s, x)\ndo k = 1, n\n  s(k) = k\n  x(1) = 0\nend do",
     6,
