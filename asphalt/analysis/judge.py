@@ -28,7 +28,7 @@ from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Answer, Holds, Refused
 
 
-_RECEIVE_FITS = 8
+_RECEIVE_FITS = 9  # as many conditions hold before it as before the order of slabs
 
 
 @dataclass(frozen=True, slots=True)
