@@ -27,7 +27,6 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Answer, Holds, Refused
 
-
 _RECEIVE_FITS = 9  # as many conditions hold before it as before the order of slabs
 
 

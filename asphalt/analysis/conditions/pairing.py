@@ -22,8 +22,8 @@ ORDER = Code(
     "the iterations must run in their order",
     "The tiled loop walks through the blocks one after the other, so that without a different "
     "order on each rank all ranks would send to rank 0 first, which is far slower than the "
-    "original.  Another order is not allowed here, because an iteration uses what an earlier one left, or a "
-    "variable's last value is used later.",
+    "original.  Another order is not allowed here, because an iteration uses what an earlier one "
+    "left, or a variable's last value is used later.",
     "Make the iterations independent, e.g. let each define its temporary variables itself.",
     "do k = 1, n\n  x = x + a(k)\n  s(:,k) = x\nend do\n"
     "call MPI_Alltoall(s, n/np, MPI_REAL, r, n/np, MPI_REAL, comm, ierr)",
