@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.access import Access, Mode, NameKind, Names, examine
 from asphalt.ir.expr import Ref, Section
-from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, Jump, JumpKind
+from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 
@@ -75,7 +75,8 @@ def _node(node: Node, storage: str, names: Names, covers: Covers) -> _Flow:
                 entry = _leaf(arm.head, storage, names)
                 if entry.exposed:
                     return _Flow(True, False)
-                flows.append(_list(arm.body, storage, names, covers))
+                if arm.body or not _is_selector(arm.head):
+                    flows.append(_list(arm.body, storage, names, covers))
             complete = any(_is_default(arm.head) for arm in arms)
             return _Flow(
                 any(flow.exposed for flow in flows),
@@ -93,7 +94,15 @@ def _leaves_construct(node: Node) -> bool:
 
 
 def _is_default(head: Leaf) -> bool:
-    return getattr(head.what, "kind", "") in ("else", "case_default", "elsewhere")
+    """Whether an arm is taken where no other is; a masked ELSEWHERE is not."""
+    what = head.what
+    kinds = ("else", "case_default", "elsewhere")
+    return isinstance(what, ArmHead) and what.kind in kinds and not what.exprs
+
+
+def _is_selector(head: Leaf) -> bool:
+    """Whether an arm is only the head of a SELECT construct."""
+    return isinstance(head.what, ArmHead) and head.what.kind.startswith("select_")
 
 
 def _leaf(leaf: Leaf, storage: str, names: Names) -> _Flow:
