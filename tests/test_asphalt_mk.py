@@ -41,7 +41,8 @@ def here(tmp_path: Path) -> Path:
 
 def make(folder: Path, *goals: str) -> list[str]:
     """The commands that make ran, or its last words where it fails."""
-    environment = {**os.environ, "MAKEFLAGS": ""}
+    outer = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")  # the suite may itself be run by make
+    environment = {name: value for name, value in os.environ.items() if name not in outer}
     done = subprocess.run(
         ["make", "-j4", *goals], cwd=folder, env=environment, capture_output=True, text=True
     )
