@@ -316,11 +316,10 @@ def _receive(
     if shape is None:
         return Misfit("shape", f"the shape of {receive.spelled} is not known", exchange.leaf)
     last = shape.rank - 1
-    for dimension in range(last):
-        if dimension + 1 == last and (
-            shape.stride(dimension) == layout.unit and shape.stride(last) == count
-        ):
-            return Address(receive.name, shape.lower, dimension, _ONE, last, _ONE), ()
+    if last > 0 and shape.stride(last) == count:
+        steps = layout.unit.divided_by(shape.stride(last - 1))
+        if steps is not None:
+            return Address(receive.name, shape.lower, last - 1, steps, last, _ONE), ()
     in_last = _in_last_dimension(receive, shape, layout, count)
     if in_last is not None:
         return in_last, ()

@@ -43,7 +43,7 @@ contains
   subroutine automatic(n, nz, np, me)
     use mpi, only: MPI_COMM_WORLD, MPI_REAL
     integer, intent(in) :: n, nz, np, me
-    real :: s(n, nz, np), r(n, nz, np)
+    real :: s(n, nz, np), r(n*nz, np)
     integer :: z, ierr
     do z = 1, nz
       s(:,z,:) = real(me*nz + z)
