@@ -57,7 +57,7 @@ contains
     complex(real64), intent(in) :: roots(n)
     complex(real64), intent(inout) :: x(n)
     complex(real64) :: y(n), total
-    integer :: done, rest, radix, turn, j, k, l, low, first
+    integer :: done, rest, radix, turn, angle, j, k, l, low, first
 
     done = 1
     rest = n
@@ -70,8 +70,11 @@ contains
         do k = 0, radix - 1
           turn = (low + k*done)*rest
           total = x(j + 1)
+          angle = 0
           do l = 1, radix - 1
-            total = total + x(j + l*(n/radix) + 1)*roots(mod(l*turn, n) + 1)
+            angle = angle + turn
+            if (angle >= n) angle = angle - n
+            total = total + x(j + l*(n/radix) + 1)*roots(angle + 1)
           end do
           y(first + k*done) = total
         end do
