@@ -98,6 +98,18 @@ CASES = (
     ),
     Case(
         "ASP004",
+        "name-that-new-statements-need",
+        program(declare="integer :: max = 3\n"),
+        program(declare="integer :: most = 3\n"),
+    ),
+    Case(
+        "ASP004",
+        "name-that-begins-with-asphalt",
+        program(declare="integer :: asphalt_tile = 3\n"),
+        program(declare="integer :: tile = 3\n"),
+    ),
+    Case(
+        "ASP004",
         "label-of-the-call",
         program(call=f"10 {CALL}"),
         program(call=f"10 continue\n{CALL}".replace("10 continue", "continue")),
