@@ -441,3 +441,208 @@ def test_evidence_names_the_reason() -> None:
     uniform = main("call site(np)").value()
     assert isinstance(uniform, Uniform)
     assert "MPI_Comm_size" in uniform.evidence
+
+
+MODULE_OF_ALLOCATIONS = """
+module al
+contains
+subroutine again(x, k)
+integer, allocatable :: x(:)
+integer :: k
+if (k == 1) then
+deallocate(x)
+allocate(x(2))
+end if
+end subroutine
+subroutine fill(x)
+integer :: x(:)
+x = 1
+end subroutine
+end module
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("allocate(x(np))\nn = size(x)\ncall site(n)", U),
+        ("allocate(x(np))\nx = 0\nx(2) = me\ncall site(ubound(x, 1))", U),
+        ("allocate(x(me))\ncall site(size(x))", V),
+        ("if (me == 1) then\nallocate(x(2))\nelse\nallocate(x(3))\nend if\ncall site(size(x))", V),
+        ("allocate(x(3))\nif (me == 1) x = [1, 2]\ncall site(size(x))", Q),
+        ("allocate(x(3))\nif (me == 1) x = [1, 2]\ncall site(ubound(x, 1))", Q),
+        ("allocate(x(3), y(3 - mod(me, 2)))\ny = 1\nx = y\ncall site(size(x))", Q),
+        ("allocate(x(3), y(3 - mod(me, 2)))\ncall move_alloc(y, x)\ncall site(size(x))", Q),
+        ("allocate(x(3))\ncall again(x, me)\ncall site(size(x))", Q),
+        ("allocate(x(3))\ncall fill(x)\ncall site(size(x))", U),
+        ("allocate(x(3))\ncall unknown(x)\ncall site(size(x))", Q),
+        ("allocate(x(3), source=y)\ncall site(size(x))", U),
+        ("allocate(x, source=y)\ncall site(size(x))", Q),
+        ("call site(size(x))", Q),
+        # the shape is in the value of an array, too
+        ("allocate(x(np))\nx = 1\ncall site(sum(x))", U),
+        ("allocate(x(2 + mod(me, 2)))\nx = 1\ncall site(sum(x))", V),
+        ("allocate(x(2 + mod(me, 2)))\nx = 1\ncall site(sum(x(:)))", V),
+        ("allocate(x(2 + mod(me, 2)))\nx = 1\ncall site(sum(x(1:2)))", U),
+        ("allocate(s)\ns = 3\ndeallocate(s)\nallocate(s, source=me)\ncall site(s)", V),
+        ("g%x = [1]\nallocate(g%x(me + 2))\ng%x = 1\ncall site(sum(g%x))", Q),
+    ],
+)
+def test_shapes_of_allocatables(body: str, expected: Level) -> None:
+    declared = (
+        "integer, allocatable :: x(:), y(:), s\ntype t\ninteger, allocatable :: x(:)\nend type\n"
+        "type (t) :: g"
+    )
+    text = (
+        f"program p\nuse mpi\nuse al\nimplicit none\n{declared}\ninteger :: n, me, np, ierr\n"
+        "call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\n"
+        f"call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)\n{body}\nend program\n"
+    )
+    program = FortranProgram(text, SITE, MODULE_OF_ALLOCATIONS)
+    assert level(Site(program).value()) is expected
+
+
+def test_an_internal_procedure_may_allocate() -> None:
+    text = (
+        "program p\nuse mpi\nimplicit none\ninteger, allocatable :: x(:)\ninteger :: me, ierr\n"
+        "call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\nallocate(x(3))\ncall inner\n"
+        "call site(size(x))\ncontains\nsubroutine inner\n{}\nend subroutine\nend program\n"
+    )
+    again = "if (me == 1) then\ndeallocate(x)\nallocate(x(2))\nend if"
+    assert level(Site(FortranProgram(SITE, text.format(again))).value()) is Q
+    assert level(Site(FortranProgram(SITE, text.format("x = 0"))).value()) is U
+
+
+@pytest.mark.parametrize(
+    ("declaration", "body", "expected"),
+    [
+        ("character(:), allocatable :: c", "c = 'xxx'\ncall site(len(c))", Q),
+        ("character(:), allocatable :: c", "c = 'xxx'\ncall site(len_trim(c))", Q),
+        ("character(8) :: c", "call site(len(c))", U),
+        ("character :: c*5", "call site(len(c))", U),
+        ("character(8) :: c", "call site(len(trim(c)))", Q),
+        ("character(*), parameter :: c = 'abc'", "call site(len(c))", U),
+        ("character(8) :: c", "call site(storage_size(c))", Q),
+        ("integer(8) :: c", "call site(storage_size(c))", U),
+    ],
+)
+def test_lengths_of_characters(declaration: str, body: str, expected: Level) -> None:
+    assert level(main(body, declaration).value()) is expected
+
+
+def test_assumed_lengths_are_unknown() -> None:
+    text = "subroutine work(c)\ncharacter({}) :: c\ncall site(len(c))\nend subroutine\n"
+    assert level(main("call work('abc')", more=text.format("*")).value()) is Q
+    assert level(main("call work('abc')", more=text.format("len=3")).value()) is U
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("n = 3\nassociate (q => n)\nif (me == 1) q = 2\nend associate\ncall site(n)", Q),
+        ("n = 3\nassociate (q => n + 0)\nm = q\nend associate\ncall site(n)", U),
+        ("associate (q => n)\nq = me\nend associate\nn = 3\ncall site(n)", U),
+        ("a = 1\nassociate (q => a(2))\nq = me\nend associate\ncall site(a(2))", Q),
+        ("g%n = 3\nassociate (q => g%n)\nq = me\nend associate\ncall site(g%n)", Q),
+        ("g%n = 3\nassociate (q => g)\nq%n = me\nend associate\ncall site(g%n)", Q),
+        ("g%n = 3\nassociate (q => g%me)\nq = me\nend associate\ncall site(g%n)", U),
+        ("g%n = 3\nselect type (q => g)\ntype is (grid)\nq%n = me\nend select\ncall site(g%n)", Q),
+        ("n = 4\nassociate (n => me)\ncall site(n)\nend associate", Q),
+        ("n = 3\ncall inner\ncall site(n)\ncontains\nsubroutine inner\nassociate (q => n)\n"
+         "q = me\nend associate\nend subroutine", Q),
+    ],
+)  # fmt: skip
+def test_what_a_construct_gives_another_name_is_unknown(body: str, expected: Level) -> None:
+    assert level(main(body, "type(grid) :: g", TYPES).value()) is expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("MPI_Bcast(n, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)", U),
+        ("MPI_Bcast(n, one, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)", U),
+        ("MPI_Bcast(n, 1, MPI_INTEGER4, 0, MPI_COMM_WORLD, ierr)", U),
+        ("MPI_Bcast(n, 0, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)", Q),
+        ("MPI_Bcast(n, m, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)", Q),
+        ("MPI_Bcast(n, 1, MPI_BYTE, 0, MPI_COMM_WORLD, ierr)", Q),
+        ("MPI_Bcast(n, 4, MPI_BYTE, 0, MPI_COMM_WORLD, ierr)", Q),
+        ("MPI_Bcast(n, 1, MPI_INTEGER2, 0, MPI_COMM_WORLD, ierr)", Q),
+        ("MPI_Bcast(n, 1, row, 0, MPI_COMM_WORLD, ierr)", Q),
+        ("MPI_Allreduce(me, n, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)", U),
+        ("MPI_Allreduce(me, n, 0, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)", Q),
+        ("MPI_Allgather(me, 1, MPI_INTEGER, n, 0, MPI_INTEGER, MPI_COMM_WORLD, ierr)", Q),
+    ],
+)
+def test_only_a_collective_that_fills_a_scalar_hides_what_was_before(
+    call: str, expected: Level
+) -> None:
+    body = f"read(*,*) m, n\ncall {call}\ncall site(n)"
+    assert level(main(body, "integer, parameter :: one = 1").value()) is expected
+
+
+BOUND = """
+module types
+implicit none
+type grid
+integer :: n
+contains
+procedure :: set
+procedure :: next
+end type
+interface assignment(=)
+module procedure give
+end interface
+interface operator(.plus.)
+module procedure plus
+end interface
+contains
+subroutine set(self)
+class(grid), intent(inout) :: self
+end subroutine
+integer function next(self, k)
+class(grid), intent(inout) :: self
+integer, intent(inout) :: k
+end function
+subroutine give(g, k)
+type(grid), intent(out) :: g
+integer, intent(in) :: k
+end subroutine
+integer function plus(i, k)
+integer, intent(in) :: i, k
+end function
+end module
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("g%n = 3\ncall site(g%n + 1)", U),
+        ("g%n = 3\ncall g%set()\ncall site(g%n)", Q),
+        ("n = 3\nm = g%next(n)\ncall site(n)", Q),
+        ("g%n = 3\nif (g%next(m) > 0) k = 1\ncall site(g%n)", Q),
+        ("g = 3\ncall site(g%n)", Q),
+        ("call site(1 .plus. 2)", Q),
+    ],
+)
+def test_procedures_behind_types_and_operators(body: str, expected: Level) -> None:
+    assert level(main(body, "type(grid) :: g", BOUND).value()) is expected
+
+
+def test_a_function_in_the_condition_of_a_one_line_if() -> None:
+    text = "logical function changed(k)\ninteger :: k\nk = {}\nchanged = .true.\nend function\n"
+    body = "n = 1\nif (changed(n)) m = 2\ncall site(n)"
+    declared = "logical, external :: changed"
+    assert level(main(body, declared, text.format("2")).value()) is U
+    assert level(main(body, declared, text.format("k\nread(*,*) k")).value()) is Q
+    inside = "logical function changed(k)\ninteger :: k\ncall site(k)\nend function\n"
+    assert level(main("if (changed(me)) m = 2", declared, inside).value()) is V
+
+
+def test_a_function_in_an_expression_that_is_not_understood() -> None:
+    text = "integer function f(k)\ninteger :: k\n{}\nf = 1\nend function\n"
+    declared = "integer, external :: f"
+    body = "n = 1\na(1:2) = [f(n), 1]\ncall site(n)"
+    assert level(main(body, declared, text.format("k = 2")).value()) is Q
+    calls = "m = f(3)\na(1:2) = [f(me), 1]"
+    assert level(main(calls, declared, text.format("call site(k)")).value()) is not U

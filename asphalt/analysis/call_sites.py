@@ -17,9 +17,7 @@ from asphalt.analysis.symbols import Origin, Scope, Scopes, Symbol
 from asphalt.analysis.unit_flow import Statement, UnitFlow
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import (
-    UnitHead,
-)
+from asphalt.ir.stmt import Guarded, UnitHead
 
 # More units than this that mention a name: it is not followed.
 MANY_UNITS = 30
@@ -177,7 +175,10 @@ class CallSites:
             return
         own = caller.key == callee.key
         for statement in caller.flow.statements:
-            for reference in references(statement.what, name):
+            found = list(references(statement.what, name))
+            if isinstance(statement.leaf.what, Guarded):
+                found += references(statement.leaf.what, name)
+            for reference in found:
                 if reference is None:
                     # the name alone: in a function, its own result
                     if not own:

@@ -5,11 +5,15 @@ Arrays count as one variable; a definition of an element depends on its subscrip
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.constants import constant, type_bytes
+from asphalt.analysis.defined_operations import may_be_subroutine
+from asphalt.analysis.derived_types import component_type
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Scope
@@ -23,15 +27,18 @@ from asphalt.ir.expr import (
     OpaqueExpr,
     Ref,
     Section,
+    children,
     walk,
 )
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import (
     IO,
     Allocation,
+    ArmHead,
     Assign,
     Call,
     DoHead,
+    Guarded,
     Opaque,
     Raw,
     UnitHead,
@@ -84,10 +91,14 @@ def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[Definition]]:
 
 def _of(statement: Statement, scope: Scope) -> Iterator[Definition]:
     what = statement.what
+    if isinstance(statement.leaf.what, Guarded):
+        yield from _calls_in((statement.leaf.what.condition,), statement, scope)
     match what:
         case Assign(target=target, value=value, pointer=pointer):
-            source = Source.UNKNOWN if pointer else Source.EXPRESSIONS
-            yield from _target(target, statement, source, (value,), "a pointer assignment")
+            defined = may_be_subroutine(what, scope)
+            source = Source.UNKNOWN if pointer or defined else Source.EXPRESSIONS
+            detail = "a defined assignment" if defined else "a pointer assignment"
+            yield from _target(target, statement, source, (value,), detail, whole=not defined)
             yield from _calls_in((target, value), statement, scope)
         case DoHead(kind="count", var=var, first=first, last=last, step=step) if var is not None:
             bounds = tuple(part for part in (first, last, step) if part is not None)
@@ -102,9 +113,22 @@ def _of(statement: Statement, scope: Scope) -> Iterator[Definition]:
             for item in writes:
                 yield from _target(item, statement, Source.UNKNOWN, (), "input or output")
             yield from _calls_in(reads, statement, scope)
-        case Allocation(options=options):
+        case ArmHead(kind="associate" | "select_type" | "select_rank", exprs=exprs):
+            # What it binds is a second name: whatever is done to that one is done to the variable.
+            for selector in exprs:
+                detail = "another name given"
+                yield from _target(selector, statement, Source.UNKNOWN, (), detail, whole=False)
+            yield from _calls_in(exprs, statement, scope)
+        case Allocation(objects=objects, options=options):
             for option in options:
+                if option.name == "source":
+                    for item in objects:
+                        yield from _target(
+                            item, statement, Source.EXPRESSIONS, (option.value,), "", whole=False
+                        )
                 yield from _target(option.value, statement, Source.UNKNOWN, (), "an allocation")
+            shapes = (arg for item in objects for arg in children(item))
+            yield from _calls_in((*shapes, *options), statement, scope)
         case Opaque(names=names):
             for name in sorted(names):
                 yield Definition(
@@ -182,6 +206,27 @@ def _calls_in(exprs: Iterable[Arg], statement: Statement, scope: Scope) -> Itera
                 yield from _procedure(
                     Call(Ref(part.name, part.spelled), part.args), statement, scope
                 )
+            elif isinstance(part, Component) and _may_be_bound(part, scope):
+                bound = Component(part.base, part.name, part.spelled)
+                yield from _procedure(Call(bound, part.args or ()), statement, scope)
+            elif isinstance(part, OpaqueExpr) and _may_call(part, scope):
+                yield from _everything(part, statement, "an expression that is not understood")
+
+
+def _may_call(expr: OpaqueExpr, scope: Scope) -> bool:
+    """Whether a function may be called in an expression that is kept as text."""
+    listed = {name.lower() for name in _LISTED.findall(expr.text)}
+    return any(_is_user_function(Ref(name, name), scope) for name in listed & expr.names)
+
+
+_LISTED = re.compile(r"([A-Za-z_$][\w$]*)\s*\(")
+
+
+def _may_be_bound(expr: Component, scope: Scope) -> bool:
+    """Whether a component with a list may be a function that is bound to a type."""
+    part = component(expr) if expr.args is not None else None
+    symbol = scope.lookup(part.root) if part is not None else None
+    return part is not None and (symbol is None or component_type(symbol, part.path) is None)
 
 
 def _is_user_function(ref: Ref, scope: Scope) -> bool:
@@ -225,6 +270,9 @@ def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definitio
         for found in _target(actual, statement, source, exprs, procedure.spelled):
             old, new = procedure.same_group or ("", "")
             whole = found.whole and not found.path and not _is_array(found.name, scope)
+            if whole and parameter.kind == "BUFFER" and not _fills(mpi, found.name, scope):
+                whole = False
+                source = Source.UNKNOWN if source is Source.SHARED else source
             yield Definition(
                 found.name, statement, source, found.exprs, whole,
                 broadcast=procedure.broadcast,
@@ -232,6 +280,28 @@ def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definitio
                 path=found.path,
                 old_communicator=mpi.args.get(old) if parameter.name == new else None,
             )  # fmt: skip
+
+
+_FAMILIES = {"double_precision": "real", "double_complex": "complex"}
+
+
+def _fills(mpi: MpiCall, name: str, scope: Scope) -> bool:
+    """Whether a collective certainly gives all of a scalar a value."""
+    count, datatype = ((mpi.args.get(one) or mpi.args.get(two)) for one, two in _TRANSFERRED)
+    symbol = scope.lookup(name)
+    if count is None or datatype is None or symbol is None or symbol.type is None:
+        return False
+    number, size = constant(count, scope), type_bytes(symbol.type, symbol.home or scope)
+    moved = predefined_type(datatype, scope)
+    if number is None or size is None or moved is None or moved.bytes is None or number < 1:
+        return False
+    base = symbol.type.base
+    if moved.family != _FAMILIES.get(base, base):
+        return False
+    return number * moved.bytes >= size if base == "character" else moved.bytes == size
+
+
+_TRANSFERRED = (("count", "recvcount"), ("datatype", "recvtype"))
 
 
 def _is_array(name: str, scope: Scope) -> bool:
@@ -242,6 +312,9 @@ def _is_array(name: str, scope: Scope) -> bool:
 def _procedure(call: Call, statement: Statement, scope: Scope) -> Iterator[Definition]:
     """A call of a user's procedure may define each argument that is a variable."""
     callee = procedure_named(call.procedure, scope)
+    if isinstance(call.procedure, Component):
+        detail = f"the call of {call.procedure.spelled}"
+        yield from _target(call.procedure.base, statement, Source.UNKNOWN, (), detail, whole=False)
     dummies = _dummies(callee)
     spelled = call.procedure.spelled if isinstance(call.procedure, Ref) else "a procedure"
     for position, arg in enumerate(call.args):

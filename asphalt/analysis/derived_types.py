@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.symbols import Scope, Symbol
-from asphalt.ir.stmt import Decl, UnitHead, Use
+from asphalt.ir.stmt import Decl, TypeSpec, UnitHead, Use
 from asphalt.ir.tree import Block, leaves
 
 _DEPTH = 8  # modules that give a type on to each other
@@ -11,19 +11,42 @@ _DEPTH = 8  # modules that give a type on to each other
 
 def may_be_pointer(symbol: Symbol, path: tuple[str, ...]) -> bool:
     """Whether a component of a variable is, or is reached through, a pointer; True: not known."""
+    return _may_have(symbol, path, "pointer")
+
+
+def may_be_allocatable(symbol: Symbol, path: tuple[str, ...]) -> bool:
+    """Whether a component of a variable is, or is part of, what is allocated; True: not known."""
+    return _may_have(symbol, path, "allocatable")
+
+
+def component_type(symbol: Symbol, path: tuple[str, ...]) -> TypeSpec | None:
+    """The declared type of a component; None: not known."""
+    declared = _components(symbol, path)
+    return declared[-1].type if declared else None
+
+
+def _may_have(symbol: Symbol, path: tuple[str, ...], attribute: str) -> bool:
+    declared = _components(symbol, path)
+    return declared is None or any(attribute in decl.attrs for decl in declared)
+
+
+def _components(symbol: Symbol, path: tuple[str, ...]) -> list[Decl] | None:
+    """The declarations of all components on the way; None: they are not known."""
     spec, scope = symbol.type, symbol.home
+    found: list[Decl] = []
     for name in path:
         if spec is None or spec.name is None or not isinstance(scope, Scope):
-            return True
-        found = _definition(spec.name.lower(), scope, _DEPTH)
-        if found is None:
-            return True
-        block, scope = found
+            return None
+        definition = _definition(spec.name.lower(), scope, _DEPTH)
+        if definition is None:
+            return None
+        block, scope = definition
         declared = _component(block, name)
-        if declared is None or "pointer" in declared.attrs:
-            return True
+        if declared is None:
+            return None
+        found.append(declared)
         spec = declared.type
-    return False
+    return found
 
 
 def is_derived_type(name: str, scope: Scope) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in, walk
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, OpaqueExpr, Ref, Section, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import (
     IO,
@@ -14,6 +14,7 @@ from asphalt.ir.stmt import (
     Call,
     Decl,
     DoHead,
+    Guarded,
     Jump,
     Opaque,
     Raw,
@@ -49,10 +50,13 @@ def references(what: What, name: str) -> Iterator[tuple[Arg, ...] | None]:
         for part in walk(expr):
             if isinstance(part, Ref) and part.name == name:
                 yield part.args
+            elif isinstance(part, OpaqueExpr) and name in part.names:
+                yield None
 
 
 def expressions_of(what: What) -> tuple[Arg, ...]:
-    """The expressions of a statement, a called procedure's name excluded."""
+    """The expressions of a statement, a called procedure's name excluded; of a one-line IF, its
+    condition."""
     match what:
         case Assign(target=target, value=value):
             return (target, value)
@@ -63,6 +67,8 @@ def expressions_of(what: What) -> tuple[Arg, ...]:
             return tuple(part for part in parts if part is not None)
         case ArmHead(exprs=exprs):
             return exprs
+        case Guarded(condition=guard):
+            return (guard,)
         case Jump(exprs=jumped):
             return jumped
         case IO(reads=reads, writes=writes):

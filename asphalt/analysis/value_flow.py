@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 from asphalt.analysis.call_sites import CallSites, Context
 from asphalt.analysis.communicators import WORLD, Communicators, Identity
+from asphalt.analysis.defined_operations import may_be_function
 from asphalt.analysis.definitions import Definition, Source, component
-from asphalt.analysis.derived_types import is_derived_type, may_be_pointer
+from asphalt.analysis.derived_types import is_derived_type, may_be_allocatable, may_be_pointer
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.mpi_call import mpi_function
 from asphalt.analysis.mpi_table import procedure
 from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.shape_flow import OF_A_TYPE, ShapeFlow
 from asphalt.analysis.symbols import Origin, Symbol
 from asphalt.analysis.unit_flow import Condition, Statement, expressions
 from asphalt.analysis.value_graph import (
@@ -21,16 +23,15 @@ from asphalt.analysis.value_graph import (
     Level,
     Node,
     Reached,
-    ValueGraph,
     Variable,
 )
-from asphalt.ir.expr import Arg, Component, Keyword, Lit, OpaqueExpr, Ref, children
-from asphalt.ir.stmt import Allocation, Assign, DoHead, Jump, JumpKind
+from asphalt.ir.expr import Arg, Component, Lit, Op, OpaqueExpr, Ref, Section, children
+from asphalt.ir.stmt import Assign, DoHead, Jump, JumpKind
 
 _FAR = (Origin.DUMMY, Origin.MODULE, Origin.COMMON)
 
 
-class ValueFlow(ValueGraph):
+class ValueFlow(ShapeFlow):
     """The graph, relative to one communicator."""
 
     def __init__(
@@ -87,17 +88,38 @@ class ValueFlow(ValueGraph):
             case Lit():
                 pass
             case Ref(args=None):
-                facts.depends[Variable(context, expr.name, top)] = None
+                self._all_of(expr.name, context, top, facts)
             case Ref(args=args) if args is not None:
                 self._listed(expr, args, context, top, facts)
             case Component():
                 self._component(expr, context, top, facts)
             case OpaqueExpr(names=names):
-                for name in names:
-                    facts.depends[Variable(context, name, top)] = None
+                for name in sorted(names):
+                    self._all_of(name, context, top, facts)
+                    self._hidden_call(name, context, facts)
             case _:
+                if isinstance(expr, Op) and may_be_function(expr, context.scope):
+                    facts.note(Level.UNKNOWN, f"{expr.op} may be a function")
                 for part in children(expr):
                     self.expression(part, context, top, facts)
+
+    def _all_of(self, name: str, context: Context, top: int, facts: Facts) -> None:
+        """A variable as a whole: of an array, its shape counts, too."""
+        symbol = context.scope.lookup(name)
+        if symbol is not None and symbol.dims is not None:
+            self.shape(name, symbol, context, facts)
+        facts.depends[Variable(context, name, top)] = None
+
+    def _hidden_call(self, name: str, context: Context, facts: Facts) -> None:
+        """A name in an expression that is not understood may be that of a function."""
+        symbol = context.scope.lookup(name)
+        if symbol is None:
+            return
+        intrinsic = symbol.origin is Origin.INTRINSIC and name not in OF_A_TYPE
+        if intrinsic and (is_inquiry(name) or not is_pure_function(name)):
+            facts.note(Level.UNKNOWN, f"{name} in an expression that is not understood")
+        if symbol.origin is Origin.MPI and procedure(symbol.name) is not None:
+            facts.note(Level.UNKNOWN, f"{name} in an expression that is not understood")
 
     def _component(self, expr: Component, context: Context, top: int, facts: Facts) -> None:
         part = component(expr)
@@ -110,6 +132,8 @@ class ValueFlow(ValueGraph):
         if symbol is None or may_be_pointer(symbol, part.path):
             shown = "%".join((part.root, *part.path))
             facts.note(Level.UNKNOWN, f"{shown} may be a pointer, which has other names")
+        elif may_be_allocatable(symbol, part.path):
+            facts.note(Level.UNKNOWN, f"{'%'.join((part.root, *part.path))} is allocated")
         facts.depends[Variable(context, part.root, top, part.path)] = None
 
     def _listed(
@@ -121,11 +145,14 @@ class ValueFlow(ValueGraph):
             symbol.dims is not None or (symbol.type is not None and symbol.type.base == "character")
         )
         if symbol is not None and symbol.origin is Origin.INTRINSIC and is_inquiry(ref.name):
-            self._inquiry(ref, args, context, top, facts)
+            self.inquiry(ref, args, context, top, facts)
             return
         for arg in args:
             self.expression(arg, context, top, facts)
         if variable:
+            open_ended = any(isinstance(a, Section) and not (a.lower and a.upper) for a in args)
+            if open_ended and symbol is not None and symbol.dims is not None:
+                self.shape(ref.name, symbol, context, facts)
             facts.depends[Variable(context, ref.name, top)] = None
         elif symbol is not None and symbol.origin is Origin.INTRINSIC:
             if not is_pure_function(ref.name):
@@ -152,43 +179,7 @@ class ValueFlow(ValueGraph):
         )
         facts.depends[Variable(inside, result, ALL)] = None
 
-    def _inquiry(
-        self, ref: Ref, args: tuple[Arg, ...], context: Context, top: int, facts: Facts
-    ) -> None:
-        """Sizes and bounds depend on declared or allocated shapes; kinds on nothing."""
-        if ref.name in ("allocated", "associated", "present", "is_contiguous", "same_type_as"):
-            facts.note(Level.UNKNOWN, f"{ref.name} of a variable")
-        if ref.name not in ("size", "shape", "lbound", "ubound", "len"):
-            return
-        for arg in args[1:]:
-            self.expression(arg, context, top, facts)
-        array = args[0].value if args and isinstance(args[0], Keyword) else args[0]
-        symbol = context.scope.lookup(array.name) if isinstance(array, Ref) else None
-        if not isinstance(array, Ref) or array.args is not None or symbol is None:
-            facts.note(Level.UNKNOWN, f"{ref.name} of an expression")
-            return
-        for dim in symbol.dims or ():
-            if dim.kind == "explicit" and symbol.home is context.scope:
-                for bound in (dim.lower, dim.upper):
-                    if bound is not None:
-                        self.expression(bound, context, ALL, facts)
-            elif dim.kind == "deferred" and symbol.origin is Origin.LOCAL:
-                self._allocated_shape(array.name, context, facts)
-            else:
-                facts.note(Level.UNKNOWN, f"the shape of {array.name}")
-
-    def _allocated_shape(self, name: str, context: Context, facts: Facts) -> None:
-        for statement in context.flow.statements:
-            if isinstance(statement.what, Allocation) and statement.what.kind == "allocate":
-                for item in statement.what.objects:
-                    if isinstance(item, Ref) and item.name == name:
-                        if item.args is None:
-                            facts.note(Level.UNKNOWN, f"the shape of {name}")
-                        for arg in item.args or ():
-                            self.expression(arg, context, statement.top, facts)
-                        self._decided(context, statement, facts)
-
-    def _decided(
+    def decided(
         self, context: Context, statement: Statement, facts: Facts, returned: bool = False
     ) -> None:
         """Whether the statement is executed decides, too.
@@ -209,11 +200,13 @@ class ValueFlow(ValueGraph):
         if symbol.equivalenced or symbol.attrs & {"pointer", "target", "volatile"}:
             facts.note(Level.UNKNOWN, f"{name} may have other names")
             return
+        if symbol.type is not None and symbol.type.base == "character":
+            self.length(name, symbol, symbol.type, context, facts)
         match symbol.origin:
             case Origin.LOCAL | Origin.RESULT | Origin.DUMMY:
                 self._local(node, symbol, facts)
             case Origin.HOST:
-                owner = self._owner(context, symbol)
+                owner = self.owner(context, symbol)
                 if owner is None:
                     facts.note(Level.UNKNOWN, f"the host of {name} is not known")
                 else:
@@ -222,15 +215,6 @@ class ValueFlow(ValueGraph):
                 self._shared_variable(symbol, node.path, facts)
             case _:
                 facts.note(Level.UNKNOWN, f"{name} is a {symbol.origin.value}")
-
-    def _owner(self, context: Context, symbol: Symbol) -> Context | None:
-        scope = context.scope.host
-        while scope is not None:
-            own = scope.own.get(symbol.name)
-            if own is not None and own.identity == symbol.identity:
-                return self.sites.context(scope)
-            scope = scope.host
-        return None
 
     def _local(self, node: Variable, symbol: Symbol, facts: Facts) -> None:
         context, name = node.context, node.name
@@ -306,7 +290,7 @@ class ValueFlow(ValueGraph):
         ``elsewhere``: the value is used in another execution of another unit.
         """
         statement = definition.statement
-        self._decided(context, statement, facts, returned)
+        self.decided(context, statement, facts, returned)
         if isinstance(statement.what, DoHead):
             self._loop_left(context, statement, facts)
         rest = path[len(definition.path) :]

@@ -1,0 +1,56 @@
+"""Operations and assignments that a user may have defined for derived types.
+
+Less strict than ``operators``: an operand is taken to be of a derived type only where it may be
+one, so that sizes that are components can be followed where definitions are visible.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.derived_types import component_type
+from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.ir.expr import Arg, Component, Op, Ref
+from asphalt.ir.stmt import Assign, TypeSpec
+
+_LOGICAL = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
+
+
+def may_be_function(op: Op, scope: Scope) -> bool:
+    """Whether an operation may be the reference of a function."""
+    if is_intrinsic_operation(op, scope):
+        return False
+    own = op.op.startswith(".") and op.op not in _LOGICAL
+    return own or any(_may_be_derived(operand, scope) for operand in op.operands)
+
+
+def may_be_subroutine(assign: Assign, scope: Scope) -> bool:
+    """Whether an assignment may be the call of a subroutine."""
+    if assign.pointer or is_intrinsic_assignment(assign, scope):
+        return False
+    return _may_be_derived(assign.target, scope) or _may_be_derived(assign.value, scope)
+
+
+def _may_be_derived(expr: Arg, scope: Scope) -> bool:
+    match expr:
+        case Ref(name=name):
+            symbol = scope.lookup(name)
+            if symbol is None:
+                return True
+            known = symbol.origin in (Origin.INTRINSIC, Origin.MPI)
+            return not known and _is_derived(symbol.type)
+        case Component():
+            path: list[str] = []
+            base: Arg = expr
+            while isinstance(base, Component):
+                path.insert(0, base.name)
+                base = base.base
+            symbol = scope.lookup(base.name) if isinstance(base, Ref) else None
+            return symbol is None or _is_derived(component_type(symbol, tuple(path)))
+        case Op(operands=operands):
+            return any(_may_be_derived(operand, scope) for operand in operands)
+        case _:
+            return False
+
+
+def _is_derived(spec: TypeSpec | None) -> bool:
+    return spec is None or spec.base in ("type", "class")
