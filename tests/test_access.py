@@ -48,6 +48,7 @@ def accesses(body: str) -> list[str]:
         ("i = size(b(1:n))", ["inquires b", "writes i"]),
         ("where (b > 0) b = 1", ["reads b", "writes b ?"]),
         ("word(2:3) = 'ab'", ["writes word(2:3)"]),
+        ("b = [x, real(i)]", ["reads i", "reads x", "writes b"]),
     ],
 )
 def test_assignments(statement: str, expected: list[str]) -> None:
@@ -151,3 +152,9 @@ def test_a_call_writes_its_arguments_and_reads_their_subscripts() -> None:
     assert any(text.startswith("may write b") for text in found)
     assert "reads x" in found
     assert not any(text.startswith("may write x") for text in found)
+
+
+def test_functions_in_constructors_are_called() -> None:
+    found = footprint("b(1:2) = [x, g(i)]")
+    assert [effect.kind for effect in found.effects] == [EffectKind.UNKNOWN_CALL]
+    assert {"x", "i"} <= found.read()

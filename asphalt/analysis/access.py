@@ -7,6 +7,7 @@ summary of the procedure (``effects``); what cannot be seen through is an ``Effe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -314,13 +315,8 @@ class _At:
                 self.read(*(args or ()))
                 if args is not None and root is None:
                     self.effect(EffectKind.OPAQUE, "component of an expression")
-            case OpaqueExpr(names=names):
-                for name in sorted(names):
-                    kind = self.visitor.names.kind(name, True)
-                    if kind is NameKind.VARIABLE:
-                        self._access(name, Mode.READ, None)
-                    elif kind in (NameKind.PROCEDURE, NameKind.UNKNOWN):
-                        self.effect(EffectKind.UNKNOWN_CALL, name)
+            case OpaqueExpr():
+                self._read_opaque(expr)
             case Lit() | AltReturn():
                 pass
             case Op():
@@ -329,6 +325,16 @@ class _At:
                 self.read(*expr.operands)
             case _:
                 self.read(*children(expr))
+
+    def _read_opaque(self, expr: OpaqueExpr) -> None:
+        """Every variable in the text is read, every function in it is called."""
+        kind = self.visitor.names.kind
+        for name in sorted(expr.names):
+            listed = re.search(rf"\b{re.escape(name)}\s*\(", expr.text, re.IGNORECASE) is not None
+            if NameKind.VARIABLE in (kind(name, False), kind(name, listed)):
+                self._access(name, Mode.READ, None)
+            if kind(name, listed) in (NameKind.PROCEDURE, NameKind.UNKNOWN):
+                self.effect(EffectKind.UNKNOWN_CALL, name)
 
     def _read_indices(self, base: Expr) -> None:
         match base:

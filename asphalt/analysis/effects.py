@@ -29,7 +29,7 @@ from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.scalars import surely_defines
 from asphalt.analysis.shapes import run_as_section
 from asphalt.analysis.symbols import Origin, Scope, Scopes, Symbol
-from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Ref, Section
+from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, OpaqueExpr, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Allocation, Call, Guarded, UnitHead
 
@@ -255,6 +255,10 @@ def _whole(
         case Component():
             root = root_name(value)
             return [(storage_of(root, scope), mode, None)] if root is not None else []
+        case OpaqueExpr(names=names):  # a substring of an element, maybe
+            kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
+            variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]
+            return [(storage_of(name, scope), mode, None) for name in variables]
     return []
 
 

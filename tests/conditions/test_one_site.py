@@ -62,6 +62,42 @@ CASES = (
     ),
 )
 
+BOUND = """\
+module other_name
+  interface
+    subroutine ma(s, n, t, r, k, u, c, i) bind(c, {label})
+      real(8) :: s(*), r(*)
+      integer :: n, t, k, u, c, i
+    end subroutine ma
+  end interface
+end module other_name
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "assumptions"),
+    [
+        ('name="mpi_alltoall_"', ("control",)),
+        ("NAME = 'MPI_Alltoall'", ("control",)),
+        ("name='pmpi_alltoall__'", ("control",)),
+        ("name='mpi_'//'alltoall'", ("control",)),
+        ("name='mpi_alltoall_f08_'", ("control",)),
+        ("name='mpi_bcast_'", ()),
+        ("name='alltoall'", ()),
+    ],
+)
+def test_a_binding_label_may_be_another_call(
+    label: str, assumptions: tuple[str, ...], tmp_path: Path
+) -> None:
+    text = LIBRARY.format(name="forward") + BOUND.format(label=label)
+    assert site(tmp_path, text).report.assumptions == assumptions
+
+
+def test_a_specific_name_is_another_call(tmp_path: Path) -> None:
+    text = LIBRARY.format(name="forward")
+    other = "subroutine other()\n  call mpi_alltoall_f08ts()\nend subroutine other\n"
+    assert site(tmp_path, text + other).report.assumptions == ("control",)
+
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_refused(case: Case, tmp_path: Path) -> None:

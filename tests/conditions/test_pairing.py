@@ -38,6 +38,12 @@ CASES = (
     ),
     Case(
         "ASP902",
+        "last-value-is-used-in-a-constructor",
+        slab(USED_LATER, after="print *, sum([x, 1d0])\n"),
+        slab(USED_LATER, after="x = 1\nprint *, sum([x, 1d0])\n"),
+    ),
+    Case(
+        "ASP902",
         "slabs-run-backwards",
         slab(USED_LATER.replace("1, nz*np", "nz*np, 1, -1")),
         slab(USED_LATER),

@@ -18,7 +18,7 @@ contains
     call MPI_Alltoall(s, n*nb, MPI_DOUBLE_PRECISION, r, n*nb, MPI_DOUBLE_PRECISION, &
                       MPI_COMM_WORLD, ierr)
     call show('planes', r, n*nb*np)
-    call show_integers('planes, ends', [i, k], 2)
+    call show_integers('planes, ends', [k], 1)
   end subroutine slab_planes
 
   subroutine cubes(nx, ny, nz, np, me)
