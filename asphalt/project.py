@@ -21,7 +21,9 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Refused
+from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
+from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
@@ -111,7 +113,8 @@ class Project:
                 continue
             judgement = judge(exchange, uniformity)
             if isinstance(judgement, Plan):
-                judgement = seconded(judgement, self._tree.file(located.path).width)
+                width = self._tree.file(located.path).width
+                judgement = seconded(judgement, width, self._tree.index(located.path))
             yield Site(name, exchange, judgement, self._judged(name, exchange, judgement))
 
     def _judged(self, name: str, exchange: Exchange, judgement: Plan | Refused) -> SiteReport:
@@ -186,13 +189,16 @@ def _caution(plan: Plan) -> tuple[str, ...]:
     return (f"an innermost loop is tiled; a chosen K is a multiple of {plan.grain}",)
 
 
-def seconded(plan: Plan, width: int) -> Plan | Refused:
+def seconded(plan: Plan, width: int, index: FileIndex) -> Plan | Refused:
     """The plan, unless two parsers disagree about a statement that it moves or depends on: all
     from the producer to the call, and the declarations of the unit and its hosts.
 
-    ``width`` is the line limit of the file.
+    ``width`` is the line limit of the file, ``index`` what fortls makes of it.
     """
     located, place = plan.exchange.located, plan.exchange.place
+    other = differs(index, located.chain)
+    if other is not None:
+        return Refused(PARSERS, f"{PARSERS.title}: {other}", plan.exchange.span)
     declared = (node for unit in located.chain for node in unit.spec)
     moved = place.siblings[plan.producer.start : place.position + 1]
     statements = (leaf for node in (*declared, *moved) for leaf in leaves(node))

@@ -15,6 +15,7 @@ from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.expressions import parse_expression as e
+from asphalt.frontend.index import FileIndex
 from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.parse import parse_file
 from asphalt.frontend.second_opinion import (
@@ -151,6 +152,8 @@ ONLY_OURS = [
     "do concurrent (i = 1:n) local(t)",
     "print *, 3habc",
 ]
+
+NOTHING = FileIndex((), frozenset())  # what fortls knows of a file that it cannot read
 
 
 def _leaf(code: str, in_spec: bool = False) -> Leaf:
@@ -410,13 +413,13 @@ def test_a_plan_that_depends_on_a_misread_declaration_is_refused(site: Site) -> 
     assert isinstance(last, Leaf)
     assert isinstance(last.what, Decl)
     altered = replace(last, what=replace(last.what, attrs=()))
-    refused = seconded(_with_unit(plan, replace(unit, spec=(*others, altered))), 132)
+    refused = seconded(_with_unit(plan, replace(unit, spec=(*others, altered))), 132, NOTHING)
     assert isinstance(refused, Refused)
     assert refused.code.id == "ASP005"
     assert refused.code in ALL_CODES.values()
     assert refused.message == "two parsers disagree about a statement, in line 5"
     assert refused.witness == "real(8), allocatable :: s(:,:,:), r(:,:,:)"
-    assert isinstance(seconded(_with_unit(plan, unit), 132), Plan)
+    assert isinstance(seconded(_with_unit(plan, unit), 132, NOTHING), Plan)
 
 
 def test_a_plan_that_moves_a_misread_statement_is_refused(site: Site) -> None:
@@ -429,6 +432,8 @@ def test_a_plan_that_moves_a_misread_statement_is_refused(site: Site) -> None:
     siblings = tuple(replace(nest, head=head) if n is nest else n for n in place.siblings)
     levels = (*place.levels[:-1], replace(place.levels[-1], nodes=siblings))
     exchange = replace(plan.exchange, place=replace(place, levels=levels))
-    refused = seconded(replace(plan, producer=replace(plan.producer, exchange=exchange)), 132)
+    refused = seconded(
+        replace(plan, producer=replace(plan.producer, exchange=exchange)), 132, NOTHING
+    )
     assert isinstance(refused, Refused)
     assert refused.witness == "do z = 1, nz"

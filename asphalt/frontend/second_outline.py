@@ -1,0 +1,37 @@
+"""A second opinion on where a procedure is and what it takes, by fortls's parser.
+
+Our own tree decides what the units of a file are; a procedure is only transformed if fortls, which
+reads files in its own way, finds it in the same lines with the same dummy arguments.
+"""
+
+from __future__ import annotations
+
+from asphalt.frontend.index import FileIndex
+from asphalt.ir.stmt import UnitHead
+from asphalt.ir.tree import Unit
+
+
+def differs(index: FileIndex, chain: tuple[Unit, ...]) -> str | None:
+    """How the index differs about the last unit of ``chain`` (hosts first); None: it does not.
+
+    What fortls does not know of (it gives up on odd text, and leaves out main programs without a
+    PROGRAM statement) is no difference.
+    """
+    unit = chain[-1]
+    head = unit.head
+    if head is None or not isinstance(head.what, UnitHead) or head.span is None:
+        return None
+    hosts = tuple(host.name for host in chain[:-1])
+    entries = [
+        entry
+        for entry in index.units
+        if entry.name == unit.name and entry.kind == unit.kind and entry.parents == hosts
+    ]
+    if not entries or unit.end.span is None:
+        return None
+    for entry in entries:
+        same_lines = entry.first <= head.span.last and entry.last >= unit.end.span.first
+        if same_lines and entry.args == head.what.args:
+            return None
+    found = entries[0]
+    return f"{unit.name} is found in lines {found.first} to {found.last} with {list(found.args)}"
