@@ -97,12 +97,14 @@ class MpiCalls:
         if is_mpi_header(name) or b"mpi_" not in content.lower():
             return
         outline = self._reader.outline_of_include(path, content)
-        for call in (*outline.loose_calls, *(c for unit in outline.units for c in unit.calls)):
+        called = (c for unit in outline.units for c in unit.calls)
+        for call in (*outline.loose_calls, *outline.bound_calls, *called):
             if operation := self._operation(path, call.name):
                 yield operation
 
 
 def _outside_units(outline: Outline) -> Iterator[tuple[Place, bool]]:
-    """The calls that no unit of the outline has, and whether they are live."""
-    yield from ((call, True) for call in outline.loose_calls)
+    """The calls that no unit of the outline has, and whether they are live.  A binding label counts
+    as one: it is not known who calls by it."""
+    yield from ((call, True) for call in (*outline.loose_calls, *outline.bound_calls))
     yield from ((call, False) for call in outline.dead_calls)

@@ -17,6 +17,7 @@ from asphalt.frontend.preprocess import has_cpp_lines, preprocess
 from asphalt.frontend.problems import Problem, problem_of
 from asphalt.frontend.raw_text import (
     Place,
+    bound_in,
     called_names,
     calls_in,
     code_of,
@@ -69,8 +70,9 @@ class Outline:
     ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
     tree (``broken``), these are all of them.  ``dead_calls`` are those in lines that the
     preprocessor removes or that only OpenMP compilers read.  ``mpi_renames`` are (local name,
-    MPI name) of use statements.  ``expanded`` is the live text, in lower case, where the
-    preprocessor changes words.
+    MPI name) of use statements.  ``bound_calls`` are the MPI procedures that binding labels name:
+    who calls them by the Fortran name is not looked up.  ``expanded`` is the live text, in lower
+    case, where the preprocessor changes words.
     """
 
     cpp: bool
@@ -78,6 +80,7 @@ class Outline:
     loose_calls: tuple[Place, ...] = ()
     dead_calls: tuple[Place, ...] = ()
     mpi_renames: tuple[tuple[str, str], ...] = ()
+    bound_calls: tuple[Place, ...] = ()
     expanded: str | None = None
     broken: bool = False
     problems: tuple[Problem, ...] = ()
@@ -95,13 +98,15 @@ def outline(request: Request) -> Outline:
     try:
         facts = preprocess(source, request.defines, request.include_dirs)
     except InputError as error:
-        calls = tuple(calls_in(split(source)[0], source.form))
+        raw = split(source)[0]
+        calls = (*calls_in(raw, source.form), *bound_in(raw))
         return Outline(cpp, loose_calls=calls, broken=True, problems=(problem_of(error),))
     live, tail = split(source, facts)
     partial = Outline(
         cpp,
         dead_calls=(*_dead_calls(source, facts), *_conditional_calls(live)),
         mpi_renames=tuple(_mpi_renames(live)),
+        bound_calls=tuple(bound_in(live)),
         expanded=_expanded(source, facts),
         problems=tuple(_notes(source, facts)),
     )
@@ -168,7 +173,9 @@ def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[Place]:
         return
     lines = source.text.split("\n")
     kept = [line if n in facts.dead else "" for n, line in enumerate(lines, 1)]
-    yield from calls_in(split(replace(source, text="\n".join(kept)))[0], source.form)
+    dead = split(replace(source, text="\n".join(kept)))[0]
+    yield from calls_in(dead, source.form)
+    yield from bound_in(dead)
 
 
 def _conditional_calls(live: Iterable[Leaf]) -> Iterator[Place]:

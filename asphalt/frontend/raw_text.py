@@ -92,3 +92,31 @@ def called_names(code: str, form: Form) -> Iterator[str]:
         blanks = form is Form.FIXED
         pattern = _CALL_FIXED if blanks else _CALL_FREE
         yield from pattern.findall(_BLANKS.sub("", text) if blanks else text)
+
+
+_LABEL = re.compile(r"\bbind\s*\(\s*c\s*,\s*name\s*=([^)]*)", re.I)
+_MPI_LABEL = re.compile(r"\s*p?(mpi_\w*?)_*\s*", re.I)
+
+
+def bound_in(of: Iterable[Leaf]) -> Iterator[Place]:
+    """The MPI procedures that binding labels (``bind(c, name="mpi_alltoall_")``) may mean, folded,
+    with the lines of the statements.
+
+    Where a label is not a plain literal, it may be any literal of these statements.
+    """
+    literals: list[Place] = []
+    hidden = False
+    for leaf in of:
+        code = code_of(leaf)
+        folded = code.lower()
+        line = leaf.span.first if leaf.span else 0
+        for label in _LABEL.findall(code) if "bind" in folded else ():
+            parts = _STRING.findall(label)
+            hidden |= not parts or _STRING.sub("", label).strip(" \t/") != ""
+            if name := _MPI_LABEL.fullmatch("".join(part[1:-1] for part in parts)):
+                yield Place(name[1].lower(), line)
+        for literal in _STRING.findall(code) if "mpi_" in folded else ():
+            if name := _MPI_LABEL.fullmatch(literal[1:-1]):
+                literals.append(Place(name[1].lower(), line))
+    if hidden:
+        yield from literals

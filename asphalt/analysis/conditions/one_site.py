@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.uniformity import Level, Uniformity
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
@@ -32,6 +34,15 @@ CODES = (RANK_DEPENDENT, NOT_PROVED)
 CONTROL = "control"
 
 
+_SPECIFIC = re.compile(r"(?:_c)?(?:_f08(?:ts)?|_fts)?_*$")
+
+
+def _general_name(operation: str) -> str:
+    """The name of an operation without what profiling, specific names (MPI-4.0 section 19.1.5) and
+    compilers add to it."""
+    return _SPECIFIC.sub("", operation.removeprefix("p"))
+
+
 def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
     """Whether every rank of the communicator enters the collective from this site.
 
@@ -51,7 +62,7 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
     others = [
         mention
         for mention in scope.program.mpi_calls()
-        if mention.operation.removeprefix("p") == operation.removeprefix("p")
+        if _general_name(mention.operation) == _general_name(operation)
         and (mention.path, mention.line) != (exchange.located.path, exchange.span.first)
     ]
     if not others:
