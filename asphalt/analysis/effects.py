@@ -22,6 +22,7 @@ from asphalt.analysis.access import (
     examine,
     root_name,
 )
+from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
@@ -88,6 +89,8 @@ class Effects:
             if effect.kind is EffectKind.ALLOCATION and _allocates_locals(effect, scope):
                 continue
             effects[effect.kind, effect.detail] = None
+        for _, text in conditional_statements(unit):
+            effects[EffectKind.OPAQUE, f"conditional compilation: {text}"] = None
         read: set[str] = set()
         written: set[str] = set()
         modules_read: set[str] = set()

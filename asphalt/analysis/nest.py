@@ -9,6 +9,7 @@ condition for fusion and interchange).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -21,6 +22,7 @@ from asphalt.analysis.scalars import Covers, Level, exposed, live_after
 from asphalt.analysis.sets import Problem
 from asphalt.analysis.shapes import shape_of
 from asphalt.ir.expr import Expr, Lit, Ref, names_in
+from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign, Call, DoHead, Plain, StatementFunction
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
@@ -315,6 +317,8 @@ def may_be_read_later(producer: Producer, storage: str) -> bool:
         return True
     if exchange.scope.unit.contained or _known_to_library(exchange, storage):
         return True
+    if _named_in_directives(exchange, storage):
+        return True
     for around in exchange.place.around:
         # the head of an enclosing loop is evaluated again after the statement
         if isinstance(around, Do) and storage in examine((around.head,), exchange.names).read():
@@ -327,6 +331,19 @@ def may_be_read_later(producer: Producer, storage: str) -> bool:
     inner = replace(level, position=producer.packing.position)
     levels: tuple[Level, ...] = (*exchange.place.levels[:-1], inner)
     return live_after(levels, storage, exchange.names, covers_whole(exchange))
+
+
+def _named_in_directives(exchange: Exchange, storage: str) -> bool:
+    """Whether a directive may read a variable (FIRSTPRIVATE, COPYIN), or make the assignments to
+    it in a region those to a private copy."""
+    word = re.compile(rf"\b({re.escape(storage)}|default)\b", re.IGNORECASE)
+    unit = exchange.scope.unit
+    own = [leaf for node in unit.body for leaf in leaves(node)]
+    return any(
+        trivia.kind is TriviaKind.DIRECTIVE and word.search(trivia.text)
+        for leaf in (*own, unit.end)
+        for trivia in leaf.lead
+    )
 
 
 def _known_to_library(exchange: Exchange, storage: str) -> bool:

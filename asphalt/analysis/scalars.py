@@ -82,7 +82,9 @@ def _node(node: Node, storage: str, names: Names, covers: Covers) -> _Flow:
                 any(flow.exposed for flow in flows),
                 complete and all(flow.defined for flow in flows) and not _leaves_construct(node),
             )
-        case Block(body=body):
+        case Block(head=head, body=body):
+            if _leaf(head, storage, names).exposed:  # ASSOCIATE gives it another name
+                return _Flow(True, False)
             flow = _list(body, storage, names, covers)
             return _Flow(flow.exposed, flow.defined and not _leaves_construct(node))
     return _Flow(True, False)

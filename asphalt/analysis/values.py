@@ -17,6 +17,7 @@ from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, walk
+from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign, Jump, JumpKind, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
@@ -56,9 +57,13 @@ class Values:
         )
         self._anything_elsewhere = any(e.kind in _ELSEWHERE for e in self.footprint.effects)
         self._inner_text = "\n".join(
-            leaf.what.code if isinstance(leaf.what, Raw) else (leaf.body or "")
+            text
             for unit in scope.unit.contained
             for leaf in leaves(unit)
+            for text in (
+                leaf.what.code if isinstance(leaf.what, Raw) else (leaf.body or ""),
+                *(line.text for line in leaf.lead if line.kind is TriviaKind.CONDITIONAL),
+            )
         ).lower()
 
     def _index(self, nodes: Iterable[Node], loop: Do | None, path: tuple[int, ...]) -> None:

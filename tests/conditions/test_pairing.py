@@ -44,6 +44,18 @@ CASES = (
     ),
     Case(
         "ASP902",
+        "last-value-has-another-name",
+        slab(USED_LATER, after="associate (y => x)\n  print *, y\nend associate\n"),
+        slab(USED_LATER, after="associate (y => 2*n)\n  print *, y\nend associate\n"),
+    ),
+    Case(
+        "ASP902",
+        "last-value-goes-into-a-parallel-region",
+        slab(USED_LATER, after="!$omp parallel firstprivate(x)\n!$omp end parallel\n"),
+        slab(USED_LATER, after="!$omp parallel firstprivate(n)\n!$omp end parallel\n"),
+    ),
+    Case(
+        "ASP902",
         "slabs-run-backwards",
         slab(USED_LATER.replace("1, nz*np", "nz*np, 1, -1")),
         slab(USED_LATER),

@@ -34,6 +34,7 @@ SAVED = WORK.format(body="  integer, save :: calls = 0\n  calls = calls + 1\n")
 HARMLESS = WORK.format(body="  integer :: calls\n  calls = 1\n")
 STATE = "module state\n  integer :: calls = 0\nend module state\n"
 COUNTS = WORK.format(body="  calls = calls + 1\n").replace("  real(8)", "  use state\n  real(8)")
+INNER = "!$omp parallel\n!$omp single\ni = 1\n!$omp end single\n"
 BARRIER = "call MPI_Barrier(MPI_COMM_WORLD, ierr)\n"
 
 CASES = (
@@ -79,6 +80,24 @@ CASES = (
         "conditional-compilation",
         program(nest=PLAIN.replace("end do", "!$ s(1,1,1) = 0\nend do")),
         program(nest=PLAIN.replace("end do", "! s(1,1,1) = 0\nend do")),
+    ),
+    Case(
+        "ASP705",
+        "conditional-compilation-elsewhere",
+        program(nest=PLAIN, after="!$ i = 2\n"),
+        program(nest=PLAIN, declare="!$ integer :: threads\n", after="! i = 2\n"),
+    ),
+    Case(
+        "ASP705",
+        "region-of-which-an-inner-one-ends",
+        program(before=INNER, nest=f"z = 1\n{PLAIN}", after="!$omp end parallel\n"),
+        program(before=f"{INNER}!$omp end parallel\n", nest=f"z = 1\n{PLAIN}"),
+    ),
+    Case(
+        "ASP706",
+        "procedure-with-conditional-compilation",
+        program(nest=WORKS, beside=HARMLESS.replace("  do i", "  !$ print *, x\n  do i")),
+        program(nest=WORKS, beside=HARMLESS.replace("  do i", "  ! print *, x\n  do i")),
     ),
     Case("ASP706", "construct-not-understood", program(nest=BLOCK), program(nest=PLAIN)),
     Case(

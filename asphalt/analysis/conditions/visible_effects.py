@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.access import EffectKind
+from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
@@ -50,7 +51,8 @@ DIRECTIVE = Code(
     "ASP705",
     "an OpenMP or OpenACC directive",
     "The nest or the call is inside of, or contains, a parallel region: MPI calls must not move "
-    "into one, and the iterations of a worksharing loop are not executed in order.",
+    "into one, and the iterations of a worksharing loop are not executed in order.  Or the "
+    "procedure has statements behind `!$`, which are not looked at.",
     "Nothing can be done now; the exchange stays as it is.",
     "!$omp parallel do\ndo k = 1, n\n  s(:,k) = k\nend do",
     7,
@@ -113,9 +115,12 @@ def check(producer: Producer) -> Answer:
 def check_directives(exchange: Exchange, start: int) -> Answer:
     """Whether no directive stands from the sibling ``start`` to the call, or opens a region
     around them."""
+    for leaf, text in conditional_statements(exchange.scope.unit):
+        message = f"what this line does under OpenMP is not looked at: {text}"
+        return Refused(DIRECTIVE, message, leaf.span)
     nodes = exchange.place.siblings[start : exchange.place.position + 1]
     inside = {id(leaf) for node in nodes for leaf in leaves(node)}
-    open_region: str | None = None
+    regions: tuple[str, ...] = ()
     for node in exchange.scope.unit.body:
         for leaf in leaves(node):
             for trivia in leaf.lead:
@@ -125,34 +130,40 @@ def check_directives(exchange: Exchange, start: int) -> Answer:
                 if id(leaf) in inside:
                     message = f"a directive: {sentinel}"
                     return Refused(DIRECTIVE, message, leaf.span)
-                open_region = _after(sentinel, open_region)
-            if id(leaf) in inside and open_region is not None:
-                message = f"the exchange is inside of a region: {open_region}"
+                regions = _after(sentinel, regions)
+            if id(leaf) in inside and regions:
+                message = f"the exchange is inside of a region: {regions[-1]}"
                 return Refused(DIRECTIVE, message, leaf.span)
     return Holds("no directives")
 
 
 _REGIONS = (
-    "parallel", "task", "single", "master", "masked", "critical", "sections", "section", "target",
-    "teams", "ordered", "workshare", "taskgroup", "data", "kernels", "serial", "host_data",
+    "parallel", "task", "single", "master", "masked", "critical", "sections", "target", "teams",
+    "ordered", "workshare", "taskgroup", "data", "kernels", "serial", "host_data",
 )  # fmt: skip
 
 
-def _after(sentinel: str, open_region: str | None) -> str | None:
-    """The region that is open after a directive: conservative about what closes it."""
+def _after(sentinel: str, regions: tuple[str, ...]) -> tuple[str, ...]:
+    """The regions that are open after a directive; one that is not known to be closed is open."""
     words = sentinel.lower().split("(")[0].split()
-    if words[:1] == ["end"] or any(word.startswith("end") for word in words[:1]):
-        return None
-    if words and words[0] in _REGIONS and "do" not in words and "loop" not in words:
-        return sentinel
-    return open_region
+    if not words or "do" in words or "loop" in words:
+        return regions  # it ends with its loop
+    if words[0].startswith("end"):
+        name = words[0].removeprefix("end") or "".join(words[1:2])
+        for number in reversed(range(len(regions))):
+            if _name(regions[number]) == name:
+                return (*regions[:number], *regions[number + 1 :])
+        return regions
+    return (*regions, sentinel) if words[0] in _REGIONS else regions
+
+
+def _name(sentinel: str) -> str:
+    return sentinel.lower().split("(")[0].split()[0]
 
 
 def _sentinel(kind: TriviaKind, text: str) -> str | None:
     """The text of a directive that changes what statements do; asphalt's own do not."""
     stripped = text.strip()
-    if kind is TriviaKind.CONDITIONAL:
-        return stripped
     if kind is not TriviaKind.DIRECTIVE:
         return None
     lowered = stripped.lower()[1:]
