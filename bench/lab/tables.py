@@ -37,10 +37,15 @@ def row(measured: Measured) -> tuple[str, ...]:
         measured.platform,
         str(measured.ranks),
         f"{measured.tiling[0]}, {measured.tiling[1]}",
-        *(cell(1e3 * measured.seconds[v] if v in known else None, 1) for v in VERSIONS),
+        *(milliseconds(measured.seconds.get(v)) for v in VERSIONS),
         *(cell(measured.ratio(v) if v in known else None, 2) for v in VERSIONS[1:]),
         *(cell(efficiency.get(v), 2) for v in VERSIONS[1:]),
     )
+
+
+def milliseconds(seconds: float | None) -> str:
+    """A time in milliseconds, to four digits where it has as many before the point."""
+    return cell(None if seconds is None else 1e3 * seconds, 1 if (seconds or 0) < 0.9999 else 0)
 
 
 def cell(value: float | None, digits: int) -> str:
