@@ -28,7 +28,7 @@ def draw_slowdown(
     The dashed line is the original, which has no tiles; 1 means that communication costs nothing.
     """
     figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
-    axes.axhline(original / computation, color="tab:blue", ls="-.", label="original (MPI_ALLTOALL)")
+    axes.axhline(original / computation, color="black", ls="-.", label="original (MPI_ALLTOALL)")
     axes.axhline(1.0, color="0.6", lw=0.8)
     markers = ("s", "o", "^", "v", "D", "x", "+", "*")
     for number, curve in enumerate(curves):
@@ -37,7 +37,8 @@ def draw_slowdown(
             tiles,
             [curve.seconds[tile] / computation for tile in tiles],
             marker=markers[number % len(markers)],
-            ms=5,
+            ms=5 if number else 8,  # the first stays in sight behind the others
+            mfc=None if number else "none",
             lw=1,
             label=curve.label,
         )
