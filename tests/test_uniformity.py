@@ -646,3 +646,47 @@ def test_a_function_in_an_expression_that_is_not_understood() -> None:
     assert level(main(body, declared, text.format("k = 2")).value()) is Q
     calls = "m = f(3)\na(1:2) = [f(me), 1]"
     assert level(main(calls, declared, text.format("call site(k)")).value()) is not U
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "expected"),
+    [
+        ("c = c + 1\nn = c", "if (me == 1) call work(m)\ncall work(n)", V),
+        ("c = c + 1\nn = c", "call work(m)\ncall work(n)", U),
+        ("n = c", "if (me == 1) call work(m)\ncall work(n)", U),
+    ],
+)
+def test_saved_variables_depend_on_how_often_a_procedure_was_called(
+    text: str, body: str, expected: Level
+) -> None:
+    more = f"subroutine work(n)\ninteger :: n\ninteger, save :: c = 0\n{text}\nend subroutine\n"
+    assert level(main(f"{body}\ncall site(n)", more=more).value()) is expected
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "MPI_Get_address(n, address, ierr)",
+        "MPI_Win_create(n, address, 4, MPI_INFO_NULL, MPI_COMM_WORLD, k, ierr)",
+        "MPI_Recv_init(n, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, k, ierr)",
+        "MPI_Bcast_init(n, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, MPI_INFO_NULL, k, ierr)",
+    ],
+)
+def test_mpi_may_define_later_what_it_knows_the_address_of(call: str) -> None:
+    declared = "integer(MPI_ADDRESS_KIND) :: address = 4"
+    body = f"call {call}\nn = 3\ncall site(n)"
+    assert level(main(body, declared).value()) is Q
+    assert level(main(body.replace("call site(n)", "call site(np)"), declared).value()) is U
+
+
+def test_the_shape_of_a_function_result_counts() -> None:
+    text = (
+        "module sizes\ninteger :: k\ncontains\nfunction f()\ninteger :: f({})\nf = 1\n"
+        "end function\nend module\n"
+    )
+    caller = (
+        "program p\nuse mpi\nuse sizes\nimplicit none\ninteger :: ierr\n"
+        "call MPI_Comm_rank(MPI_COMM_WORLD, k, ierr)\ncall site(sum(f()))\nend program\n"
+    )
+    assert level(Site(FortranProgram(caller, SITE, text.format("k"))).value()) is V
+    assert level(Site(FortranProgram(caller, SITE, text.format("3"))).value()) is U

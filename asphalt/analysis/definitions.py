@@ -63,7 +63,8 @@ class Definition:
 
     ``whole``: it defines all of a scalar, for certain when it is executed.  ``broadcast``: by
     MPI_BCAST.  ``old_communicator``: it is a communicator, of the group of that one.
-    ``path``: the component of ``name`` that is defined.
+    ``path``: the component of ``name`` that is defined.  ``lasting``: MPI keeps its address and
+    may define it at any later time.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Definition:
     detail: str = ""
     old_communicator: Expr | None = None
     path: tuple[str, ...] = ()
+    lasting: bool = False
 
 
 def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[Definition]]:
@@ -255,7 +257,9 @@ def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definitio
     blocking = procedure.timing is Timing.BLOCKING
     moves_data = procedure.exchange is not None or (procedure.collective and blocking)
     for parameter, actual in mpi.bound():
-        if not parameter.defined:
+        prepared = parameter.kind == "BUFFER" and procedure.timing is Timing.PERSISTENT
+        lasting = parameter.written_later or prepared or parameter.name in _KEPT
+        if not parameter.defined and not lasting:
             continue
         exprs: tuple[Arg, ...] = ()
         source = Source.UNKNOWN
@@ -277,11 +281,13 @@ def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definitio
                 found.name, statement, source, found.exprs, whole,
                 broadcast=procedure.broadcast,
                 communicator=mpi.args.get("comm"), detail=procedure.spelled,
-                path=found.path,
+                path=found.path, lasting=lasting,
                 old_communicator=mpi.args.get(old) if parameter.name == new else None,
             )  # fmt: skip
 
 
+# Dummies whose address the caller (MPI_GET_ADDRESS) or the library keeps.
+_KEPT = frozenset({"location", "base"})
 _FAMILIES = {"double_precision": "real", "double_complex": "complex"}
 
 

@@ -177,7 +177,7 @@ class ValueFlow(ShapeFlow):
         result = next(
             (n for n, s in inside.scope.own.items() if s.origin is Origin.RESULT), callee.unit.name
         )
-        facts.depends[Variable(inside, result, ALL)] = None
+        self._all_of(result, inside, ALL, facts)
 
     def decided(
         self, context: Context, statement: Statement, facts: Facts, returned: bool = False
@@ -233,12 +233,17 @@ class ValueFlow(ShapeFlow):
             for definition in context.defined.get(name, ())
             if self.sites.changes(definition) and _overlap(definition.path, node.path)
         ]
+        if any(d.lasting for d in (*given, *(d for _, d in inside))):
+            facts.note(Level.UNKNOWN, f"{name} may be defined by MPI at any time")
         saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
         cut = False
         if node.top != ALL and not inside and not saved and not context.flow.has_gotos:
             given, cut = _reaching(given, node)
         for definition in given:
-            self._definition(context, definition, node.path, facts, returned=node.top == ALL)
+            returned = saved or node.top == ALL
+            self._definition(context, definition, node.path, facts, returned=returned)
+            if saved:  # how often it was executed decides, too
+                facts.depends[Reached(context, definition.statement.position)] = None
         for inner, definition in inside:
             self._definition(inner, definition, node.path, facts, returned=True)
             facts.depends[Reached(inner, definition.statement.position)] = None
