@@ -28,6 +28,7 @@ FILES = (
     "slabs.f90",
     "modern.f90",
     "upper.f90",
+    "layout.f90",
     "legacy.f",
     "main.f90",
 )

@@ -34,3 +34,28 @@ C     FIXED FORM: COMMON BUFFERS, LABELLED AND SHARED DO TERMINATIONS
      1  mpi_double_precision, mpi_comm_world, ierr)
       call show('shared', r, n*nz*np)
       end
+
+      SUBROUTINE OLD(NP, ME)
+      USE SHOWING, ONLY: SHOW
+      IMPLICIT DOUBLE PRECISION (A-H,O-Z)
+      INCLUDE 'mpif.h'
+      PARAMETER (N = 3, NB = 5, MAXP = 4)
+      DIMENSION W(N,NB*MAXP), S(N,NB*MAXP), R(N,NB*MAXP)
+      COMMON /WORK/ W
+      SAVE /WORK/
+      DO 20 K = 1, NB*NP
+      DO 10 I = 1, N
+   10 W(I,K) = K + 100*I + 1000*ME
+   20 CONTINUE
+C     PACK
+      DO 40 K = 1, NB*NP
+         X = 0
+         DO 30 I = 1, N
+            IF (MOD(I,2) .NE. 0) X = X + W(I,K)
+            S(I,K) = X
+   30    CONTINUE
+   40 CONTINUE
+      CALL MPI_ALLTOALL(S, N*NB, MPI_DOUBLE_PRECISION, R, N*NB, MPI_DOUB
+     1LE_PRECISION, MPI_COMM_WORLD, IERR)
+      CALL SHOW('OLD', R, N*NB*NP)
+      END

@@ -4,7 +4,7 @@ program main
   use modern, only: modern_exchanges
   use slabs
   implicit none
-  external :: upper, labels, shared
+  external :: upper, labels, shared, old, semicolons, names, functions
   integer :: np, me, half, half_np, half_me, ierr
   real(8), allocatable :: s(:), r(:)
 
@@ -45,5 +45,9 @@ program main
   call upper(3, 7, np, me)
   call labels(np, me)
   call shared(np, me)
+  call old(np, me)
+  call semicolons(3, 7, np, me)
+  call names(3, 8, np, me)
+  call functions(4, 5, np, me)
   call MPI_Finalize(ierr)
 end program main
