@@ -146,6 +146,9 @@ def test_live(body: str) -> None:
         ("a(i) = sin(b(i))", False),
         ("a(i) = real(i)", False),
         ("call elsewhere(a(i))", False),
+        ("call elsewhere(b)\n  a(i) = b(i)", False),
+        ("if (yes) a(i) = b(i)", True),
+        ("if (yes) call elsewhere(b)\n  a(i) = b(i)", False),
     ],
 )
 def test_copies(statement: str, copies: bool) -> None:

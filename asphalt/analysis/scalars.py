@@ -168,9 +168,15 @@ def live_after(levels: tuple[Level, ...], storage: str, names: Names, covers: Co
 
 
 def is_copy(loop: Do, names: Names) -> bool:
-    """Whether a nest only copies: every assignment is ``array(...) = array(...)``."""
-    assigns = [leaf.what for leaf in leaves(loop) if isinstance(leaf.what, Assign)]
-    return bool(assigns) and all(
+    """Whether a nest only copies: every assignment is ``array(...) = array(...)``, and nothing is
+    called."""
+    actions = [
+        leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what for leaf in leaves(loop)
+    ]
+    assigns = [what for what in actions if isinstance(what, Assign)]
+    if not assigns or any(isinstance(what, Call) for what in actions):
+        return False
+    return all(
         isinstance(a.target, Ref)
         and isinstance(a.value, Ref)
         and a.target.args is not None
