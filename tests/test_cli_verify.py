@@ -60,7 +60,7 @@ def test_an_original_that_does_not_build(here: Path, capsys: pytest.CaptureFixtu
 def test_a_program_that_differs_from_itself(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that counts how often its directory was used: original and transformed differ."""
     run = "sh -c 'echo x >> ../count; wc -l < ../count'"
-    assert verify("--compile", "true", "--run", run, "--ranks", "1", "--tile", "2") == 1
+    assert verify("--compile", "touch {exe}", "--run", run, "--ranks", "1", "--tile", "2") == 1
     out = capsys.readouterr().out
     assert "line 1: '1' became '2'" in out
     assert "the original's own output changes from run to run" in out
@@ -69,7 +69,18 @@ def test_a_program_that_differs_from_itself(here: Path, capsys: pytest.CaptureFi
 def test_a_hang(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = "sh -c 'if [ -e asphalt_rt.f90 ]; then sleep 60; fi'"
     assert (
-        verify("--compile", "true", "--run", run, "--ranks", "1", "--tile", "2", "--timeout", "2")
+        verify(
+            "--compile",
+            "touch {exe}",
+            "--run",
+            run,
+            "--ranks",
+            "1",
+            "--tile",
+            "2",
+            "--timeout",
+            "2",
+        )
         == 1
     )
     assert "hangs" in capsys.readouterr().out
@@ -78,3 +89,18 @@ def test_a_hang(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_nothing_to_verify(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "--no-cache", "src/main.f90", "--compile", COMPILE]) == 0
     assert "nothing is transformed here" in capsys.readouterr().err
+
+
+def test_an_original_that_fails_proves_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--compile", "touch {exe}", "--run", "false", "--ranks", "1", "--tile", "2")
+    assert verify(*arguments) == 1
+    assert "nothing is compared" in capsys.readouterr().out
+
+
+def test_a_compile_line_that_makes_no_program(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify("--compile", "true", "--run", "true", "--ranks", "1", "--tile", "2") == 2
+    assert "made no {exe}" in capsys.readouterr().err

@@ -13,7 +13,7 @@ _PURE = words(
     """
     abs achar acos acosh adjustl adjustr aimag aint all allocated anint any asin asinh associated
     atan atan2 atanh bessel_j0 bessel_j1 bessel_jn bessel_y0 bessel_y1 bessel_yn bge bgt bit_size
-    ble blt btest ceiling char cmplx command_argument_count conjg cos cosh coshape count cshift dble
+    ble blt btest ceiling char cmplx conjg cos cosh coshape count cshift dble
     digits dim dot_product dprod dshiftl dshiftr eoshift epsilon erf erfc erfc_scaled exp exponent
     extends_type_of findloc float floor fraction gamma huge hypot iachar iall iand iany ibclr ibits
     ibset ichar ieor image_index index int ior iparity is_contiguous is_iostat_end is_iostat_eor
@@ -41,7 +41,9 @@ _INQUIRIES = words(
 )
 
 # Functions whose value depends on the machine's or another image's state.
-_STATEFUL_FUNCTIONS = words("failed_images get_team image_status stopped_images team_number")
+_STATEFUL_FUNCTIONS = words(
+    "command_argument_count failed_images get_team image_status stopped_images team_number"
+)
 
 # Subroutines that do nothing but define their own arguments.
 _PURE_SUBROUTINES = frozenset({"mvbits"})

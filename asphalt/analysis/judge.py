@@ -44,7 +44,7 @@ def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
     Where there are several ways to tile the producer, the first that satisfies all conditions is
     taken; if none does, the refusal of the one that came furthest.
     """
-    for first in (site.check, send_side.check_names):
+    for first in (site.check, visible_effects.check_understood, send_side.check_names):
         answer = first(exchange)
         if isinstance(answer, Refused):
             return answer

@@ -10,7 +10,7 @@ condition for fusion and interchange).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.access import Access, Footprint, Names, examine
@@ -175,6 +175,9 @@ def covers_whole(exchange: Exchange) -> Covers:
     return covers
 
 
+Order = Callable[[Problem, Mapping[str, str], Mapping[str, str]], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Reorder:
     """A reason why the order of two accesses would change: what and where."""
@@ -273,7 +276,10 @@ def _direction(loop: Do, region: Region) -> int | None:
     return 1 if step.value > 0 else -1
 
 
-def _interchanged(phase: Phase, directions: list[int], level: int, direction: int):  # type: ignore[no-untyped-def]
+def _interchanged(phase: Phase, directions: list[int], level: int, direction: int) -> Order:
+    """The order of two iterations whose outer loops put the first before the second, by their
+    loop number ``level``, but whose tiles do the contrary."""
+
     def order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
         for depth, loop in enumerate(phase.loops[: level + 1]):
             name = loop_variable(loop)

@@ -47,7 +47,7 @@ def type_class(expr: Arg, scope: Scope) -> str | None:
             return kind if kind in ("logical", "character") else "numeric"
         case Ref(name=name):
             symbol = scope.lookup(name)
-            if symbol is None or symbol.attrs & {"procedure"}:
+            if symbol is None:
                 return None
             if symbol.origin is Origin.INTRINSIC:
                 return "numeric" if name not in _NOT_NUMERIC else None

@@ -141,5 +141,5 @@ def _evidence(facts: Facts, flow: ValueFlow) -> str:
             seen[node] = (below, way + step)
             queue.append(seen[node])
     if facts.level is Level.UNIFORM:
-        return "; ".join(reasons[:_MANY_REASONS]) or "made of constants alone"
+        return "; ".join(reasons[:_MANY_REASONS]) or "nothing in it differs between ranks"
     return "not known"

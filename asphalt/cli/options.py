@@ -16,6 +16,8 @@ from asphalt.settings import Settings, load_settings
 FORMATS = ("text", "json", "github")
 PATHS = click.Path(path_type=Path)
 
+_LARGEST = 2**31 - 1  # of a default integer
+
 
 @dataclass(frozen=True, slots=True)
 class CommonOptions:
@@ -136,7 +138,7 @@ assume_option = click.option(
 )
 tile_option = click.option(
     "--tile",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=_LARGEST),
     metavar="K",
     help="Iterations a tile (0: chosen on entry), where the header holds no value of your own.",
 )

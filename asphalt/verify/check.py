@@ -82,6 +82,10 @@ def check(
             if count not in expected:
                 progress(f"running the original on {count} ranks")
                 expected[count] = _run(original, count, commands)
+            failed = _failure(expected[count])
+            if failed is not None:
+                yield Row(tile, depth, count, Difference(failed))
+                continue
             progress(f"running {name} on {count} ranks")
             found = difference(expected[count], _run(directory, count, commands))
             notes: tuple[str, ...] = ()
@@ -101,6 +105,15 @@ def causes(found: Difference, again: Difference | None, changes: Sequence[Change
         yield _VECTOR
 
 
+def _failure(original: Outcome) -> str | None:
+    """Why there is nothing to compare with."""
+    if original.status == 0:
+        return None
+    if original.status is None:
+        return "the original did not end in time: nothing is compared"
+    return f"the original ended with status {original.status}: nothing is compared"
+
+
 def _build(
     paths: Sequence[Path], changes: Sequence[Change], directory: Path, commands: Commands
 ) -> str | None:
@@ -113,7 +126,8 @@ def _build(
     command = fill(commands.compile, {"sources": names, "exe": EXECUTABLE})
     outcome = run(command, directory, commands.timeout)
     if outcome.status == 0:
-        return None
+        made = (directory / EXECUTABLE).is_file()
+        return None if made else "the compile line ended well, but made no {exe}"
     if outcome.status is None:
         return "the compile line did not end in time"
     output = (outcome.stderr or outcome.stdout).decode("utf-8", "backslashreplace")

@@ -49,6 +49,12 @@ CASES = (
         program(declare="integer :: request\n", call=NON_BLOCKING),
         program(declare="integer :: request\n"),
     ),
+    Case(
+        "ASP007",
+        "module-that-is-not-given",
+        program().replace("  use mpi\n", "  use communication\n  use constants\n"),
+        program(),
+    ),
     Case("ASP002", "one-buffer", program(nest=NEST.replace("s(", "r("), call=IN_PLACE), program()),
     Case(
         "ASP003",

@@ -77,6 +77,28 @@ CASES = (
     ),
     Case(
         "ASP705",
+        "worksharing-loop-around",
+        program(
+            declare="integer :: q\n",
+            before="!$omp parallel do\ndo q = 1, 2\n",
+            nest=PLAIN,
+            after="end do\n",
+        ),
+        program(
+            declare="integer :: q\n",
+            before="do q = 1, 2\n",
+            nest=PLAIN,
+            after="end do\n",
+        ),
+    ),
+    Case(
+        "ASP706",
+        "statement-not-understood-elsewhere",
+        program(before="total = = (3\n", nest=PLAIN),
+        program(before="ierr = 3\n", nest=PLAIN),
+    ),
+    Case(
+        "ASP705",
         "conditional-compilation",
         program(nest=PLAIN.replace("end do", "!$ s(1,1,1) = 0\nend do")),
         program(nest=PLAIN.replace("end do", "! s(1,1,1) = 0\nend do")),

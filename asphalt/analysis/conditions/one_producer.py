@@ -92,6 +92,10 @@ def definer(exchange: Exchange) -> int | Refused:
     buffer = buffer_ref(exchange, arguments.send)
     assert buffer is not None
     storage = exchange.names.storage(buffer.name)
+    for around in exchange.place.around:
+        if isinstance(around, Do) and getattr(around.head.what, "kind", "") == "concurrent":
+            message = "the exchange is inside of a DO CONCURRENT"
+            return Refused(NOT_TOGETHER, message, around.head.span)
     if exchange.guarded:
         return Refused(NOT_TOGETHER, "the call is under an IF of its own", exchange.span)
     siblings = exchange.place.siblings

@@ -53,6 +53,16 @@ PARSERS = Code(
     "Write the statement in a plainer way, for example with more parentheses; and report it, since "
     "one of the parsers is wrong.",
 )
+BINDING = Code(
+    "ASP007",
+    "the binding of MPI is not known",
+    "The call has the name of an MPI procedure, but the module or the include file that it may "
+    "come from is not among the given files: whether its handles are integers or derived types is "
+    "not known.",
+    "Give asphalt the file, or the directory that it is in with -I.",
+    "use communication   ! a module that is not given\n"
+    "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
+)
 SKIP = Code(
     "ASP006",
     "skipped on request",
@@ -61,7 +71,7 @@ SKIP = Code(
     "!$asphalt skip\ncall MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
 )
 
-CODES = (OPERATION, IN_PLACE, BUFFER, TEXT, PARSERS, SKIP)
+CODES = (OPERATION, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP)
 
 
 _FUNCTIONS_USED = ("kind", "max", "merge", "min", "mod", "modulo", "storage_size")
@@ -79,7 +89,7 @@ def check(exchange: Exchange) -> Answer:
         return Refused(OPERATION, message, exchange.span)
     if call.binding == "unknown":
         message = f"{procedure.spelled} comes from a module or an include file that is not given"
-        return Refused(OPERATION, message, exchange.span)
+        return Refused(BINDING, message, exchange.span)
     if call.in_place(exchange.scope):
         return Refused(IN_PLACE, "the exchange is done in place", exchange.span)
     for argument in (arguments.send, arguments.receive):

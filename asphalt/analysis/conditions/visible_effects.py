@@ -8,7 +8,8 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.tree import leaves
+from asphalt.ir.stmt import Opaque
+from asphalt.ir.tree import Leaf, leaves
 
 IO_CODE = Code(
     "ASP701",
@@ -112,12 +113,31 @@ def check(producer: Producer) -> Answer:
     return Holds("from the nest to the call only variables are assigned")
 
 
+def check_understood(exchange: Exchange) -> Answer:
+    """Whether every statement of the procedure is understood: one that is not may be anything."""
+    unit = exchange.scope.unit
+    for node in (*unit.spec, *unit.body):
+        for leaf in leaves(node):
+            if isinstance(leaf.what, Opaque):
+                line = leaf.span.first if leaf.span is not None else 0
+                message = f"line {line} could not be understood: {leaf.what.reason}"
+                return Refused(NOT_UNDERSTOOD, message, leaf.span)
+    return Holds("every statement is understood")
+
+
 def check_directives(exchange: Exchange, start: int) -> Answer:
     """Whether no directive stands from the sibling ``start`` to the call, or opens a region
     around them."""
     for leaf, text in conditional_statements(exchange.scope.unit):
         message = f"what this line does under OpenMP is not looked at: {text}"
         return Refused(DIRECTIVE, message, leaf.span)
+    for around in exchange.place.around:
+        head = getattr(around, "head", None)
+        for trivia in head.lead if isinstance(head, Leaf) else ():
+            sentinel = _sentinel(trivia.kind, trivia.text)
+            if sentinel is not None and not sentinel.lower().startswith("end"):
+                message = f"the exchange is in a construct with a directive: {sentinel}"
+                return Refused(DIRECTIVE, message, head.span if head is not None else None)
     nodes = exchange.place.siblings[start : exchange.place.position + 1]
     inside = {id(leaf) for node in nodes for leaf in leaves(node)}
     regions: tuple[str, ...] = ()
