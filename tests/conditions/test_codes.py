@@ -58,8 +58,12 @@ def test_a_refused_file_comes_out_byte_for_byte(case: Case, tmp_path: Path) -> N
     assert not list(out.rglob("asphalt_params.inc"))
 
 
+# what no compiler takes as it stands
+INCOMPLETE = {"module-that-is-not-given", "statement-not-understood-elsewhere"}
+
+
 @pytest.mark.wide
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [c for c in CASES if c.name not in INCOMPLETE], ids=str)
 def test_the_programs_are_fortran(case: Case, tmp_path: Path) -> None:
     for name, text in (("refused", case.refused), ("accepted", case.accepted)):
         source = tmp_path / f"{name}{case.suffix}"
