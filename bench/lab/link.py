@@ -99,7 +99,7 @@ def busy() -> str:
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load <= cores + 1:
         return ""
-    return f"the machine is busy (load {load:.1f} on {cores} cores): these times mean little"
+    return f"the machine was busy (load {load:.1f} on {cores} cores): these times mean little"
 
 
 def _why_not() -> str:
