@@ -342,7 +342,7 @@ contains
       if (requests(turn) == asphalt_no_request) cycle
       call MPI_Test(requests(turn), done, MPI_STATUS_IGNORE, error)
       if (ierror == MPI_SUCCESS) ierror = error
-      return
+      if (.not. done) return  ! a test that finds its request complete may not have moved others
     end do
   end subroutine asphalt_progress
 
