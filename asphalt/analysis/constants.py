@@ -33,11 +33,6 @@ def constant(expr: Arg | None, scope: Names) -> int | None:
     return _value(expr, scope, _DEPTH)
 
 
-def kind_of(expr: Arg, scope: Names) -> int | None:
-    """The kind of an expression; None: not known."""
-    return _kind(expr, scope, _DEPTH)
-
-
 def element_bytes(symbol: Symbol, scope: Names) -> int | None:
     """The storage size of one element of a variable in bytes; None: not known."""
     home = symbol.home or scope

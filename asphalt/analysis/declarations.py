@@ -337,10 +337,6 @@ def _lines_after_spec(unit: Unit) -> Iterable[str]:
     return [trivia.text for trivia in following.lead if trivia.kind is TriviaKind.CPP]
 
 
-def _deferred(dim: Dim) -> Dim:
-    return replace(dim, kind="deferred") if dim.kind == "assumed_shape" else dim
-
-
 def _intent(attrs: tuple[str, ...]) -> str | None:
     text = "".join(attrs).replace(" ", "").removeprefix("intent").strip("()")
     return text if text in ("in", "out", "inout") else None
