@@ -25,6 +25,7 @@ from asphalt.analysis.access import (
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
+from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.scalars import surely_defines
@@ -136,7 +137,8 @@ class Effects:
             accesses = [a for arg in mpi.used(scope) for a in _whole(arg, Mode.READ, scope)]
             for arg in mpi.defined(scope):
                 accesses += _whole(arg, Mode.MAYBE_WRITE, scope)
-            effects = [(EffectKind.MPI, mpi.operation)]
+            quiet = library_row(mpi.procedure).quiet
+            effects = [] if quiet else [(EffectKind.MPI, mpi.operation)]
             if mpi.anywhere(scope):
                 effects.append((EffectKind.UNKNOWN_CALL, "MPI_BOTTOM"))
             return CallEffect(tuple(accesses), tuple(effects))

@@ -240,13 +240,14 @@ EXCHANGES = {
 }
 
 # Arguments that the machine-readable standard calls ``in`` but through which the library may write
-# later (a buffer that it is given for good), as procedure: argument.
+# later (a buffer that it is given for good, or prepares to receive into), as procedure: argument.
 WRITTEN_LATER = {
     "buffer_attach": "buffer",
     "comm_attach_buffer": "buffer",
     "session_attach_buffer": "buffer",
     "win_create": "base",
     "win_attach": "base",
+    "precv_init": "buf",
 }
 
 # Removed in MPI-3.0 (MPI-4.0 chapter 17), arguments as in MPI-1.1; (name, kind, direction).

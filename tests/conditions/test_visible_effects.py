@@ -52,6 +52,18 @@ CASES = (
         program(declare="real(8) :: x\n", between="x = MPI_Wtime()\n"),
         program(declare="real(8) :: x\n", before="x = MPI_Wtime()\n"),
     ),
+    Case(
+        "ASP702",
+        "what-waits-and-what-only-asks",
+        program(
+            declare="logical :: flag\n",
+            between="call MPI_Iprobe(0, 1, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE, ierr)\n",
+        ),
+        program(
+            declare="integer :: bytes\n",
+            between="call MPI_Type_size(MPI_DOUBLE_PRECISION, bytes, ierr)\n",
+        ),
+    ),
     Case("ASP703", "no-source", program(nest=WORKS), program(nest=WORKS, beside=HARMLESS)),
     Case(
         "ASP703",

@@ -23,8 +23,8 @@ IO_CODE = Code(
 MPI_CODE = Code(
     "ASP702",
     "another MPI call between the entry of the producer and the call",
-    "The nest, or a statement between it and the exchange, calls MPI: ranks may rely on its order "
-    "with the exchange.",
+    "The nest, or a statement between it and the exchange, calls MPI for more than a question "
+    "(MPI_COMM_RANK, MPI_TYPE_SIZE ...): ranks may rely on its order with the exchange.",
     "Move the call in front of the nest or behind the exchange.",
     "do k = 1, n\n  s(:,k) = k\nend do\ncall MPI_Barrier(comm, ierr)\n"
     "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
