@@ -1,0 +1,26 @@
+"""What K and D may be, wherever they are given: options, settings, directives, the header."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The whole numbers from ``least`` to ``most``."""
+
+    least: int
+    most: int
+
+    def __contains__(self, value: int) -> bool:
+        return self.least <= value <= self.most
+
+    def __str__(self) -> str:
+        return f"{self.least} to {self.most}"
+
+
+TILE = Limits(0, 2**31 - 1)
+"""Iterations a tile; 0: chosen on entry.  A default integer holds it."""
+DEPTH = Limits(1, 4096)
+"""Tiles in flight.  The ring has three times as many requests for each rank, and a default integer
+counts them."""
