@@ -1,0 +1,120 @@
+"""Ways through a control-flow graph, as witnesses: by which lines, and which branch is taken."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from asphalt.analysis.control_flow import ENTRY, EXIT, STOP, ControlFlow, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Points of a graph, each a successor of the one before."""
+
+    graph: ControlFlow
+    points: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """``line 3: the condition is false; line 7: it goes to label 10; line 12``."""
+        parts: list[str] = []
+        if self.points[0] == ENTRY:
+            parts.append("from the entry")
+        for here, there in zip(self.points, self.points[1:], strict=False):
+            taken = self.graph.taken.get((here, there))
+            if taken is not None and here != ENTRY:
+                parts.append(f"line {self.graph.points[here].line}: {taken}")
+            elif taken is not None:
+                parts[0] = taken
+        last = self.points[-1]
+        if last == EXIT:
+            if not parts or not parts[-1].endswith("it returns"):
+                parts.append("to the end of the procedure")
+        elif last == STOP:
+            if not parts or not parts[-1].endswith("the program stops"):
+                parts.append("to the end of the program")
+        else:
+            parts.append(f"line {self.graph.points[last].line}")
+        return "; ".join(parts)
+
+
+def path_witness(
+    graph: ControlFlow,
+    starts: Iterable[int],
+    targets: Collection[int],
+    avoiding: Collection[int] = (),
+) -> Path | None:
+    """A shortest path of at least one edge from one of ``starts`` to one of ``targets`` with no
+    point of ``avoiding`` in between; None: there is none.
+
+    A start may be in ``avoiding``, and in ``targets`` (a cycle back to it).
+    """
+    came: dict[int, int | None] = dict.fromkeys(starts)
+    queue = deque(came)
+    while queue:
+        here = queue.popleft()
+        for there in graph.successors[here]:
+            if there in targets:
+                return Path(graph, (*_back(here, came), there))
+            if there not in came and there not in avoiding:
+                came[there] = here
+                queue.append(there)
+    return None
+
+
+def _back(here: int, came: dict[int, int | None]) -> tuple[int, ...]:
+    points = [here]
+    while (up := came[points[-1]]) is not None:
+        points.append(up)
+    return tuple(reversed(points))
+
+
+@dataclass(frozen=True, slots=True)
+class Alternation:
+    """A way through a unit on which one thing is done without the other; ``what`` says how."""
+
+    what: str
+    path: Path
+
+
+def alternation(
+    graph: ControlFlow, first: frozenset[int], second: frozenset[int]
+) -> Alternation | None:
+    """A way on which ``first`` and ``second`` do not take turns, beginning with ``first``.
+
+    Both are sets of points that count as one step: entering the set is to do it, leaving it and
+    entering it again is to do it twice.  None: on every way from the entry to the return they run
+    equally often, the one before the other.  A way that ends in STOP is let pass: a rank that
+    stops does not reach the other, whatever it is.
+    """
+    ends = {EXIT}
+    found = path_witness(graph, [ENTRY], second, first)
+    if found is not None:
+        return Alternation("the second is reached without the first", found)
+    for here, other, what in (
+        (first, second, "the first is done without the second"),
+        (second, first, "the second is done again without the first"),
+    ):
+        targets = set(here) | (ends if here is first else set())
+        for start, there in _leaving(graph, here, other):
+            if there in targets:
+                return Alternation(what, Path(graph, (start, there)))
+            path = path_witness(graph, [there], targets, {*other})
+            if path is not None:
+                return Alternation(what, Path(graph, (start, *path.points)))
+    return None
+
+
+def _leaving(
+    graph: ControlFlow, region: frozenset[int], other: frozenset[int]
+) -> list[tuple[int, int]]:
+    """The edges that leave a region for something else than the other, or begin it anew."""
+    first = min(region)
+    anew = len(region) == 1 or graph.points[first].role is Role.INITIAL
+    return [
+        (here, there)
+        for here in sorted(region)
+        for there in graph.successors[here]
+        if (there not in region and there not in other) or (anew and there == first)
+    ]
