@@ -374,11 +374,13 @@ def test_what_hangs_the_reader_is_one_problem(
 
     monkeypatch.setattr("asphalt.frontend.parts.interpret_unit", hang)
     monkeypatch.setattr("asphalt.frontend.reading.TIME_LIMIT", 0.5)
+    monkeypatch.chdir(tmp_path)  # elsewhere there are other workers, which know the new function
     tree = load({"work.f90": EXCHANGE})
     (site,) = tree.site_units()
     assert all(isinstance(leaf.what, Opaque | Plain) for leaf in leaves(site.unit))
     assert any("mpi_alltoall" in what.names for what in opaque(site.unit))
     assert "longer than 0.5 s" in tree.problems[0].message
+    tree.close()
 
 
 def opaque(unit: Unit) -> list[Opaque]:

@@ -6,10 +6,11 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from asphalt.frontend.workers import Failed, Workers
+from asphalt.frontend.workers import Failed, Workers, shared_workers
 
 
 @pytest.fixture
@@ -33,6 +34,10 @@ def task(item: str) -> str:
         case "deep":
             return task(item)
     return item.upper()
+
+
+def where(_item: str) -> str:
+    return os.getcwd()
 
 
 def nested(item: str) -> list[str | Failed]:
@@ -71,3 +76,16 @@ def test_no_items_no_process() -> None:
 
 def test_inside_a_worker_the_work_is_done_in_place(workers: Workers) -> None:
     assert list(workers.run(nested, ["a"], 30)) == [["A"]]
+
+
+def test_workers_are_shared_where_their_surroundings_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = shared_workers(1)
+    assert shared_workers(1) is first
+    assert shared_workers(2) is not first
+    monkeypatch.chdir(tmp_path)
+    assert shared_workers(1) is not first
+    (folder,) = shared_workers(1).run(where, [""], 30)
+    assert folder == str(tmp_path)
+    shared_workers(1).close()

@@ -34,7 +34,7 @@ from asphalt.frontend.preprocess import has_cpp_lines
 from asphalt.frontend.problems import Problem
 from asphalt.frontend.scan import has_mpi_name, joined_fixed, joined_free
 from asphalt.frontend.source_text import form_of
-from asphalt.frontend.workers import Failed, Workers
+from asphalt.frontend.workers import Failed, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node
 from asphalt.settings import Settings
@@ -68,7 +68,7 @@ class Reader:
         self.contents: dict[str, bytes] = {}
         self.headers = Headers(settings.include_dirs)
         self._cache = Cache(cache_directory() if settings.cache else None)
-        self._workers = Workers(settings.jobs)
+        self._workers = shared_workers(settings.jobs)
         entries = (self._entry(path) for path in sources)
         self.entries = {entry.path: entry for entry in entries if entry is not None}
         self.outlines: dict[str, Outline] = {}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,7 +54,6 @@ class Tree:
         self.settings = settings
         sources, self._path_problems = find_sources(roots)
         self._reader = Reader(sources, settings)
-        weakref.finalize(self, self._reader.close)
         self._mpi = MpiCalls(self._reader)
         self._foreign = ForeignFiles(self.roots)
         self._defined: dict[tuple[str, str], list[_Position]] | None = None

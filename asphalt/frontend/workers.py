@@ -6,11 +6,13 @@ takes its process down, is ``Failed`` alone and the others go on.
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass
+from functools import cache
 from typing import Generic, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
@@ -37,6 +39,22 @@ class _Guarded(Generic[T, R]):
             return self.function(item)
         except BaseException as error:  # parsers call sys.exit
             return Failed(f"{type(error).__name__}: {error}")
+
+
+_SURROUNDINGS = ("PATH", "TMPDIR")  # what work beside the text of its item may depend on
+
+
+@cache
+def _shared(jobs: int | None, folder: str, surroundings: tuple[str | None, ...]) -> Workers:
+    workers = Workers(jobs)
+    atexit.register(workers.close)
+    return workers
+
+
+def shared_workers(jobs: int | None = None) -> Workers:
+    """The workers of this process for so many jobs: trees that are read one after the other, in a
+    notebook or a test, start no processes of their own."""
+    return _shared(jobs, os.getcwd(), tuple(os.environ.get(name) for name in _SURROUNDINGS))
 
 
 class Workers:
