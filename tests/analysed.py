@@ -48,7 +48,7 @@ class Analysed:
 
 def described(access: Access) -> str:
     """``reads s(i,:) in z``, ``may write s`` ..., with ``?`` where it may be skipped."""
-    text = f"{access.mode.value} {access.storage}"
+    text = f"{access.mode.value} {access.object}"
     if access.subscripts is not None:
         text += f"({','.join(_text(s) for s in access.subscripts)})"
     return text if access.sure else f"{text} ?"

@@ -158,3 +158,56 @@ def test_functions_in_constructors_are_called() -> None:
     found = footprint("b(1:2) = [x, g(i)]")
     assert [effect.kind for effect in found.effects] == [EffectKind.UNKNOWN_CALL]
     assert {"x", "i"} <= found.read()
+
+
+COMPONENTS = """
+module plans
+  type inner
+    real, allocatable :: send(:,:)
+    real, pointer :: there(:)
+  end type
+  type plan
+    type(inner) :: buffers
+    type(inner) :: several(2)
+    real :: fixed(4), x
+    integer :: n
+  end type
+contains
+  subroutine unit(p, many, t, i)
+    type(plan) :: p, many(3)
+    type(plan), target :: t
+    integer :: i
+    {body}
+  end subroutine
+end module
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("p%buffers%send(i,:) = p%x", ["reads p%x", "may write p%buffers%send(i,:)", "reads i"]),
+        ("p%fixed = 0", ["may write p%fixed"]),
+        ("i = p%n", ["reads p%n", "writes i"]),
+        ("p%buffers%there(i) = 0", ["may write p", "may write (aliased)", "reads i"]),
+        ("p%several(i)%send = 0", ["may write p", "may write (aliased)", "reads i"]),
+        ("many(i)%fixed(1) = 0", ["may write many", "may write (aliased)", "reads i"]),
+        ("t%fixed(1) = 0", ["may write (aliased)", "may write (aliased)"]),
+    ],
+)
+def test_a_component_is_an_object_of_its_own(statement: str, expected: list[str]) -> None:
+    text = COMPONENTS.replace("{body}", statement)
+    found = Analysed(text, chain=("plans", "unit")).footprint.accesses
+    assert [described(access) for access in found] == expected
+
+
+def test_accesses_to_a_structure_are_accesses_to_its_components() -> None:
+    text = COMPONENTS.replace("{body}", "p%x = 1; p%buffers = many(1)%buffers; p = many(2)")
+    found = Analysed(text, chain=("plans", "unit")).footprint
+    assert len(found.of("p")) == 3
+    assert [described(a) for a in found.of("p%x")] == ["may write p%x", "writes p"]
+    assert [described(a) for a in found.of("p%buffers%send")] == [
+        "may write p%buffers",
+        "writes p",
+    ]
+    assert found.may_write("p%n")

@@ -60,7 +60,8 @@ class Access:
     """One access.  ``subscripts`` None: the whole object, or an unknown part of it.
 
     ``loops`` are the DO loops around it inside the examined nodes, outermost first; ``sure``: it
-    happens in every iteration of these loops.
+    happens in every iteration of these loops.  ``path``: the component of the storage that is
+    accessed (``subscripts`` are those of the component); empty: all of it.
     """
 
     storage: str
@@ -69,11 +70,32 @@ class Access:
     leaf: Leaf
     loops: tuple[Do, ...] = ()
     sure: bool = True
+    path: tuple[str, ...] = ()
 
     @property
     def writes(self) -> bool:
         """The storage may be changed."""
         return self.mode in (Mode.WRITE, Mode.MAYBE_WRITE)
+
+    @property
+    def object(self) -> str:
+        """The storage with the component, as a designator."""
+        return "%".join((self.storage, *self.path))
+
+    def touches(self, designator: str) -> bool:
+        """Whether the access may reach a part of a storage, or of a component of one."""
+        storage, *path = designator.split("%")
+        return storage == self.storage and _one_in_the_other(self.path, tuple(path))
+
+    def meets(self, other: Access) -> bool:
+        """Whether two accesses may be to one object; their elements are not compared."""
+        return self.storage == other.storage and _one_in_the_other(self.path, other.path)
+
+
+def _one_in_the_other(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+    """Whether one of two components is, or is part of, the other."""
+    common = min(len(one), len(two))
+    return one[:common] == two[:common]
 
 
 class EffectKind(Enum):
@@ -108,8 +130,12 @@ class Footprint:
     effects: tuple[Effect, ...]
 
     def of(self, storage: str) -> tuple[Access, ...]:
-        """The accesses to one storage."""
-        return tuple(a for a in self.accesses if a.storage == storage)
+        """The accesses to one storage, or to a component of one (``plan%send``)."""
+        return tuple(a for a in self.accesses if a.touches(storage))
+
+    def may_write(self, storage: str) -> bool:
+        """Whether a storage, or a component of one, may be written."""
+        return any(a.writes and a.touches(storage) for a in self.accesses)
 
     def written(self) -> frozenset[str]:
         """The storages that may be written."""
@@ -150,6 +176,8 @@ class Names:
     call: Callable[[Call], CallEffect]
     own_operation: Callable[[Op], bool] = lambda op: True
     own_assignment: Callable[[Assign], bool] = lambda assign: True
+    component: Callable[[Component], str | None] = lambda component: None
+    """The designator of a component that is an object of its own, e.g. ``plan%send``."""
 
 
 ALIASED = "(aliased)"
@@ -283,6 +311,16 @@ class _At:
             Access(storage, mode, subscripts, self.leaf, self.loops, self.sure)
         )
 
+    def _component(
+        self, designator: str, mode: Mode, subscripts: tuple[Subscript, ...] | None
+    ) -> None:
+        """An access to a component; it is never certain to define the structure."""
+        storage, *path = designator.split("%")
+        mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
+        self.visitor.accesses.append(
+            Access(storage, mode, subscripts, self.leaf, self.loops, self.sure, tuple(path))
+        )
+
     def _through_pointer(self, mode: Mode) -> None:
         """A component may be a pointer: the access may be one to any target."""
         self.visitor.accesses.append(Access(ALIASED, mode, None, self.leaf, self.loops, self.sure))
@@ -306,6 +344,9 @@ class _At:
                         self._inquire(args or ())
                     case NameKind.PROCEDURE | NameKind.UNKNOWN:
                         self.call(Call(Ref(name, expr.spelled), args or ()))
+            case Component(args=args) if (own := self.visitor.names.component(expr)) is not None:
+                self._component(own, Mode.READ, _subscripts(args))
+                self.read(*(args or ()))
             case Component(base=base, args=args):
                 root = root_name(base)
                 if root is not None:
@@ -379,6 +420,9 @@ class _At:
                 elif mode is Mode.WRITE or not self._is_constant(target):
                     self.effect(EffectKind.OPAQUE, f"assignment to {name}")
                 self.read(*(args or ()))
+            case Component(args=args) if (own := self.visitor.names.component(target)) is not None:
+                self._component(own, mode, _subscripts(args))
+                self.read(*(args or ()))
             case Component(base=base):
                 root = root_name(base)
                 if root is None:
@@ -406,8 +450,9 @@ class _At:
                     self.read(value)
         done = self.visitor.names.call(call)
         for name, mode, subscripts in done.accesses:
+            storage, *path = name.split("%")
             self.visitor.accesses.append(
-                Access(name, mode, subscripts, self.leaf, self.loops, self.sure)
+                Access(storage, mode, subscripts, self.leaf, self.loops, self.sure, tuple(path))
             )
         for kind, detail in done.effects:
             self.effect(kind, detail)

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from asphalt.analysis.symbols import Scope, Symbol
-from asphalt.ir.stmt import Decl, TypeSpec, UnitHead, Use
+from asphalt.ir.stmt import Decl, Dim, Entity, TypeSpec, UnitHead, Use
 from asphalt.ir.tree import Block, leaves
 
 _DEPTH = 8  # modules that give a type on to each other
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentDeclaration:
+    """Where a component is declared; ``home``: the scope that its type and bounds are read in."""
+
+    decl: Decl
+    entity: Entity
+    home: Scope
+
+    @property
+    def dims(self) -> tuple[Dim, ...] | None:
+        """Its dimensions."""
+        return self.entity.dims if self.entity.dims is not None else self.decl.dims
 
 
 def may_be_pointer(symbol: Symbol, path: tuple[str, ...]) -> bool:
@@ -21,19 +37,21 @@ def may_be_allocatable(symbol: Symbol, path: tuple[str, ...]) -> bool:
 
 def component_type(symbol: Symbol, path: tuple[str, ...]) -> TypeSpec | None:
     """The declared type of a component; None: not known."""
-    declared = _components(symbol, path)
-    return declared[-1].type if declared else None
+    declared = component_declarations(symbol, path)
+    return declared[-1].decl.type if declared else None
 
 
 def _may_have(symbol: Symbol, path: tuple[str, ...], attribute: str) -> bool:
-    declared = _components(symbol, path)
-    return declared is None or any(attribute in decl.attrs for decl in declared)
+    declared = component_declarations(symbol, path)
+    return declared is None or any(attribute in found.decl.attrs for found in declared)
 
 
-def _components(symbol: Symbol, path: tuple[str, ...]) -> list[Decl] | None:
+def component_declarations(
+    symbol: Symbol, path: tuple[str, ...]
+) -> tuple[ComponentDeclaration, ...] | None:
     """The declarations of all components on the way; None: they are not known."""
     spec, scope = symbol.type, symbol.home
-    found: list[Decl] = []
+    found: list[ComponentDeclaration] = []
     for name in path:
         if spec is None or spec.name is None or not isinstance(scope, Scope):
             return None
@@ -44,9 +62,10 @@ def _components(symbol: Symbol, path: tuple[str, ...]) -> list[Decl] | None:
         declared = _component(block, name)
         if declared is None:
             return None
-        found.append(declared)
-        spec = declared.type
-    return found
+        decl, entity = declared
+        found.append(ComponentDeclaration(decl, entity, scope))
+        spec = decl.type
+    return tuple(found)
 
 
 def is_derived_type(name: str, scope: Scope) -> bool:
@@ -54,11 +73,12 @@ def is_derived_type(name: str, scope: Scope) -> bool:
     return scope.lookup(name) is None and _definition(name, scope, _DEPTH) is not None
 
 
-def _component(block: Block, name: str) -> Decl | None:
+def _component(block: Block, name: str) -> tuple[Decl, Entity] | None:
     for leaf in leaves(block):
         what = leaf.what
-        if isinstance(what, Decl) and any(entity.name == name for entity in what.entities):
-            return what if what.kind == "type" else None
+        for entity in what.entities if isinstance(what, Decl) else ():
+            if entity.name == name and isinstance(what, Decl):
+                return (what, entity) if what.kind == "type" else None
     return None
 
 

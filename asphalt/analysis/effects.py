@@ -23,7 +23,7 @@ from asphalt.analysis.access import (
     root_name,
 )
 from asphalt.analysis.conditional_lines import conditional_statements
-from asphalt.analysis.kinds import name_kind, storage_of
+from asphalt.analysis.kinds import component_storage, name_kind, storage_of
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
@@ -67,6 +67,7 @@ class Effects:
             call=lambda call: self.call(call, scope),
             own_operation=lambda op: is_intrinsic_operation(op, scope),
             own_assignment=lambda assign: is_intrinsic_assignment(assign, scope),
+            component=lambda component: component_storage(component, scope),
         )
 
     def summary(self, located: Located) -> Summary | None:
@@ -258,8 +259,12 @@ def _whole(
         ):
             return [(storage_of(name, scope), mode, None)]
         case Component():
+            own = component_storage(value, scope)
+            if own is not None:
+                return [(own, mode, None)]
             root = root_name(value)
-            return [(storage_of(root, scope), mode, None)] if root is not None else []
+            through = [(ALIASED, mode, None)]  # it may be a pointer
+            return through if root is None else [(storage_of(root, scope), mode, None), *through]
         case OpaqueExpr(names=names):  # a substring of an element, maybe
             kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
             variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]

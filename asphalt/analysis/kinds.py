@@ -5,8 +5,9 @@ from __future__ import annotations
 from asphalt.analysis.access import ALIASED, NameKind
 from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.mpi_call import mpi_function
+from asphalt.analysis.objects import designator_name, object_named
 from asphalt.analysis.symbols import Origin, Scope
-from asphalt.ir.expr import Ref
+from asphalt.ir.expr import Component, Ref
 
 _VARIABLES = (
     Origin.LOCAL,
@@ -49,7 +50,14 @@ def _intrinsic_kind(name: str) -> NameKind:
 
 def storage_of(name: str, scope: Scope) -> str:
     """The storage behind a name: ``module::name`` for module variables, ``ALIASED`` for what may
-    have a second name, else the folded name."""
+    have a second name, else the folded name.  That of a component is its structure's, with the
+    components (``plan%send``)."""
+    if "%" in name:
+        found = object_named(name, scope)
+        if found is None or "pointer" in found.symbol.attrs:
+            return ALIASED
+        root = storage_of(found.root, scope)
+        return root if root == ALIASED else "%".join((root, *found.path))
     symbol = scope.lookup(name)
     if symbol is None:
         return name
@@ -58,3 +66,15 @@ def storage_of(name: str, scope: Scope) -> str:
     if symbol.origin is Origin.MODULE:
         return f"{symbol.owner}::{symbol.name}"
     return name
+
+
+def component_storage(component: Component, scope: Scope) -> str | None:
+    """The storage of a component that has no other name, with its path; None: it may have one."""
+    name = designator_name(component)
+    found = None if name is None else object_named(name, scope)
+    if name is None or found is None:
+        return None
+    if component.args is not None and found.symbol.dims is None:
+        return None
+    storage = storage_of(name, scope)
+    return None if storage == ALIASED else storage

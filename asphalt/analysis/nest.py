@@ -201,7 +201,7 @@ def carried_by_fusion(producer: Producer) -> Reorder | None:
 def _fusion_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | None:
     for a in producer.phase_accesses(before):
         for b in producer.phase_accesses(after):
-            if a.storage != b.storage or not (a.writes or b.writes):
+            if not a.meets(b) or not (a.writes or b.writes):
                 continue
             if _is_own_variable(a, before, producer) and _is_own_variable(b, after, producer):
                 continue
@@ -246,7 +246,7 @@ def carried_by_interchange(producer: Producer, phase: Phase) -> Reorder | None:
     accesses = producer.phase_accesses(phase)
     for a in accesses:
         for b in accesses:
-            if a.storage != b.storage or not (a.writes or b.writes):
+            if not a.meets(b) or not (a.writes or b.writes):
                 continue
             if _is_own_variable(a, phase, producer):
                 continue
@@ -381,7 +381,7 @@ def carried_by_rotation(producer: Producer) -> Reorder | None:
 def _rotation_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | None:
     for a in producer.phase_accesses(before):
         for b in producer.phase_accesses(after):
-            if a.storage != b.storage or not (a.writes or b.writes):
+            if not a.meets(b) or not (a.writes or b.writes):
                 continue
             tiled_variables = {producer.exchange.names.storage(p.variable) for p in (before, after)}
             if a.storage in tiled_variables:

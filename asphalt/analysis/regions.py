@@ -177,7 +177,7 @@ class Region:
         one = self._enter(problem, first, " then")
         two = self._enter(problem, second, " later")
         ranks = [len(a.subscripts) for a in (first, second) if a.subscripts is not None]
-        if len(ranks) == 2 and ranks[0] == ranks[1]:
+        if first.path == second.path and len(ranks) == 2 and ranks[0] == ranks[1]:
             names = tuple(f"subscript {i + 1}" for i in range(ranks[0]))
             self._element(problem, first, one, names)
             self._element(problem, second, two, names)

@@ -184,8 +184,9 @@ class Values:
         return all(self._stays(Ref(name, name), place) for name in names)
 
     def writes_of(self, storage: str) -> tuple[Access, ...]:
-        """Every access of the unit that may write a storage."""
-        return tuple(self._writes.get(storage, ()))
+        """Every access of the unit that may write a storage, or a component of one."""
+        root = storage.split("%")[0]
+        return tuple(a for a in self._writes.get(root, ()) if a.touches(storage))
 
 
 def _plain_integer(symbol: Symbol) -> bool:

@@ -1,0 +1,109 @@
+"""Data objects by their designator: a variable, or a component of a structure (``plan%send``).
+
+A component is an object of its own only if nothing on the way to it can lead elsewhere or change
+with a subscript: the structure is one declared scalar, every component before the last is a scalar,
+and none is a pointer.  Everything else belongs to what pointers may reach (``kinds.storage_of``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.derived_types import component_declarations
+from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.ir.expr import Arg, Component, Ref
+from asphalt.ir.stmt import Dim
+
+_VARIABLES = (
+    Origin.LOCAL,
+    Origin.DUMMY,
+    Origin.RESULT,
+    Origin.COMMON,
+    Origin.MODULE,
+    Origin.HOST,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DataObject:
+    """A variable or a component of one.
+
+    ``name``: folded, ``plan%send`` for a component; ``root``: the variable that it is part of;
+    ``symbol``: type, dimensions and attributes of the object itself, with those attributes of the
+    root that matter to its parts, too.
+    """
+
+    name: str
+    root: str
+    path: tuple[str, ...]
+    symbol: Symbol
+
+
+def object_named(name: str, scope: Scope) -> DataObject | None:
+    """The object that a folded designator without subscripts names; None: it is not known."""
+    root, *path = name.split("%")
+    symbol = scope.lookup(root)
+    if symbol is None or symbol.origin not in _VARIABLES:
+        return None
+    if not path:
+        return DataObject(root, root, (), symbol)
+    if symbol.dims is not None or symbol.attrs & {"procedure", "external", "pointer"}:
+        return None
+    declared = component_declarations(symbol, tuple(path))
+    if declared is None:
+        return None
+    for declaration in declared[:-1]:
+        if declaration.dims is not None or "pointer" in declaration.decl.attrs:
+            return None
+    last = declared[-1]
+    if last.entity.length is not None:
+        return None
+    attrs = frozenset(last.decl.attrs) | (symbol.attrs & {"target", "volatile", "asynchronous"})
+    dims = last.dims
+    if dims is not None and attrs & {"allocatable", "pointer"}:
+        dims = tuple(_deferred(dim) for dim in dims)
+    part = replace(
+        symbol,
+        name=name,
+        spelled=name,
+        type=last.decl.type,
+        dims=dims,
+        attrs=attrs,
+        initial=None,
+        home=last.home,
+    )
+    return DataObject(name, root, tuple(path), part)
+
+
+def _deferred(dim: Dim) -> Dim:
+    return replace(dim, kind="deferred") if dim.kind == "assumed_shape" else dim
+
+
+def designator_name(expr: Arg) -> str | None:
+    """The folded designator of a reference, without the subscripts of its last part; None: it has
+    subscripts before that, or is no designator."""
+    match expr:
+        case Ref(name=name):
+            return name
+        case Component(base=Ref(args=None) | Component(args=None) as base, name=name):
+            before = designator_name(base)
+            return None if before is None else f"{before}%{name}"
+    return None
+
+
+def designator(name: str) -> Ref | Component:
+    """The expression for a folded designator."""
+    root, *path = name.split("%")
+    result: Ref | Component = Ref(root, root)
+    for part in path:
+        result = Component(result, part, part)
+    return result
+
+
+def symbol_named(name: str, scope: Scope) -> Symbol | None:
+    """``scope.lookup`` for designators, too."""
+    if "%" not in name:
+        return scope.lookup(name)
+    found = object_named(name, scope)
+    return None if found is None else found.symbol
+
