@@ -263,8 +263,10 @@ def _whole(
             if own is not None:
                 return [(own, mode, None)]
             root = root_name(value)
-            through = [(ALIASED, mode, None)]  # it may be a pointer
-            return through if root is None else [(storage_of(root, scope), mode, None), *through]
+            if root is None:
+                return []
+            # any component on the way may be a pointer
+            return [(storage_of(root, scope), mode, None), (ALIASED, mode, None)]
         case OpaqueExpr(names=names):  # a substring of an element, maybe
             kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
             variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]
