@@ -34,29 +34,26 @@ from dataclasses import replace
 
 from asphalt.analysis.nest import Phase
 from asphalt.analysis.plan import Plan
-from asphalt.ir.expr import Expr, Keyword, Lit, Ref
+from asphalt.ir.expr import Keyword, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.edit import map_leaves, rewrite_list, shifted
-from asphalt.transforms.make import Maker, add, compare, fn, mul, num, quotient, sub, var
+from asphalt.transforms.make import Maker, compare, fn, num, sub, var
+from asphalt.transforms.patterns import pieces_of
 from asphalt.transforms.pieces import (
-    AHEAD,
     ERROR,
     FIRST,
     HI,
     LAST,
     LO,
     REQUESTS,
-    TILE,
     TILES,
-    D,
     K,
     Pieces,
-    pieces_of,
 )
 
-TILED, POSTED = var("asphalt_tiled"), var("asphalt_posted")
+TILED = var("asphalt_tiled")
 
 
 def prepush(unit: Unit, plan: Plan, site: str, eol: str) -> Unit:
@@ -109,17 +106,15 @@ class _Emission:
             make.assign(FIRST, self.plan.producer.first, *self._marks()),
             make.assign(LAST, self.plan.producer.last),
             *self.pieces.prepare(make),
-            self._enter(),
+            self.pieces.enter(make, self.site),
             make.assign(TILED, compare(K, ">", num(0))),
             make.branch(TILED, tuple(self.pieces.decided(inner)), tuple(self.pieces.whole(inner))),
-            make.leaf(Allocation("allocate", (fn("asphalt_req", self._requests()),), (nothing,))),
-            make.assign(POSTED, num(0)),
+            make.leaf(
+                Allocation("allocate", (fn("asphalt_req", self.pieces.requests()),), (nothing,))
+            ),
+            *self.pieces.posted_before(make),
             make.assign(var("asphalt_turn"), num(0)),
         ]
-
-    def _requests(self) -> Expr:
-        """The size of the ring: D slots of sends, 2 D of receives."""
-        return mul(mul(num(3), self.pieces.messages_a_tile()), D)
 
     def _marks(self) -> list[str]:
         """The comment lines that say what was done; the first marks the site as done."""
@@ -131,44 +126,12 @@ class _Emission:
         marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
         return marks
 
-    def _enter(self) -> Leaf:
-        send = self.pieces.buffer(self.plan.layout.send)
-        slab = Keyword("slab", "slab", Lit("logical", ".true."))
-        blocks = self.pieces.messages_a_tile() != num(1)
-        return self.make.call(
-            "asphalt_enter",
-            self.pieces.handle("comm"),
-            self.pieces.datatype(),
-            quotient(fn("storage_size", send), num(8)),
-            self.pieces.elements(num(1)),
-            self.pieces.stream(),
-            num(self.plan.grain),
-            var(f"asphalt_k_{self.site}"),
-            var(f"asphalt_d_{self.site}"),
-            self.pieces.legal(),
-            Lit("logical", ".true." if self.plan.certain else ".false."),
-            var("asphalt_comm"),
-            var("asphalt_me"),
-            var("asphalt_np"),
-            K,
-            D,
-            ERROR,
-            *(() if blocks else (slab,)),
-        )
-
     def _tile_loop(self, nests: tuple[Node, ...]) -> Do:
         make = self.make.inner()
         inner = make.inner()
-        ahead = sub(fn("min", add(TILE, D), TILES), num(1))
-        post = inner.do(
-            "asphalt_ahead",
-            POSTED,
-            ahead,
-            tuple(self.pieces.receive_ahead(inner.inner())),
-            "receives stand ready D tiles ahead, where the call would have put the data",
-        )
+        posts = self.pieces.posted_in_tile(inner)
         body: tuple[Node, ...] = (
-            make.branch(TILED, (post, inner.assign(POSTED, AHEAD))),
+            *((make.branch(TILED, tuple(posts)),) if posts else ()),
             *self.pieces.this_tile(make),
             *nests,
             make.branch(TILED, tuple(self.pieces.send(inner))),
@@ -220,7 +183,7 @@ class _Emission:
         make, inner = self.make, self.make.inner()
         buffers = (self.plan.layout.send, self.plan.layout.receive)
         then: list[Node] = [
-            inner.call("asphalt_waitall", self._requests(), REQUESTS, ERROR),
+            inner.call("asphalt_waitall", self.pieces.requests(), REQUESTS, ERROR),
             *(inner.call("asphalt_sync", self.pieces.buffer(address)) for address in buffers),
         ]
         error = self.plan.exchange.call.error

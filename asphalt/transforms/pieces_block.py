@@ -1,0 +1,106 @@
+"""The messages of the every-block pattern: a tile is a stretch of each block."""
+
+from __future__ import annotations
+
+from asphalt.analysis.algebra import Poly
+from asphalt.ir.expr import Expr
+from asphalt.ir.tree import Node
+from asphalt.transforms.make import Maker, add, fn, mul, num, quotient, simplified, sub, var
+from asphalt.transforms.pieces import (
+    AHEAD,
+    FIRST,
+    HI,
+    LAST,
+    LO,
+    ME,
+    NP,
+    PEER,
+    SLOT,
+    TILE,
+    TILES,
+    D,
+    K,
+    some_tiles,
+)
+from asphalt.transforms.pieces_equal import EqualBlocks
+
+
+class EveryBlock(EqualBlocks):
+    """Each tile is the same stretch of every rank's block: one message to each rank."""
+
+    def prepare(self, make: Maker) -> list[Node]:
+        return []
+
+    def stream(self) -> Expr:
+        return self.trips()
+
+    def decided(self, make: Maker) -> list[Node]:
+        tiles = quotient(simplified(sub(add(self.trips(), K), num(1))), K)
+        return [make.assign(TILES, some_tiles(tiles))]
+
+    def messages_a_tile(self) -> Expr:
+        return NP
+
+    def this_tile(self, make: Maker) -> list[Node]:
+        return self._stretch(make, TILE)
+
+    def _stretch(self, make: Maker, tile: Expr) -> list[Node]:
+        steps = mul(tile, K)
+        if self.plan.producer.direction > 0:
+            end = fn("min", sub(add(LO, K), num(1)), LAST)
+            return [make.assign(LO, add(FIRST, steps)), make.assign(HI, end)]
+        end = fn("max", add(sub(LO, K), num(1)), LAST)
+        return [make.assign(LO, sub(FIRST, steps)), make.assign(HI, end)]
+
+    def _planes(self) -> Expr:
+        low, high = (LO, HI) if self.plan.producer.direction > 0 else (HI, LO)
+        return add(sub(high, low), num(1))
+
+    def _inside(self) -> Poly:
+        """How many planes of a block lie before the tile."""
+        send = self.layout.send
+        lowest = LO if self.plan.producer.direction > 0 else HI
+        return Poly.atom(lowest) + self.layout.offset - send.fixed[send.tile_dimension]
+
+    def receive_ahead(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        ring = add(D, fn("mod", AHEAD, mul(num(2), D)))
+        index = var("asphalt_i")
+        source = self.element(self.layout.receive, self._inside(), Poly.atom(PEER))
+        return [
+            *self._stretch(make, AHEAD),
+            make.assign(SLOT, mul(NP, ring)),
+            make.do(
+                "asphalt_i",
+                num(1),
+                NP,
+                (
+                    inner.assign(PEER, fn("modulo", sub(ME, index), NP)),
+                    self.message(inner, "asphalt_irecv", source, self._planes(), add(SLOT, index)),
+                ),
+            ),
+        ]
+
+    def send(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        ring = add(D, fn("mod", add(TILE, D), mul(num(2), D)))
+        index = var("asphalt_i")
+        piece = self.element(self.layout.send, self._inside(), Poly.atom(PEER))
+        return [
+            make.assign(SLOT, mul(NP, ring), "tile - D must be through before its slots are used"),
+            self.wait(make, add(SLOT, num(1)), NP),
+            make.assign(SLOT, mul(NP, fn("mod", TILE, D))),
+            self.wait(make, add(SLOT, num(1)), NP),
+            make.do(
+                "asphalt_i",
+                num(1),
+                NP,
+                (
+                    inner.assign(PEER, fn("modulo", add(ME, index), NP)),
+                    self.message(inner, "asphalt_isend", piece, self._planes(), add(SLOT, index)),
+                ),
+            ),
+        ]
+
+    def afterwards(self, make: Maker) -> list[Node]:
+        return []

@@ -1,0 +1,125 @@
+"""What the patterns with equal blocks have in common (MPI_ALLTOALL).
+
+The schedule is that of ``analysis.schedule``: receives are posted up to D tiles ahead, the slots of
+a tile are those of the tile D before it, which is waited for when the tile has been computed.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.geometry import Address
+from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.ir.expr import Expr, Keyword, Lit, Ref
+from asphalt.ir.tree import Leaf, Node
+from asphalt.transforms.make import Maker, add, fn, mul, num, quotient, size, sub, var
+from asphalt.transforms.pieces import (
+    AHEAD,
+    BLOCK,
+    ERROR,
+    ME,
+    NP,
+    PEER,
+    POSTED,
+    TAG,
+    TILE,
+    TILES,
+    D,
+    K,
+    Pieces,
+)
+
+
+class EqualBlocks(Pieces):
+    """A tile of K iterations adds equally much to each message."""
+
+    # -- what differs ------------------------------------------------------------------------
+
+    @abstractmethod
+    def stream(self) -> Expr:
+        """Iterations over which one stream of messages runs."""
+
+    @abstractmethod
+    def messages_a_tile(self) -> Expr:
+        """Messages that a rank sends (and receives) in one tile."""
+
+    @abstractmethod
+    def receive_ahead(self, make: Maker) -> list[Node]:
+        """Post the receives of tile ``asphalt_ahead``."""
+
+    # -- what is shared ----------------------------------------------------------------------
+
+    def enter(self, make: Maker, site: str) -> Leaf:
+        send = self.buffer(self.layout.send)
+        slab = Keyword("slab", "slab", Lit("logical", ".true."))
+        blocks = self.messages_a_tile() != num(1)
+        return make.call(
+            "asphalt_enter",
+            self.handle("comm"),
+            self.datatype(),
+            quotient(fn("storage_size", send), num(8)),
+            self.elements(num(1)),
+            self.stream(),
+            num(self.plan.grain),
+            var(f"asphalt_k_{site}"),
+            var(f"asphalt_d_{site}"),
+            self.legal(),
+            Lit("logical", ".true." if self.plan.certain else ".false."),
+            var("asphalt_comm"),
+            ME,
+            NP,
+            K,
+            D,
+            ERROR,
+            *(() if blocks else (slab,)),
+        )
+
+    def requests(self) -> Expr:
+        """The ring: D slots of sends, 2 D of receives."""
+        return mul(mul(num(3), self.messages_a_tile()), D)
+
+    def posted_before(self, make: Maker) -> list[Node]:
+        return [make.assign(POSTED, num(0))]
+
+    def posted_in_tile(self, make: Maker) -> list[Node]:
+        last = sub(fn("min", add(TILE, D), TILES), num(1))
+        post = make.do(
+            "asphalt_ahead",
+            POSTED,
+            last,
+            tuple(self.receive_ahead(make.inner())),
+            "receives stand ready D tiles ahead, where the call would have put the data",
+        )
+        return [post, make.assign(POSTED, AHEAD)]
+
+    def element(self, address: Address, inside: Poly, rank: Poly) -> Ref:
+        """The first element of a piece: ``inside`` steps into the block of ``rank``."""
+        block = address.block_factor
+        if self.layout.pattern is Pattern.SLAB and block == self.layout.block:
+            block = Poly.atom(BLOCK)
+        subscripts = list(address.fixed)
+        subscripts[address.tile_dimension] += inside * address.tile_factor
+        subscripts[address.block_dimension] += rank * block
+        return replace(self.buffer(address), args=tuple(size(s, self.scope) for s in subscripts))
+
+    def elements(self, planes: Expr) -> Expr:
+        """The number of elements of so many planes."""
+        return mul(self.layout.plane, planes)
+
+    def message(
+        self, make: Maker, procedure: str, element: Ref, planes: Expr, request: Expr
+    ) -> Leaf:
+        """Start one message to or from ``asphalt_peer``."""
+        return make.call(
+            procedure,
+            element,
+            self.elements(planes),
+            self.datatype(),
+            PEER,
+            num(TAG),
+            var("asphalt_comm"),
+            fn("asphalt_req", request),
+            ERROR,
+        )
