@@ -8,6 +8,7 @@
 !! This file needs nothing but Fortran 2003, MPI 2.2 and its module `mpi`.  Callers that use
 !! `mpi_f08` pass the `MPI_VAL` components of their handles.
 module asphalt_rt
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr
   use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_ERRORS_ARE_FATAL, &
                  MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, MPI_REQUEST_NULL, MPI_STATUS_IGNORE, &
                  MPI_STATUSES_IGNORE, MPI_SUCCESS
@@ -15,9 +16,13 @@ module asphalt_rt
   private
   public :: asphalt_enter, asphalt_ranks, asphalt_sync
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
+  public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
+  public :: asphalt_isend_at, asphalt_irecv_at
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
+  !> Integers of one byte.
+  integer, parameter :: int8 = selected_int_kind(2)
 
   !> A request that is complete.
   integer, parameter :: asphalt_no_request = MPI_REQUEST_NULL
@@ -91,27 +96,13 @@ contains
     logical, intent(in) :: legal, certain
     integer, intent(out) :: own, me, np, k, d, ierror
     logical, intent(in), optional :: slab
-    logical :: between_groups, dense
+    logical :: usable, dense
     integer(int64) :: streams
 
-    own = comm
-    me = 0
-    np = 1
     k = 0
     d = 1
-    ierror = MPI_SUCCESS
-    if (comm == MPI_COMM_NULL) return  ! the original call reports it
-    call MPI_Comm_test_inter(comm, between_groups, ierror)
-    if (ierror /= MPI_SUCCESS .or. between_groups) return
-
-    ! Every rank gets here or none: nothing that only one rank knows has been looked at.
-    call private_duplicate(comm, own, ierror)
-    if (ierror /= MPI_SUCCESS) return
-    call MPI_Comm_rank(own, me, ierror)
-    if (ierror /= MPI_SUCCESS) return
-    call MPI_Comm_size(own, np, ierror)
-    if (ierror /= MPI_SUCCESS) return
-
+    call open_exchange(comm, own, me, np, usable, ierror)
+    if (.not. usable) return
     call is_dense(datatype, bytes, dense, ierror)
     if (ierror == MPI_SUCCESS .and. dense .and. legal .and. trips > 0 .and. elements > 0) then
       streams = 1
@@ -123,6 +114,173 @@ contains
     if (certain .or. np == 1) return
     call agree(own, [k, d, trips, elements, bytes], k, ierror)
   end subroutine asphalt_enter
+
+  !> The private duplicate of `comm`, rank and size in it; not usable: there is nothing to tile on,
+  !! on any rank.  Nothing that only one rank knows is looked at.
+  subroutine open_exchange(comm, own, me, np, usable, ierror)
+    integer, intent(in) :: comm
+    integer, intent(out) :: own, me, np, ierror
+    logical, intent(out) :: usable
+    logical :: between_groups
+
+    own = comm
+    me = 0
+    np = 1
+    usable = .false.
+    ierror = MPI_SUCCESS
+    if (comm == MPI_COMM_NULL) return  ! the original call reports it
+    call MPI_Comm_test_inter(comm, between_groups, ierror)
+    if (ierror /= MPI_SUCCESS .or. between_groups) return
+    call private_duplicate(comm, own, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call MPI_Comm_rank(own, me, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call MPI_Comm_size(own, np, ierror)
+    usable = ierror == MPI_SUCCESS
+  end subroutine open_exchange
+
+  !> Enters one exchange of blocks of different lengths (MPI_ALLTOALLV).
+  !!
+  !! What a rank sends to another is cut into pieces of `piece` elements, the last one shorter.
+  !! Both know how long it is (`scounts` of the one, `rcounts` of the other), and all ranks agree
+  !! here on `piece`, by one reduction, whatever else differs between them.
+  !!
+  !! `comm`, `datatype`, `bytes`, `grain`, `wanted_k`, `wanted_d`, `legal`, `own`, `me`, `np` and
+  !! `ierror`: as for `asphalt_enter`.  `elements`: elements that one iteration of this rank adds
+  !! to a block; `trips`: its iterations.  `scounts`, `sdispls`, `rcounts`: of the call.  `slab`:
+  !! the iterations fill the blocks one after the other; else they fill all of them at once, and
+  !! the blocks begin at multiples of `spread` elements.
+  !!
+  !! `k`: iterations in which a rank computes a piece, on the rank where that is most; 0: do not
+  !! tile.  `piece`: at least 1, if `k` is.  `d`: tiles whose sends are in flight.
+  subroutine asphalt_enter_uneven(comm, datatype, bytes, elements, trips, grain, wanted_k, &
+                                  wanted_d, legal, scounts, sdispls, rcounts, slab, spread, &
+                                  own, me, np, k, piece, d, ierror)
+    integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
+    logical, intent(in) :: legal, slab
+    integer, intent(in) :: scounts(0:*), sdispls(0:*), rcounts(0:*), spread
+    integer, intent(out) :: own, me, np, k, piece, d, ierror
+    integer :: mine(6), most(6), longest, failed
+    logical :: usable, dense, fits
+
+    k = 0
+    piece = 0
+    d = 1
+    call open_exchange(comm, own, me, np, usable, ierror)
+    if (.not. usable) return
+
+    call is_dense(datatype, bytes, dense, ierror)
+    fits = ierror == MPI_SUCCESS .and. dense .and. legal .and. all(rcounts(:np-1) >= 0) &
+      .and. blocks_fit(np, elements, trips, scounts, sdispls, slab, spread)
+    longest = 0
+    if (fits .and. elements > 0) longest = maxval(scounts(:np-1)) / elements
+    if (longest > 0) then
+      k = min(wanted_k, longest)
+      if (wanted_k <= 0) k = uneven_k(np, trips, longest, int(elements, int64) * bytes, grain)
+    end if
+    piece = int(min(int(k, int64) * elements, int(huge(piece), int64)))
+    mine = [k, piece, max(1, wanted_d), bytes, -bytes, merge(0, 1, fits)]
+    most = mine
+    if (np > 1) then
+      call MPI_Allreduce(mine, most, size(mine), MPI_INTEGER, MPI_MAX, own, failed)
+      if (ierror == MPI_SUCCESS) ierror = failed
+      if (failed /= MPI_SUCCESS) most(6) = 1
+    end if
+    k = 0
+    piece = 0
+    if (most(6) > 0 .or. most(4) /= -most(5) .or. most(2) == 0) return
+    k = most(1)
+    piece = most(2)
+    d = min(most(3), max(1, asphalt_pieces_of(scounts, np, piece)))
+  end subroutine asphalt_enter_uneven
+
+  !> Whether the blocks that a rank sends are where the iterations put them.
+  !!
+  !! Slab: they lie one behind the other, in the order of the ranks, are whole iterations, and
+  !! there is nothing else that the iterations write.  Otherwise: each lies in one of the blocks of
+  !! `spread` elements, from its beginning.
+  pure logical function blocks_fit(np, elements, trips, counts, displs, slab, spread) result(fit)
+    integer, intent(in) :: np, elements, trips, counts(0:*), displs(0:*), spread
+    logical, intent(in) :: slab
+    integer(int64) :: filled
+    integer :: p
+
+    fit = .false.
+    filled = 0
+    do p = 0, np - 1
+      if (counts(p) == 0) cycle
+      if (counts(p) < 0 .or. elements <= 0) return
+      if (slab) then
+        if (mod(counts(p), elements) /= 0 .or. displs(p) /= filled) return
+        filled = filled + counts(p)
+      else
+        if (spread <= 0 .or. displs(p) < 0 .or. counts(p) > spread) return
+        if (mod(displs(p), spread) /= 0) return
+        filled = max(filled, int(counts(p), int64))
+      end if
+    end do
+    if (filled + elements > huge(p)) return  ! positions are rounded up to whole iterations
+    fit = .true.
+    if (slab) fit = filled == int(elements, int64) * max(0, trips)
+  end function blocks_fit
+
+  !> The iterations in which this rank would compute a piece, where the header leaves it open.
+  !!
+  !! `trips`: all of its iterations; `longest`: those that fill its longest block; `piece`: bytes
+  !! that an iteration adds.
+  pure integer function uneven_k(np, trips, longest, piece, grain) result(k)
+    integer, intent(in) :: np, trips, longest, grain
+    integer(int64), intent(in) :: piece
+    integer(int64) :: length
+
+    k = 0
+    if (np == 1) return
+    length = min(good_length(int(trips, int64), piece, grain), int(longest, int64))
+    if (over(int(trips, int64), length) >= 2 .and. length * piece >= least_message) k = int(length)
+  end function uneven_k
+
+  !> The number of pieces into which blocks of `counts` elements are cut.
+  pure integer function asphalt_pieces_of(counts, np, piece)
+    integer, intent(in) :: counts(0:*), np, piece
+    integer :: p
+
+    asphalt_pieces_of = 0
+    do p = 0, np - 1
+      asphalt_pieces_of = asphalt_pieces_of + pieces(counts(p), piece)
+    end do
+  end function asphalt_pieces_of
+
+  !> The number of pieces of the longest block.
+  pure integer function asphalt_most_pieces(counts, np, piece)
+    integer, intent(in) :: counts(0:*), np, piece
+
+    asphalt_most_pieces = pieces(maxval(counts(:np-1)), piece)
+  end function asphalt_most_pieces
+
+  !> The number of pieces of a block of `count` elements.
+  pure integer function pieces(count, piece)
+    integer, intent(in) :: count, piece
+
+    pieces = count / piece + merge(1, 0, mod(count, piece) > 0)
+  end function pieces
+
+  !> Goes on to the next piece: of the same block, or of the next one that is not empty.
+  !!
+  !! On entry `count` elements from `from` on of the block of rank `peer` are done; on return the
+  !! next piece begins at `from`, and has `count` elements.
+  pure subroutine asphalt_next_piece(counts, np, piece, peer, from, count)
+    integer, intent(in) :: counts(0:*), np, piece
+    integer, intent(inout) :: peer, from, count
+    integer :: blocks
+
+    from = from + count
+    do blocks = 1, np
+      if (from < counts(peer)) exit
+      peer = mod(peer + 1, np)
+      from = 0
+    end do
+    count = min(piece, counts(peer) - from)
+  end subroutine asphalt_next_piece
 
   !> The number of ranks of `comm`; 1 where the exchange is not going to be tiled anyway.
   integer function asphalt_ranks(comm)
@@ -160,13 +318,21 @@ contains
     k = 0
     if (np == 1) return
     iterations = streams * trips
-    length = min(over(good_message, piece), max(1_int64, iterations / few_tiles))
-    length = max(length, over(least_message, piece), over(iterations, many_tiles))
-    length = over(length, int(grain, int64)) * grain
+    length = good_length(iterations, piece, grain)
     length = min(length, int(trips, int64))
     if (tiles(streams, trips, int(length)) >= 2 .and. length * piece >= least_message) &
       k = int(length)
   end function chosen_k
+
+  !> A good number of iterations for a message, of all `iterations` of a rank; a multiple of `grain`.
+  pure integer(int64) function good_length(iterations, piece, grain) result(length)
+    integer(int64), intent(in) :: iterations, piece
+    integer, intent(in) :: grain
+
+    length = min(over(good_message, piece), max(1_int64, iterations / few_tiles))
+    length = max(length, over(least_message, piece), over(iterations, many_tiles))
+    length = over(length, int(grain, int64)) * grain
+  end function good_length
 
   !> `a / b` rounded up, for positive numbers.
   pure integer(int64) function over(a, b)
@@ -328,6 +494,55 @@ contains
     call MPI_Irecv(buf, count, datatype, source, tag, comm, request, error)
     if (ierror == MPI_SUCCESS) ierror = error
   end subroutine asphalt_irecv
+
+  !> MPI_Isend from the element `displacement` of `buf` on, counted from 0 as MPI_ALLTOALLV does.
+  !!
+  !! The elements of `datatype` lie one behind the other without holes.
+  subroutine asphalt_isend_at(buf, displacement, count, datatype, dest, tag, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: displacement, count, datatype, dest, tag, comm
+    integer, intent(out) :: request
+    integer, intent(inout) :: ierror
+    integer(int8), pointer :: byte
+
+    call find(buf, displacement, datatype, byte)
+    call asphalt_isend(byte, count, datatype, dest, tag, comm, request, ierror)
+  end subroutine asphalt_isend_at
+
+  !> MPI_Irecv from the element `displacement` of `buf` on, counted from 0 as MPI_ALLTOALLV does.
+  subroutine asphalt_irecv_at(buf, displacement, count, datatype, source, tag, comm, request, &
+                              ierror)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: displacement, count, datatype, source, tag, comm
+    integer, intent(out) :: request
+    integer, intent(inout) :: ierror
+    integer(int8), pointer :: byte
+
+    call find(buf, displacement, datatype, byte)
+    call asphalt_irecv(byte, count, datatype, source, tag, comm, request, ierror)
+  end subroutine asphalt_irecv_at
+
+  !> The first byte of an element of `buf`, counted from 0.
+  !!
+  !! A dummy argument of any type has no elements, but it has an address (MPI-3.1 section 4.1.5),
+  !! which is that of C on every machine with one address space.
+  subroutine find(buf, displacement, datatype, byte)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: displacement, datatype
+    integer(int8), pointer, intent(out) :: byte
+    integer(MPI_ADDRESS_KIND) :: address, lower, extent
+    integer :: ierror
+
+    call MPI_Get_address(buf, address, ierror)
+    call MPI_Type_get_extent(datatype, lower, extent, ierror)
+    call c_f_pointer(transfer(address + displacement * extent, c_null_ptr), byte)
+  end subroutine find
 
   !> Lets MPI work on the messages: MPI_Test on one pending request, each in its turn.
   !!

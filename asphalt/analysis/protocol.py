@@ -10,10 +10,11 @@ order of ranks: so one simulated execution stands for all.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from typing import Protocol
 
 from asphalt.analysis.schedule import (
     Collective,
@@ -59,6 +60,19 @@ class ProtocolError:
         return f"{self.kind.value}: {self.witness}"
 
 
+class Moves(Protocol):
+    """What an exchange moves between ranks, and when it may."""
+
+    def trips_of(self, rank: int) -> int:
+        """The trip count of the producer on a rank."""
+
+    def final_in(self, rank: int, element: int) -> int:
+        """The iteration that makes an element of a rank's send buffer final (-1: before all)."""
+
+    def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
+        """For each element that a rank receives, whose it is and which of the send buffer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Alltoall:
     """What MPI_ALLTOALL moves: ``count`` elements from each rank to each rank.
@@ -71,6 +85,22 @@ class Alltoall:
     iterations: int
     final: Callable[[int], int]
 
+    def trips_of(self, rank: int) -> int:
+        """The trip count, the same on all ranks."""
+        return self.iterations
+
+    def final_in(self, rank: int, element: int) -> int:
+        """The iteration that makes an element final, the same on all ranks."""
+        return self.final(element)
+
+    def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
+        """Element j of block p comes from element j of block ``rank`` of rank p."""
+        return {
+            peer * self.count + inside: (peer, rank * self.count + inside)
+            for peer in range(ranks)
+            for inside in range(self.count)
+        }
+
 
 @dataclass(slots=True)
 class _Request:
@@ -78,7 +108,7 @@ class _Request:
     matched: bool = False
 
 
-def check(programs: Sequence[RankProgram], moves: Alltoall) -> ProtocolError | None:
+def check(programs: Sequence[RankProgram], moves: Moves) -> ProtocolError | None:
     """The first fault of a schedule; None: every rank finishes and the right elements move."""
     return (
         _decision_fault(programs)
@@ -104,24 +134,26 @@ def _decision_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
     return None
 
 
-def _iteration_fault(programs: Sequence[RankProgram], moves: Alltoall) -> ProtocolError | None:
+def _iteration_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolError | None:
     """Every iteration once; nothing leaves before the iteration that makes it final."""
     for rank, program in enumerate(programs):
-        done = [0] * moves.iterations
+        trips = moves.trips_of(rank)
+        done = [0] * trips
         for event in program:
             match event:
                 case Compute(iterations=some):
-                    if some.start < 0 or some.stop > moves.iterations:
+                    if some and (some.start < 0 or some.stop > trips):
                         return ProtocolError(Fault.ITERATIONS, f"rank {rank} executes {some}")
                     for iteration in some:
                         done[iteration] += 1
                 case Send(peer=peer, offset=offset, length=length, step=step):
                     for element in range(offset, offset + length):
-                        if moves.final(element) >= 0 and not done[moves.final(element)]:
+                        final = moves.final_in(rank, element)
+                        if final >= 0 and not done[final]:
                             return ProtocolError(
                                 Fault.EARLY_SEND,
                                 f"rank {rank} sends element {element} to rank {peer} in step "
-                                f"{step}, before iteration {moves.final(element)}",
+                                f"{step}, before iteration {final}",
                             )
                 case Collective() if 0 in done:
                     return ProtocolError(
@@ -268,8 +300,8 @@ def _execution_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
     return _Execution(programs).run()
 
 
-def _coverage_fault(programs: Sequence[RankProgram], moves: Alltoall) -> ProtocolError | None:
-    """Element j of block p of rank q comes from element j of block q of rank p, once."""
+def _coverage_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolError | None:
+    """Every element comes from where the exchange takes it, once, and no other is received."""
     if any(isinstance(event, Collective) for event in programs[0]):
         return None
     sends: dict[tuple[int, int], deque[Send]] = defaultdict(deque)
@@ -278,22 +310,22 @@ def _coverage_fault(programs: Sequence[RankProgram], moves: Alltoall) -> Protoco
             if isinstance(event, Send):
                 sends[rank, event.peer].append(event)
     for rank, program in enumerate(programs):
-        received = [0] * (moves.count * len(programs))
+        origins = moves.origins(rank, len(programs))
+        received = dict.fromkeys(origins, 0)
         for event in program:
             if not isinstance(event, Post):
                 continue
             send = sends[event.peer, rank].popleft()
-            block = event.peer * moves.count
-            inside = block <= event.offset and event.offset + event.length <= block + moves.count
-            if not inside or send.offset - rank * moves.count != event.offset - block:
-                return ProtocolError(
-                    Fault.MISPLACED_PIECE,
-                    f"rank {rank} receives at {event.offset} what rank {event.peer} has at "
-                    f"{send.offset} (step {event.step})",
-                )
-            for element in range(event.offset, event.offset + event.length):
+            for inside in range(event.length):
+                element = event.offset + inside
+                if origins.get(element) != (event.peer, send.offset + inside):
+                    return ProtocolError(
+                        Fault.MISPLACED_PIECE,
+                        f"rank {rank} receives at {event.offset} what rank {event.peer} has at "
+                        f"{send.offset} (step {event.step})",
+                    )
                 received[element] += 1
-        for element, times in enumerate(received):
+        for element, times in received.items():
             if times != 1:
                 kind = Fault.DUPLICATED_PIECE if times else Fault.LOST_PIECE
                 return ProtocolError(kind, f"element {element} of rank {rank}: {times} times")

@@ -1,0 +1,135 @@
+"""What a plan does at run time where blocks differ in length (MPI_ALLTOALLV).
+
+The receiver knows nothing of the sender's loops: neither how many iterations it has, nor how much
+one of them adds.  What both know is the length of the block that goes from the one to the other:
+MPI wants ``sendcounts`` of the one equal to ``recvcounts`` of the other (MPI-4.0 section 6.8).  So
+the cuts are made by length: ``cuts`` divides a block of so many elements into pieces of ``piece``
+elements, where ``piece`` is agreed by all ranks.  The sender sends a piece as soon as the
+iterations that write it are through; the receiver posts all of its receives first, so that a wait
+only ever depends on sends that come earlier in their sender's program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.analysis.schedule import (
+    Collective,
+    Compute,
+    Event,
+    Post,
+    RankProgram,
+    Send,
+    Shape,
+    Wait,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RankSizes:
+    """What one rank has.  ``counts``: elements for each rank, ``displs``: where they begin in the
+    send buffer; ``landing``: where the blocks of each rank begin in the receive buffer.
+    ``unit``: elements that one iteration adds to a block (or slab); ``trips``: iterations.
+    """
+
+    counts: tuple[int, ...]
+    displs: tuple[int, ...]
+    landing: tuple[int, ...]
+    unit: int
+    trips: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnevenSizes:
+    """One execution of a site.  ``piece``: the agreed elements of a message, 0: not tiled;
+    ``depth``: D, the tiles whose sends are in flight."""
+
+    ranks: tuple[RankSizes, ...]
+    piece: int
+    depth: int
+
+
+def cuts(length: int, piece: int) -> tuple[range, ...]:
+    """The pieces of a block of ``length`` elements, the same for its sender and its receiver."""
+    return tuple(range(at, min(at + piece, length)) for at in range(0, length, piece))
+
+
+def uneven_schedule(shape: Shape, rank: int, sizes: UnevenSizes) -> RankProgram:
+    """The events of one rank, in program order."""
+    own = sizes.ranks[rank]
+    if not sizes.piece:
+        return (Compute(0, range(own.trips)), Collective())
+    number = len(sizes.ranks)
+    if shape is Shape.SLAB:
+        sent, ring = _slab(rank, sizes), sizes.depth
+    else:
+        sent, ring = _every_block(rank, sizes), sizes.depth * number
+    posts = _posts(rank, sizes, ring)
+    rest = Wait(len(sent), tuple(range(ring + len(posts))))
+    return (*posts, *sent, rest)
+
+
+def _posts(rank: int, sizes: UnevenSizes, slot: int) -> list[Post]:
+    """All receives, in the order in which the ranks begin with this one."""
+    posts: list[Post] = []
+    number = len(sizes.ranks)
+    for turn in range(1, number + 1):
+        source = (rank - turn) % number
+        expected = sizes.ranks[source].counts[rank]  # by MPI's rule recvcounts of this rank
+        start = sizes.ranks[rank].landing[source]
+        for part in cuts(expected, sizes.piece):
+            posts.append(Post(0, source, start + part.start, len(part), slot + len(posts)))
+    return posts
+
+
+def _slab(rank: int, sizes: UnevenSizes) -> list[Event]:
+    """Tile t is the next piece of a block; the blocks from that of the next rank on.
+
+    Its iterations are those that write the piece and have not been executed: the first one that
+    begins in the piece (or at its beginning) up to the one that holds its last element.
+    """
+    own, number = sizes.ranks[rank], len(sizes.ranks)
+    events: list[Event] = []
+    step = 0
+    for turn in range(1, number + 1):
+        peer = (rank + turn) % number
+        for part in cuts(own.counts[peer], sizes.piece):
+            start = own.displs[peer]
+            stretch = range(
+                _whole(start + part.start, own.unit), _whole(start + part.stop, own.unit)
+            )
+            slot = step % sizes.depth
+            events += [Compute(step, stretch), Wait(step, (slot,))]
+            events.append(Send(step, peer, start + part.start, len(part), slot))
+            step += 1
+    return events or [Compute(0, range(own.trips))]
+
+
+def _every_block(rank: int, sizes: UnevenSizes) -> list[Event]:
+    """Tile t is piece t of every block that has one.
+
+    Its iterations are those up to the one that holds the last element of the piece; the last tile
+    executes all that are left.
+    """
+    own, number = sizes.ranks[rank], len(sizes.ranks)
+    tiles = max(1, max(len(cuts(count, sizes.piece)) for count in own.counts))
+    events: list[Event] = []
+    for step in range(tiles):
+        start = min(_whole(step * sizes.piece, own.unit), own.trips)
+        stop = min(_whole((step + 1) * sizes.piece, own.unit), own.trips)
+        events.append(Compute(step, range(start, own.trips if step == tiles - 1 else stop)))
+        slot = number * (step % sizes.depth)
+        events.append(Wait(step, tuple(range(slot, slot + number))))
+        for turn in range(1, number + 1):
+            peer = (rank + turn) % number
+            parts = cuts(own.counts[peer], sizes.piece)
+            if step < len(parts):
+                part = parts[step]
+                place = own.displs[peer] + part.start
+                events.append(Send(step, peer, place, len(part), slot + turn - 1))
+    return events
+
+
+def _whole(elements: int, unit: int) -> int:
+    """The iterations that it takes to write so many elements."""
+    return -(-elements // max(1, unit))
