@@ -97,8 +97,6 @@ def test_an_element_for_a_scalar() -> None:
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        ("shared = a", EffectKind.STATE),
-        ("hidden = a", EffectKind.STATE),
         ("print *, a", EffectKind.IO),
         ("if (a > 0) stop", EffectKind.STOP),
         ("call elsewhere(a)", EffectKind.UNKNOWN_CALL),
@@ -136,9 +134,26 @@ def test_effects_come_through_procedures_in_between() -> None:
     assert effects(found) == {EffectKind.IO}
 
 
-def test_recursion_might_do_anything() -> None:
+def test_recursion_does_what_its_statements_do() -> None:
     found = called("call work(x)", "work(a)\nreal :: a\nif (a > 0) call work(a)\n")
-    assert EffectKind.UNKNOWN_CALL in effects(found)
+    assert accesses(found) == {"reads x"}
+    assert effects(found) == set()
+
+
+def test_effects_of_what_is_called_under_a_condition() -> None:
+    other = "subroutine other(a)\n  real :: a\n  a = 1\n  call work(a)\n  print *, a\nend\n"
+    found = called(
+        "call work(x)", "work(a)\nreal :: a\nif (a > 0) then\n  call other(a)\nend if\n", other
+    )
+    # ``other`` is external and calls another ``work``, which is not in the tree
+    assert effects(found) == {EffectKind.IO, EffectKind.UNKNOWN_CALL}
+
+
+def test_module_variables_that_are_written_have_names() -> None:
+    for body, name in (("shared = a", "shared"), ("hidden = a", "hidden")):
+        found = called("call work(x)", f"work(a)\nreal :: a\n{body}\n")
+        assert effects(found) == set()
+        assert f"writes state::{name}" in accesses(found)
 
 
 def test_procedure_arguments_might_be_called() -> None:

@@ -8,10 +8,20 @@ summary of the procedure (``effects``); what cannot be seen through is an ``Effe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
+from asphalt.analysis.accesses import ALIASED as ALIASED
+from asphalt.analysis.accesses import Access as Access
+from asphalt.analysis.accesses import CallEffect as CallEffect
+from asphalt.analysis.accesses import Effect as Effect
+from asphalt.analysis.accesses import EffectKind as EffectKind
+from asphalt.analysis.accesses import Footprint as Footprint
+from asphalt.analysis.accesses import Mode as Mode
+from asphalt.analysis.accesses import NameKind as NameKind
+from asphalt.analysis.accesses import Names as Names
+from asphalt.analysis.accesses import Reached as Reached
+from asphalt.analysis.accesses import Subscript as Subscript
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -22,7 +32,6 @@ from asphalt.ir.expr import (
     Op,
     OpaqueExpr,
     Ref,
-    Section,
     children,
 )
 from asphalt.ir.stmt import (
@@ -41,148 +50,6 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
-
-
-class Mode(Enum):
-    """How a storage is accessed."""
-
-    READ = "reads"
-    WRITE = "writes"
-    MAYBE_WRITE = "may write"
-    INQUIRE = "inquires"  # bounds, size, allocation status: not the value
-
-
-Subscript = Expr | Section
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One access.  ``subscripts`` None: the whole object, or an unknown part of it.
-
-    ``loops`` are the DO loops around it inside the examined nodes, outermost first; ``sure``: it
-    happens in every iteration of these loops.  ``path``: the component of the storage that is
-    accessed (``subscripts`` are those of the component); empty: all of it.
-    """
-
-    storage: str
-    mode: Mode
-    subscripts: tuple[Subscript, ...] | None
-    leaf: Leaf
-    loops: tuple[Do, ...] = ()
-    sure: bool = True
-    path: tuple[str, ...] = ()
-
-    @property
-    def writes(self) -> bool:
-        """The storage may be changed."""
-        return self.mode in (Mode.WRITE, Mode.MAYBE_WRITE)
-
-    @property
-    def object(self) -> str:
-        """The storage with the component, as a designator."""
-        return "%".join((self.storage, *self.path))
-
-    def touches(self, designator: str) -> bool:
-        """Whether the access may reach a part of a storage, or of a component of one."""
-        storage, *path = designator.split("%")
-        return storage == self.storage and _one_in_the_other(self.path, tuple(path))
-
-    def meets(self, other: Access) -> bool:
-        """Whether two accesses may be to one object; their elements are not compared."""
-        return self.storage == other.storage and _one_in_the_other(self.path, other.path)
-
-
-def _one_in_the_other(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
-    """Whether one of two components is, or is part of, the other."""
-    common = min(len(one), len(two))
-    return one[:common] == two[:common]
-
-
-class EffectKind(Enum):
-    """An effect that is not an access to a variable."""
-
-    IO = "input or output"
-    MPI = "an MPI call"
-    STOP = "a stop"
-    UNKNOWN_CALL = "a call that cannot be seen through"
-    OPAQUE = "a statement that could not be understood"
-    STATE = "hidden state"
-    ALLOCATION = "an allocation"
-    POINTER = "a pointer assignment"
-    JUMP = "a jump"
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """An effect at a statement; ``detail`` names the procedure or the reason."""
-
-    kind: EffectKind
-    leaf: Leaf
-    detail: str
-    loops: tuple[Do, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Footprint:
-    """All accesses and effects of some statements, in source order."""
-
-    accesses: tuple[Access, ...]
-    effects: tuple[Effect, ...]
-
-    def of(self, storage: str) -> tuple[Access, ...]:
-        """The accesses to one storage, or to a component of one (``plan%send``)."""
-        return tuple(a for a in self.accesses if a.touches(storage))
-
-    def may_write(self, storage: str) -> bool:
-        """Whether a storage, or a component of one, may be written."""
-        return any(a.writes and a.touches(storage) for a in self.accesses)
-
-    def written(self) -> frozenset[str]:
-        """The storages that may be written."""
-        return frozenset(a.storage for a in self.accesses if a.writes)
-
-    def read(self) -> frozenset[str]:
-        """The storages whose value is read."""
-        return frozenset(a.storage for a in self.accesses if a.mode is Mode.READ)
-
-
-class NameKind(Enum):
-    """What a name with or without a parenthesised list stands for."""
-
-    VARIABLE = "variable"
-    CONSTANT = "constant"
-    PURE_FUNCTION = "pure function"  # an intrinsic without effects
-    INQUIRY = "inquiry"  # an intrinsic that does not read the value of its argument
-    PROCEDURE = "procedure"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class CallEffect:
-    """What a call does: accesses through its arguments, and effects, as seen by the caller."""
-
-    accesses: tuple[tuple[str, Mode, tuple[Subscript, ...] | None], ...]
-    effects: tuple[tuple[EffectKind, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What ``examine`` must know about names: their kind (the flag: a parenthesised list follows
-    or may follow), the storage behind a variable, what a call does, and whether operations and
-    assignments are the language's own."""
-
-    kind: Callable[[str, bool], NameKind]
-    storage: Callable[[str], str]
-    call: Callable[[Call], CallEffect]
-    own_operation: Callable[[Op], bool] = lambda op: True
-    own_assignment: Callable[[Assign], bool] = lambda assign: True
-    component: Callable[[Component], str | None] = lambda component: None
-    """The designator of a component that is an object of its own, e.g. ``plan%send``."""
-
-
-ALIASED = "(aliased)"
-"""The storage of everything that may have a second name: pointers, targets, and what EQUIVALENCE
-overlays."""
 
 
 def examine(nodes: Iterable[Node], names: Names) -> Footprint:
@@ -449,11 +316,11 @@ class _At:
                 case _:
                     self.read(value)
         done = self.visitor.names.call(call)
-        for name, mode, subscripts in done.accesses:
-            storage, *path = name.split("%")
-            self.visitor.accesses.append(
-                Access(storage, mode, subscripts, self.leaf, self.loops, self.sure, tuple(path))
-            )
+        for found in done.accesses:
+            storage, *path = found.storage.split("%")
+            access = Access(storage, found.mode, found.subscripts, self.leaf, self.loops)
+            more = replace(access, sure=self.sure, path=tuple(path), part=found.part)
+            self.visitor.accesses.append(more)
         for kind, detail in done.effects:
             self.effect(kind, detail)
 

@@ -8,56 +8,63 @@ may do anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.access import (
     ALIASED,
     CallEffect,
-    Effect,
     EffectKind,
     Mode,
     NameKind,
     Names,
+    Reached,
     Subscript,
     examine,
     root_name,
 )
-from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
+from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
+from asphalt.analysis.fixpoint import Fixpoint
+from asphalt.analysis.frame import Frame
 from asphalt.analysis.kinds import component_storage, name_kind, storage_of
+from asphalt.analysis.libraries import library_procedure
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.scalars import surely_defines
-from asphalt.analysis.shapes import run_as_section
-from asphalt.analysis.symbols import Origin, Scope, Scopes, Symbol
+from asphalt.analysis.resolve import procedure_called
+from asphalt.analysis.sets import Elements
+from asphalt.analysis.shapes import run_as_section, shape_of
+from asphalt.analysis.shared import Shared, is_exact, storages_in
+from asphalt.analysis.summary import Summary, least_summary, summarise
+from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.values import Values
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, OpaqueExpr, Ref, Section
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Allocation, Call, Guarded, UnitHead
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import leaves
 
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a procedure does: by dummy, to module variables it reads, and beyond.
-
-    ``defined``: the scalar dummies that every call defines before it reads them.
-    """
-
-    dummies: tuple[str, ...]
-    read: frozenset[str]
-    written: frozenset[str]
-    defined: frozenset[str]
-    modules_read: frozenset[str]
-    effects: tuple[tuple[EffectKind, str], ...]
-    scope: Scope
+_Key = tuple[str, str]  # path and names of a unit and its hosts
 
 
 class Effects:
-    """The summaries of one program, made when they are asked for."""
+    """What the calls of one program do; each procedure is looked at when it is asked for."""
 
     def __init__(self, scopes: Scopes) -> None:
         self.scopes = scopes
-        self._summaries: dict[tuple[str, str], Summary | None] = {}
+        self._located: dict[_Key, Located] = {}
+        self._frames: dict[_Key, Frame] = {}
+        self._summaries: Fixpoint[_Key, Summary | None] = Fixpoint(
+            compute=self._summarise,
+            least=lambda key: least_summary(self.scopes.of(self._located[key])),
+            widened=lambda key, value: value,
+            unknown=lambda key: None,
+        )
+        self._flows: Fixpoint[tuple[_Key, str], Flow] = Fixpoint(
+            compute=lambda key: self._flow_of(*key),
+            least=lambda key: self._least_flow(*key),
+            widened=lambda key, value: Flow.anything(value.maybe.rank),
+            unknown=lambda key: Flow.anything(self._rank(*key)),
+            same=same_flow,
+        )
 
     def names(self, scope: Scope) -> Names:
         """How ``examine`` is to see the names of a unit."""
@@ -71,64 +78,70 @@ class Effects:
         )
 
     def summary(self, located: Located) -> Summary | None:
-        """The summary of a procedure; None while it is being made (recursion)."""
-        key = (located.path, "/".join(unit.name for unit in located.chain))
-        if key not in self._summaries:
-            self._summaries[key] = None
-            self._summaries[key] = self._summarise(located)
-        return self._summaries[key]
+        """The summary of a procedure; None: a recursion whose effects could not be bounded."""
+        return self._summaries(self._key(located))
 
-    def _summarise(self, located: Located) -> Summary:
-        scope = self.scopes.of(located)
-        unit = located.unit
-        head = unit.head.what if unit.head is not None else None
-        dummies = head.args if isinstance(head, UnitHead) else ()
-        footprint = examine(unit.body, self.names(scope))
-        effects: dict[tuple[EffectKind, str], None] = {}
-        for effect in footprint.effects:
-            if effect.kind is EffectKind.JUMP:
-                continue
-            if effect.kind is EffectKind.ALLOCATION and _allocates_locals(effect, scope):
-                continue
-            effects[effect.kind, effect.detail] = None
-        for _, text in conditional_statements(unit):
-            effects[EffectKind.OPAQUE, f"conditional compilation: {text}"] = None
-        read: set[str] = set()
-        written: set[str] = set()
-        modules_read: set[str] = set()
-        for access in footprint.accesses:
-            symbol = scope.lookup(access.storage)
-            if access.storage in dummies:
-                (written if access.writes else read).add(access.storage)
-                if symbol is not None and symbol.attrs & {"pointer", "target"}:
-                    effects[EffectKind.POINTER, f"dummy {access.storage} may be aliased"] = None
-            elif symbol is None or symbol.origin in (Origin.HOST, Origin.COMMON):
-                shared = "::" in access.storage or access.storage == ALIASED
-                if shared and not access.writes:
-                    modules_read.add(access.storage)
-                else:
-                    effects[EffectKind.STATE, access.storage] = None
-            elif symbol.origin is Origin.LOCAL and (
-                "save" in symbol.attrs or symbol.equivalenced or "pointer" in symbol.attrs
-            ):
-                effects[EffectKind.STATE, access.storage] = None
-        if isinstance(head, UnitHead) and "*" in dummies:
-            effects[EffectKind.JUMP, "alternate return"] = None
-        defined = frozenset(
-            name
-            for name in written
-            if (symbol := scope.lookup(name)) is not None
-            and symbol.dims is None
-            and surely_defines(unit.body, name, self.names(scope))
-        )
-        return Summary(
-            dummies,
-            frozenset(read - defined),
-            frozenset(written),
-            defined,
-            frozenset(modules_read),
-            tuple(effects),
-            scope,
+    def flow(self, located: Located, storage: str) -> Flow:
+        """What a procedure does to one of its dummies or shared variables, by its storage in the
+        procedure, as regions in terms of values on entry."""
+        return self._flows((self._key(located), storage))
+
+    def frame(self, located: Located) -> Frame:
+        """The whole body of a procedure as a frame."""
+        return self._frame(self._key(located))
+
+    def _key(self, located: Located) -> _Key:
+        key = (located.path, "/".join(unit.name for unit in located.chain))
+        self._located.setdefault(key, located)
+        return key
+
+    def _summarise(self, key: _Key) -> Summary:
+        scope = self.scopes.of(self._located[key])
+        names = self.names(scope)
+        return summarise(scope, examine(scope.unit.body, names), names)
+
+    def _frame(self, key: _Key) -> Frame:
+        if key not in self._frames:
+            values = Values(self.scopes.of(self._located[key]), self)
+            self._frames[key] = Frame(values, values.footprint.written())
+        return self._frames[key]
+
+    def _flow_of(self, key: _Key, storage: str) -> Flow:
+        frame = self._frame(key)
+        scope, rank = frame.scope, self._rank(key, storage)
+        first = next((leaf for node in scope.unit.body for leaf in leaves(node)), None)
+        if first is None:
+            return Flow.nothing(rank)
+        shape = shape_of(storage, scope, frame.values, first)
+        return ArrayFlow(storage, rank, self.names(scope), frame, shape).of(scope.unit.body)
+
+    def _least_flow(self, key: _Key, storage: str) -> Flow:
+        rank = self._rank(key, storage)
+        return Flow(Elements.none(rank), Elements.none(rank), Elements.all(rank))
+
+    def _rank(self, key: _Key, storage: str) -> int:
+        scope = self.scopes.of(self._located[key])
+        if "::" in storage:
+            owner, _, storage = storage.partition("::")
+            scope = self.scopes.module(owner) or scope
+        symbol = scope.lookup(storage)
+        return 0 if symbol is None or symbol.dims is None else len(symbol.dims)
+
+    def callee(self, call: Call, scope: Scope) -> Callee | None:
+        """The procedure that a call or function reference in a unit means, if it is known."""
+        located = procedure_called(call, scope)
+        if located is None:
+            return library_procedure(call, scope)
+        summary = self.summary(located)
+        if summary is None:
+            return None
+        own = self.scopes.of(located)
+        return Callee(
+            summary,
+            own,
+            own.lookup,
+            lambda storage: self.flow(located, storage),
+            lambda expr: self.frame(located).values.constants(expr),
         )
 
     def call(self, call: Call, scope: Scope) -> CallEffect:
@@ -145,21 +158,23 @@ class Effects:
             return CallEffect(tuple(accesses), tuple(effects))
         if isinstance(call.procedure, Ref) and mpi_function(call.procedure, scope) is not None:
             return CallEffect((), ((EffectKind.MPI, call.procedure.name),))
-        located = procedure_named(call.procedure, scope)
-        summary = self.summary(located) if located is not None else None
-        if summary is None:
-            return _anything(call, scope, _called(call.procedure))
-        bound = _bind(call.args, summary.dummies)
-        if bound is None:
-            return _anything(call, scope, _called(call.procedure))
+        callee = self.callee(call, scope)
+        bound = None if callee is None else bound_arguments(call, callee.summary.dummies)
+        if callee is None or bound is None:
+            return _anything(call, scope, called_name(call.procedure))
         accesses = []
-        effects = list(summary.effects)
+        effects = list(callee.summary.effects)
         for dummy, actual in bound.items():
-            regions = list(self._regions(dummy, actual, bound, summary, scope))
-            if not regions and isinstance(actual, Ref) and _is_procedure(actual, scope):
+            found = list(self._argument(dummy, actual, bound, callee, scope))
+            if not found and isinstance(actual, Ref) and _is_procedure(actual, scope):
                 effects.append((EffectKind.UNKNOWN_CALL, f"procedure argument {actual.name}"))
-            accesses += regions
-        accesses += [(name, Mode.READ, None) for name in sorted(summary.modules_read)]
+            accesses += found
+        for shared, mode in _shared_accesses(callee.summary):
+            storages = storages_in(shared, scope)
+            if storages is None:
+                effects.append((EffectKind.STATE, shared.key))
+            else:
+                accesses += _reached(shared, mode, storages, callee, bound, scope)
         return CallEffect(tuple(accesses), tuple(effects))
 
     def writes_argument(self, call: Call, position: int, scope: Scope) -> bool:
@@ -168,73 +183,91 @@ class Effects:
         mpi = mpi_call(call, scope)
         if mpi is not None:
             return arg in mpi.defined(scope)
-        located = procedure_named(call.procedure, scope)
-        summary = self.summary(located) if located is not None else None
-        bound = _bind(call.args, summary.dummies) if summary is not None else None
-        if summary is None or bound is None:
+        callee = self.callee(call, scope)
+        bound = None if callee is None else bound_arguments(call, callee.summary.dummies)
+        if callee is None or bound is None:
             return True
-        return any(arg == actual and dummy in summary.written for dummy, actual in bound.items())
+        written = callee.summary.written
+        return any(arg == actual and dummy in written for dummy, actual in bound.items())
 
-    def _regions(
-        self, dummy: str, actual: Expr, bound: Mapping[str, Expr], summary: Summary, scope: Scope
-    ) -> Iterable[tuple[str, Mode, tuple[Subscript, ...] | None]]:
+    def _argument(
+        self, dummy: str, actual: Expr, bound: Mapping[str, Expr], callee: Callee, scope: Scope
+    ) -> Iterable[Reached]:
+        summary = callee.summary
         modes = [Mode.READ] if dummy in summary.read else []
         if dummy in summary.defined and isinstance(actual, Ref) and actual.args is None:
             modes = [Mode.WRITE]
         elif dummy in summary.written:
             modes.append(Mode.MAYBE_WRITE)
-        match actual:
-            case Ref(name=name, args=tuple(args)) if (
-                name_kind(name, True, scope) is NameKind.VARIABLE
-            ):
-                subscripts = self._subscripts_passed(dummy, actual, args, bound, summary, scope)
-                for mode in modes:
-                    yield storage_of(name, scope), mode, subscripts
-            case _:
-                for mode in modes:
-                    yield from _whole(actual, mode, scope)
+        if not isinstance(actual, Ref) or (
+            name_kind(actual.name, actual.args is not None, scope) is not NameKind.VARIABLE
+        ):
+            for mode in modes:
+                yield from _whole(actual, mode, scope)
+            return
+        storage = storage_of(actual.name, scope)
+        subscripts = self._subscripts_passed(dummy, actual, bound, callee, scope)
+        once = sum(root_name(other) == actual.name for other in bound.values()) == 1
+        symbol = scope.lookup(actual.name)
+        parted = once and storage != ALIASED and symbol is not None and symbol.dims is not None
+        for mode in modes:
+            part = None
+            if parted:
+                part = ArgumentPart(callee, dummy, actual, bound, mode is not Mode.READ)
+            yield Reached(storage, mode, subscripts, part)
 
     def _subscripts_passed(
-        self,
-        dummy: str,
-        actual: Ref,
-        args: tuple[Arg, ...],
-        bound: Mapping[str, Expr],
-        summary: Summary,
-        scope: Scope,
+        self, dummy: str, actual: Ref, bound: Mapping[str, Expr], callee: Callee, scope: Scope
     ) -> tuple[Subscript, ...] | None:
         """The part of the actual argument that the dummy stands for; None: not known."""
-        given = tuple(a for a in args if not isinstance(a, Keyword | AltReturn))
-        symbol: Symbol | None = summary.scope.lookup(dummy)
-        if symbol is None or len(given) != len(args):
+        if actual.args is None:
             return None
-        if symbol.dims is None or any(isinstance(a, Section) for a in given):
+        given = tuple(a for a in actual.args if not isinstance(a, Keyword | AltReturn))
+        own, other = callee.symbol(dummy), scope.lookup(actual.name)
+        if own is None or other is None or len(given) != len(actual.args):
+            return None
+        if own.dims is None or any(isinstance(a, Section) for a in given):
             return given
+        if callee.scope is None or not same_elements(own, other, callee.scope, scope):
+            return None
         return run_as_section(
             actual,
-            symbol,
+            own,
             bound,
-            summary.scope,
+            callee.scope,
             scope,
             lambda call, position: self.writes_argument(call, position, scope),
         )
 
 
-def _allocates_locals(effect: Effect, scope: Scope) -> bool:
-    """Whether an allocation effect concerns only arrays that end with the procedure."""
-    what = effect.leaf.what
-    if isinstance(what, Guarded):
-        what = what.action
-    if not isinstance(what, Allocation) or what.kind == "nullify":
-        return False
-    symbols = [scope.lookup(root_name(item) or "") for item in what.objects]
-    return all(
-        s is not None and s.origin is Origin.LOCAL and not s.attrs & {"save", "pointer"}
-        for s in symbols
-    )
+def _shared_accesses(summary: Summary) -> Iterable[tuple[Shared, Mode]]:
+    """The accesses to variables that are shared, those that read first."""
+    key = repr
+    for shared in sorted(summary.shared_read, key=key):
+        yield shared, Mode.READ
+    for shared in sorted(summary.shared_written, key=key):
+        yield shared, Mode.WRITE if shared in summary.shared_defined else Mode.MAYBE_WRITE
 
 
-def _called(procedure: Expr) -> str:
+def _reached(
+    shared: Shared,
+    mode: Mode,
+    storages: tuple[str, ...],
+    callee: Callee,
+    bound: Mapping[str, Expr],
+    scope: Scope,
+) -> Iterable[Reached]:
+    for storage in storages:
+        exact = is_exact(shared, storage, scope)
+        own_mode = Mode.MAYBE_WRITE if mode is Mode.WRITE and not exact else mode
+        own = shared.key if shared.kind == "module" else shared.name
+        part = None
+        if exact and own is not None and storage != ALIASED and own_mode is not Mode.WRITE:
+            part = SharedPart(callee, own, bound, mode is not Mode.READ)
+        yield Reached(storage, own_mode, None, part)
+
+
+def called_name(procedure: Expr) -> str:
     return procedure.name if isinstance(procedure, Ref | Component) else "procedure"
 
 
@@ -249,28 +282,26 @@ def _value(arg: Arg) -> Arg:
     return arg.value if isinstance(arg, Keyword) else arg
 
 
-def _whole(
-    arg: Arg, mode: Mode, scope: Scope
-) -> list[tuple[str, Mode, tuple[Subscript, ...] | None]]:
+def _whole(arg: Arg, mode: Mode, scope: Scope) -> list[Reached]:
     value = _value(arg)
     match value:
         case Ref(name=name, args=args) if (
             name_kind(name, args is not None, scope) is NameKind.VARIABLE
         ):
-            return [(storage_of(name, scope), mode, None)]
+            return [Reached(storage_of(name, scope), mode)]
         case Component():
             own = component_storage(value, scope)
             if own is not None:
-                return [(own, mode, None)]
+                return [Reached(own, mode)]
             root = root_name(value)
             if root is None:
                 return []
             # any component on the way may be a pointer
-            return [(storage_of(root, scope), mode, None), (ALIASED, mode, None)]
+            return [Reached(storage_of(root, scope), mode), Reached(ALIASED, mode)]
         case OpaqueExpr(names=names):  # a substring of an element, maybe
             kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
             variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]
-            return [(storage_of(name, scope), mode, None) for name in variables]
+            return [Reached(storage_of(name, scope), mode) for name in variables]
     return []
 
 
@@ -284,10 +315,10 @@ def _anything(call: Call, scope: Scope, name: str) -> CallEffect:
     return CallEffect(tuple(accesses), ((EffectKind.UNKNOWN_CALL, name),))
 
 
-def _bind(args: tuple[Arg, ...], dummies: tuple[str, ...]) -> Mapping[str, Expr] | None:
+def bound_arguments(call: Call, dummies: tuple[str, ...]) -> Mapping[str, Expr] | None:
     """Actual arguments by dummy name; None where they do not fit."""
     bound: dict[str, Expr] = {}
-    for position, arg in enumerate(args):
+    for position, arg in enumerate(call.args):
         match arg:
             case Keyword(name=name, value=value):
                 bound[name] = value

@@ -109,7 +109,8 @@ def buffer_ref(exchange: Exchange, argument: str | None) -> Ref | None:
 def send_writes(producer: Producer, storage: str) -> tuple[Access, ...]:
     """The accesses of the packing phase that write the send buffer."""
     accesses = producer.phase_accesses(producer.packing)
-    return tuple(a for a in accesses if a.storage == storage and a.writes)
+    writes = (a for a in accesses if a.storage == storage and a.writes)
+    return tuple(producer.region.refined(access) for access in writes)
 
 
 def layout_of(producer: Producer) -> Layout | Misfit:

@@ -106,4 +106,3 @@ def symbol_named(name: str, scope: Scope) -> Symbol | None:
         return scope.lookup(name)
     found = object_named(name, scope)
     return None if found is None else found.symbol
-

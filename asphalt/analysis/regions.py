@@ -7,15 +7,15 @@ not affine is left out), so "no violation" is a proof and "a violation" is only 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.intrinsics import is_inquiry
-from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.sets import Problem, UndecidedError
+from asphalt.analysis.frame import Frame, Standpoint
+from asphalt.analysis.frame import loop_variable as loop_variable
+from asphalt.analysis.sets import Elements, Problem, UndecidedError
 from asphalt.analysis.values import Values
-from asphalt.ir.expr import Component, Expr, Lit, OpaqueExpr, Ref, Section, walk
+from asphalt.ir.expr import Expr, Lit, Ref, Section
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 
@@ -27,14 +27,6 @@ class Violation:
     """A concrete counterexample: values of the loop variables by name, or none that isl found."""
 
     point: Mapping[str, int] | None
-
-
-def loop_variable(loop: Do) -> str | None:
-    """The folded variable of a counted DO loop."""
-    head = loop.head.what
-    if isinstance(head, DoHead) and head.kind == "count" and isinstance(head.var, Ref):
-        return head.var.name
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +43,11 @@ class Region:
     def value(self, expr: Expr, loops: tuple[Do, ...]) -> Poly | None:
         """The value of an expression inside ``loops``: a polynomial over their variables and
         over what does not change in the region; None if something in it changes otherwise."""
-        variables = {loop_variable(loop) for loop in loops}
-        poly = self.values.polynomial(expr, self.start)
-        scope = self.values.scope
-        for atom in poly.atoms:
-            if isinstance(atom, Ref) and atom.args is None and atom.name in variables:
-                continue
-            for part in walk(atom):
-                if isinstance(part, OpaqueExpr | Component):
-                    return None
-                if not isinstance(part, Ref):
-                    continue
-                if part.name in variables or storage_of(part.name, scope) in self.changing:
-                    return None
-                symbol = scope.lookup(part.name)
-                whole = part.args is None and symbol is not None and symbol.dims is not None
-                if whole and not _is_inquiry_argument(atom, part):
-                    return None
-        return poly
+        return Frame(self.values, self.changing).value(expr, self.start, loops)
+
+    def here(self, loops: tuple[Do, ...]) -> Standpoint:
+        """The start of the region, as seen inside ``loops``."""
+        return Standpoint(Frame(self.values, self.changing), self.start, loops)
 
     def _enter(self, problem: Problem, access: Access, suffix: str) -> dict[Expr, str]:
         """Declare the loop variables of an access and bound them; gives atom -> variable."""
@@ -100,6 +79,9 @@ class Region:
         self, problem: Problem, access: Access, bound: Mapping[Expr, str], names: tuple[str, ...]
     ) -> None:
         """Constrain the element variables ``names`` to what the access touches."""
+        region = self._touched(access)
+        if region is not None and region.rank == len(names):
+            problem.member(names, region, bound)
         if access.subscripts is None or len(access.subscripts) != len(names):
             return
         for subscript, name in zip(access.subscripts, names, strict=True):
@@ -116,6 +98,69 @@ class Region:
                 if poly is not None:
                     problem.add(Poly.atom(atom), relation, poly, both)
 
+    def refined(self, access: Access) -> Access:
+        """An access of a called procedure with subscripts made from the region that it touches:
+        at least that, if its ends are known."""
+        if access.part is None or access.subscripts is not None:
+            return access
+        region = access.part.touched(self.here(access.loops))
+        ends = region.box()
+        inside = self._stays_in_bounds(access, region)
+        subscripts: list[Expr | Section] = []
+        for low, high in ends:
+            if low is not None and low == high:
+                subscripts.append(low.expression())
+            elif low is not None and high is not None:
+                subscripts.append(Section(low.expression(), high.expression(), None))
+            elif inside:
+                subscripts.append(Section(None, None, None))
+            else:
+                return access
+        colon = Section(None, None, None)
+        if all(subscript == colon for subscript in subscripts):
+            return access
+        return replace(access, subscripts=tuple(subscripts))
+
+    def _touched(self, access: Access) -> Elements | None:
+        """The region of an access of a called procedure, as far as its indices mean elements."""
+        if access.part is None:
+            return None
+        region = access.part.touched(self.here(access.loops))
+        if region.is_all or not self._stays_in_bounds(access, region):
+            return None
+        return region
+
+    def _stays_in_bounds(self, access: Access, region: Elements) -> bool:
+        """Whether no index leaves its dimension (beyond the last one the array ends)."""
+        assert access.part is not None
+        if access.part.passed is None:
+            return True
+        shape = self.here(access.loops).shape(access.part.passed)
+        if shape is None or shape.rank != region.rank:
+            return False
+        names = tuple(f"subscript {i + 1}" for i in range(region.rank))
+        for name, lower, extent in zip(names[:-1], shape.lower, shape.extent, strict=False):
+            if extent is None:
+                return False
+            index = Ref("index", "index")
+            upper = lower + extent - Poly.constant(1)
+            for relation, limit in (("<", lower), (">", upper)):
+                problem = Problem()
+                bound = {**self._enter(problem, access, ""), index: name}
+                problem.member(names, region, bound)
+                if not problem.add(Poly.atom(index), relation, limit, bound):
+                    return False
+                if _answer(problem) is not None:
+                    return False
+        return True
+
+    def _rank(self, access: Access) -> int | None:
+        """The number of indices that are known of an access; None: the whole, or not known."""
+        if access.subscripts is not None:
+            return len(access.subscripts)
+        region = self._touched(access)
+        return None if region is None else region.rank
+
     def write_elsewhere(
         self, write: Access, tiled: Do, dimension: int, offset: Poly, relation: str
     ) -> Violation | None:
@@ -129,7 +174,7 @@ class Region:
         """
         problem = Problem()
         bound = self._enter(problem, write, "")
-        rank = 0 if write.subscripts is None else len(write.subscripts)
+        rank = self._rank(write) or 0
         names = tuple(f"subscript {i + 1}" for i in range(max(rank, dimension + 1)))
         self._element(problem, write, bound, names)
         variable = loop_variable(tiled)
@@ -176,8 +221,8 @@ class Region:
         problem = Problem()
         one = self._enter(problem, first, " then")
         two = self._enter(problem, second, " later")
-        ranks = [len(a.subscripts) for a in (first, second) if a.subscripts is not None]
-        if first.path == second.path and len(ranks) == 2 and ranks[0] == ranks[1]:
+        ranks = self._rank(first), self._rank(second)
+        if first.path == second.path and ranks[0] is not None and ranks[0] == ranks[1]:
             names = tuple(f"subscript {i + 1}" for i in range(ranks[0]))
             self._element(problem, first, one, names)
             self._element(problem, second, two, names)
@@ -202,14 +247,6 @@ def _sides(subscript: Expr | Section, relation: str) -> tuple[Expr, ...]:
     if subscript.stride is None:  # with a stride it may run downwards
         ends = ends[:1] if relation == "<" else ends[1:]
     return tuple(end for end in ends if end is not None)
-
-
-def _is_inquiry_argument(atom: Expr, part: Ref) -> bool:
-    """Whether ``part`` is what ``size(...)`` or another inquiry asks about in ``atom``."""
-    return any(
-        isinstance(outer, Ref) and is_inquiry(outer.name) and part in (outer.args or ())
-        for outer in walk(atom)
-    )
 
 
 def _answer(problem: Problem) -> Violation | None:

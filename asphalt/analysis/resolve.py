@@ -7,7 +7,7 @@ from dataclasses import replace
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Use
+from asphalt.ir.stmt import Call, Use
 
 
 def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
@@ -23,6 +23,11 @@ def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
     if name not in scope.procedures:
         scope.procedures[name] = _resolved(name, scope)
     return scope.procedures[name]
+
+
+def procedure_called(call: Call, scope: Scope) -> Located | None:
+    """The procedure of the tree that a call statement or function reference invokes."""
+    return procedure_named(call.procedure, scope)
 
 
 def _resolved(name: str, scope: Scope) -> Located | None:

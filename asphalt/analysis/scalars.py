@@ -39,10 +39,11 @@ def exposed(nodes: Iterable[Node], storage: str, names: Names, covers: Covers) -
 
 def _has_gotos(nodes: tuple[Node, ...]) -> bool:
     """With GOTO the order of the text is not the order of execution: nothing is concluded."""
-    return any(jump.labels for node in nodes for jump in _jumps_in(node))
+    return any(jump.labels for node in nodes for jump in jumps_in(node))
 
 
-def _jumps_in(node: Node) -> Iterable[Jump]:
+def jumps_in(node: Node) -> Iterable[Jump]:
+    """The jumps in a statement or construct, those under a one-line IF included."""
     for leaf in leaves(node):
         what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
         if isinstance(what, Jump):
@@ -75,9 +76,9 @@ def _node(node: Node, storage: str, names: Names, covers: Covers) -> _Flow:
                 entry = _leaf(arm.head, storage, names)
                 if entry.exposed:
                     return _Flow(True, False)
-                if arm.body or not _is_selector(arm.head):
+                if arm.body or not is_selector(arm.head):
                     flows.append(_list(arm.body, storage, names, covers))
-            complete = any(_is_default(arm.head) for arm in arms)
+            complete = any(has_default(arm.head) for arm in arms)
             return _Flow(
                 any(flow.exposed for flow in flows),
                 complete and all(flow.defined for flow in flows) and not _leaves_construct(node),
@@ -92,17 +93,17 @@ def _node(node: Node, storage: str, names: Names, covers: Covers) -> _Flow:
 
 def _leaves_construct(node: Node) -> bool:
     """Whether an EXIT names a construct: it may be this one, whose rest it skips."""
-    return any(j.kind is JumpKind.EXIT and j.construct is not None for j in _jumps_in(node))
+    return any(j.kind is JumpKind.EXIT and j.construct is not None for j in jumps_in(node))
 
 
-def _is_default(head: Leaf) -> bool:
+def has_default(head: Leaf) -> bool:
     """Whether an arm is taken where no other is; a masked ELSEWHERE is not."""
     what = head.what
     kinds = ("else", "case_default", "elsewhere")
     return isinstance(what, ArmHead) and what.kind in kinds and not what.exprs
 
 
-def _is_selector(head: Leaf) -> bool:
+def is_selector(head: Leaf) -> bool:
     """Whether an arm is only the head of a SELECT construct."""
     return isinstance(head.what, ArmHead) and head.what.kind.startswith("select_")
 
@@ -122,7 +123,7 @@ def _leaf(leaf: Leaf, storage: str, names: Names) -> _Flow:
 
 def surely_defines(body: tuple[Node, ...], storage: str, names: Names) -> bool:
     """Whether a procedure body defines a scalar before it reads it, whatever way it takes."""
-    if any(jump.kind in _WAYS_OUT for node in body for jump in _jumps_in(node)):
+    if any(jump.kind in _WAYS_OUT for node in body for jump in jumps_in(node)):
         return False
     flow = _list(body, storage, names, lambda node, name: False)
     return flow.defined and not flow.exposed and not _has_gotos(body)
@@ -158,7 +159,7 @@ def live_after(levels: tuple[Level, ...], storage: str, names: Names, covers: Co
         flow = _list(following, storage, names, covers)
         if flow.exposed:
             return True
-        if flow.defined and not any(True for node in following for _ in _jumps_in(node)):
+        if flow.defined and not any(True for node in following for _ in jumps_in(node)):
             return False
         if level.repeated:
             again = level.nodes[: level.position + 1]

@@ -1,25 +1,299 @@
 """Integer sets: the one place where isl is used.
 
 A *problem* is a conjunction of affine constraints over integer variables and symbolic parameters;
-``sample`` answers whether it has a solution.  What isl cannot decide within its budget is
-``UndecidedError``, which every caller must treat as "not proved".
+``sample`` answers whether it has a solution.  *Elements* are a set of index tuples of one array,
+described over symbolic parameters: a region as a value, with union, difference, projection and
+image.  What isl cannot decide within its budget is ``UndecidedError``, which every caller must
+treat as "not proved".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
-from asphalt.analysis.algebra import Poly
-from asphalt.ir.expr import Expr
+from asphalt.analysis.algebra import Monomial, Poly
+from asphalt.ir.expr import Expr, Ref
 
 _BUDGET = 200_000  # isl operations for one question
+_LARGEST = 24  # basic sets in one region
+
+Parameters = tuple[tuple[str, Monomial], ...]
 
 
 class UndecidedError(Exception):
     """isl ran out of its budget: nothing is proved."""
+
+
+def _context() -> isl.Context:
+    context = isl.Context()
+    context.set_max_operations(_BUDGET)
+    return context
+
+
+@dataclass(slots=True)
+class Affine:
+    """Turns polynomials into isl text over named parameters, and remembers what they mean.
+
+    ``varying`` are the variables of loops: a product with one of them is not affine.  The name of a
+    parameter follows from its meaning, so that parameters of different sets are the same if they
+    mean the same.
+    """
+
+    varying: frozenset[str] = frozenset()
+    parameters: dict[str, Monomial] = field(default_factory=dict)
+
+    def text(self, poly: Poly) -> str | None:
+        """The polynomial as isl text; None: not affine."""
+        parts = ["0"]
+        for monomial, coefficient in sorted(poly.terms, key=repr):
+            if not monomial:
+                parts.append(str(coefficient))
+                continue
+            if len(monomial) > 1 and any(self._varies(atom) for atom in monomial):
+                return None
+            parts.append(f"{coefficient}*{self.name(monomial)}")
+        return " + ".join(parts)
+
+    def _varies(self, atom: Expr) -> bool:
+        return isinstance(atom, Ref) and atom.args is None and atom.name in self.varying
+
+    def name(self, monomial: Monomial) -> str:
+        """The name of the parameter that stands for a product of atoms."""
+        name = "p" + hashlib.blake2b(repr(monomial).encode(), digest_size=8).hexdigest()
+        self.parameters[name] = monomial
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """A set of index tuples of an array of ``rank`` dimensions (``e0``, ``e1`` ... in ``text``).
+
+    ``parameters`` says what the parameters in ``text`` stand for.  ``exact``: the set is what it
+    describes; else it has more than that, or less: who made it says which.
+    """
+
+    rank: int
+    text: str
+    parameters: Parameters = ()
+    exact: bool = True
+
+    @staticmethod
+    def all(rank: int, *, exact: bool = True) -> Elements:
+        """Every element of the array."""
+        return Elements(rank, f"{{ [{_tuple(rank)}] }}", (), exact)
+
+    @staticmethod
+    def none(rank: int, *, exact: bool = True) -> Elements:
+        """No element."""
+        return Elements(rank, f"{{ [{_tuple(rank)}] : 1 = 0 }}", (), exact)
+
+    @staticmethod
+    def where(
+        rank: int, constraints: Iterable[str], affine: Affine, *, exact: bool = True
+    ) -> Elements:
+        """The elements for which constraints over ``e0``, ``e1`` ... and parameters hold."""
+        body = " and ".join(constraints) or "1 = 1"
+        head = f"[{', '.join(affine.parameters)}] -> " if affine.parameters else ""
+        text = f"{head}{{ [{_tuple(rank)}] : {body} }}"
+        return Elements(rank, text, tuple(sorted(affine.parameters.items())), exact)
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it is certainly every element."""
+        return Elements.all(self.rank).is_subset(self)
+
+    def union(self, other: Elements) -> Elements:
+        """The elements of both; raises UndecidedError."""
+        exact = self.exact and other.exact
+        if self.text == other.text:
+            return replace(self, exact=exact)
+        return self._combined(other, lambda a, b: a.union(b), exact)
+
+    def minus(self, other: Elements) -> Elements:
+        """The elements that ``other`` does not have; raises UndecidedError."""
+        return self._combined(other, lambda a, b: a.subtract(b), self.exact and other.exact)
+
+    def intersection(self, other: Elements) -> Elements:
+        """The common elements; raises UndecidedError."""
+        return self._combined(other, lambda a, b: a.intersect(b), self.exact and other.exact)
+
+    def _combined(
+        self, other: Elements, operation: Callable[[isl.Set, isl.Set], isl.Set], exact: bool
+    ) -> Elements:
+        context = _context()
+        try:
+            one, two = isl.Set(self.text, context), isl.Set(other.text, context)
+            return self._made(
+                operation(one, two), {**dict(self.parameters), **dict(other.parameters)}, exact
+            )
+        except isl.Error as error:
+            raise UndecidedError(str(error)) from error
+
+    def _made(
+        self, made: isl.Set, meaning: Mapping[str, Monomial], exact: bool, rank: int | None = None
+    ) -> Elements:
+        made = made.coalesce()
+        if made.n_basic_set() > _LARGEST:
+            raise UndecidedError("the region has too many parts")
+        used = _parameter_names(made)
+        parameters = tuple(sorted((name, meaning[name]) for name in used))
+        return Elements(self.rank if rank is None else rank, str(made), parameters, exact)
+
+    def restricted(self, constraints: Iterable[str], affine: Affine) -> Elements:
+        """Those elements for which constraints over indices and parameters hold, too."""
+        return self.intersection(Elements.where(self.rank, constraints, affine))
+
+    def project(self, monomials: Iterable[Monomial]) -> Elements:
+        """The elements for any value of some parameters; raises UndecidedError."""
+        gone = set(monomials)
+        names = [name for name, meaning in self.parameters if meaning in gone]
+        if not names:
+            return self
+        try:
+            made = isl.Set(self.text, _context())
+            for name in names:
+                position = made.find_dim_by_name(isl.dim_type.param, name)
+                if position >= 0:
+                    made = made.project_out(isl.dim_type.param, position, 1)
+            return self._made(made, dict(self.parameters), self.exact)
+        except isl.Error as error:
+            raise UndecidedError(str(error)) from error
+
+    def renamed(self, before: Monomial, after: Monomial) -> Elements:
+        """The same with one parameter standing for something else, which must not occur yet."""
+        affine = Affine()
+        old, new = affine.name(before), affine.name(after)
+        parameters = tuple(
+            sorted(
+                (new, after) if name == old else (name, meaning)
+                for name, meaning in self.parameters
+            )
+        )
+        return replace(self, text=self.text.replace(old, new), parameters=parameters)
+
+    def image(
+        self,
+        rank: int,
+        relation: Iterable[str],
+        values: Mapping[Monomial, Poly | None],
+        affine: Affine,
+        *,
+        exact: bool,
+    ) -> Elements | None:
+        """The elements ``e0``, ``e1`` ... of another array that ``relation`` relates to elements
+        ``d0``, ``d1`` ... of this one, with ``values`` for the parameters.
+
+        A parameter without (affine) value may have any: None where ``exact`` forbids that.  Raises
+        UndecidedError.
+        """
+        try:
+            made = isl.Set(self.text, _context())
+            equal: list[str] = []
+            names = _parameter_names(made)
+            meaning = dict(self.parameters)
+            for number, name in enumerate(names):
+                made = made.set_dim_name(isl.dim_type.param, number, f"q{number}")
+                value = values.get(meaning[name])
+                text = None if value is None else affine.text(value)
+                if text is not None:
+                    equal.append(f"q{number} = {text}")
+                elif exact and made.involves_dims(isl.dim_type.param, number, 1):
+                    return None
+            inside = ", ".join(
+                [*(f"q{number}" for number in range(len(names))), *affine.parameters]
+            )
+            domain = ", ".join(f"d{number}" for number in range(self.rank))
+            body = " and ".join([*relation, *equal]) or "1 = 1"
+            mapped = isl.Map(
+                f"[{inside}] -> {{ [{domain}] -> [{_tuple(rank)}] : {body} }}", made.get_ctx()
+            )
+            found = mapped.intersect_domain(made).range()
+            known = all(values.get(meaning[name]) is not None for name in names)
+            for number in range(len(names)):
+                position = found.find_dim_by_name(isl.dim_type.param, f"q{number}")
+                if position >= 0:
+                    found = found.project_out(isl.dim_type.param, position, 1)
+            return self._made(found, affine.parameters, self.exact and known, rank)
+        except isl.Error as error:
+            raise UndecidedError(str(error)) from error
+
+    def is_empty(self) -> bool:
+        """Whether there is certainly no element, whatever the parameters are."""
+        try:
+            return bool(isl.Set(self.text, _context()).is_empty())
+        except isl.Error:
+            return False
+
+    def is_subset(self, other: Elements) -> bool:
+        """Whether ``other`` certainly has all these elements."""
+        context = _context()
+        try:
+            return bool(isl.Set(self.text, context).is_subset(isl.Set(other.text, context)))
+        except isl.Error:
+            return False
+
+    def box(self) -> tuple[tuple[Poly | None, Poly | None], ...]:
+        """The least and the greatest index in each dimension, where they are one polynomial each
+        (for sets that are not empty)."""
+        context = _context()
+        meaning = dict(self.parameters)
+        ends: list[tuple[Poly | None, Poly | None]] = []
+        try:
+            made = isl.Set(self.text, context)
+            for dimension in range(self.rank):
+                ends.append(
+                    (
+                        _single(made, dimension, meaning, upper=False),
+                        _single(made, dimension, meaning, upper=True),
+                    )
+                )
+        except isl.Error:
+            return ((None, None),) * self.rank
+        return tuple(ends)
+
+    def holds(self, element: Sequence[int], values: Mapping[Monomial, int]) -> bool:
+        """Whether an element is in the set when the parameters have these values."""
+        made = isl.Set(self.text)
+        for name, meaning in self.parameters:
+            position = made.find_dim_by_name(isl.dim_type.param, name)
+            if position >= 0:
+                made = made.fix_val(isl.dim_type.param, position, isl.Val(values[meaning]))
+        for dimension, index in enumerate(element):
+            made = made.fix_val(isl.dim_type.set, dimension, isl.Val(index))
+        return not made.is_empty()
+
+
+def _parameter_names(made: isl.Set) -> list[str]:
+    return [name or "" for name in made.get_var_names(isl.dim_type.param)]
+
+
+def _tuple(rank: int) -> str:
+    return ", ".join(f"e{number}" for number in range(rank))
+
+
+def _single(
+    made: isl.Set, dimension: int, meaning: Mapping[str, Monomial], *, upper: bool
+) -> Poly | None:
+    """The least or greatest index of a dimension, where it is one affine expression."""
+    bounded = made.dim_has_upper_bound if upper else made.dim_has_lower_bound
+    if not bounded(isl.dim_type.set, dimension):
+        return None
+    ends = made.dim_max(dimension) if upper else made.dim_min(dimension)
+    pieces = ends.get_pieces()
+    if len(pieces) != 1:
+        return None
+    _, affine = pieces[0]
+    if affine.dim(isl.dim_type.div) or affine.get_denominator_val().to_python() != 1:
+        return None
+    total = Poly.constant(int(affine.get_constant_val().to_python()))
+    for number, name in enumerate(_parameter_names(made)):
+        coefficient = int(affine.get_coefficient_val(isl.dim_type.param, number).to_python())
+        total = total + Poly.of({meaning[name]: coefficient})
+    return total
 
 
 @dataclass(slots=True)
@@ -35,6 +309,7 @@ class Problem:
     _parameters: dict[Expr | str, str] = field(default_factory=dict)
     _constraints: list[str] = field(default_factory=list)
     _preferred: list[str] = field(default_factory=list)
+    _members: list[tuple[tuple[str, ...], Elements, dict[str, str]]] = field(default_factory=list)
 
     def variable(self, name: str) -> str:
         """Declare a variable; gives the name it has inside (isl reserves some words)."""
@@ -79,6 +354,19 @@ class Problem:
             f"{self.variable(left)} {relation} {self.variable(right)} + {offset}"
         )
 
+    def member(self, names: Sequence[str], elements: Elements, bound: Mapping[Expr, str]) -> None:
+        """Add that the variables ``names`` are an element of a region.
+
+        A parameter of the region that is not affine in the problem may have any value.
+        """
+        indices = tuple(self.variable(name) for name in names)
+        arguments: dict[str, str] = {}
+        for name, meaning in elements.parameters:
+            text = self.affine(Poly.of({meaning: 1}), bound)
+            if text is not None:
+                arguments[name] = text
+        self._members.append((indices, elements, arguments))
+
     def sample(self) -> dict[str, int] | None:
         """A solution (values of the variables), or None if there is none.
 
@@ -95,13 +383,37 @@ class Problem:
         body = " and ".join(constraints) or "1 = 1"
         try:
             found = isl.Set(f"{{ [{', '.join(unknowns)}] : {body} }}", context)
+            for indices, elements, arguments in self._members:
+                region = _over_arguments(elements, arguments, context)
+                values = ", ".join((*indices, *arguments.values()))
+                place = isl.Map(f"{{ [{', '.join(unknowns)}] -> [{values}] }}", context)
+                found = found.intersect(place.intersect_range(region).domain())
             if found.is_empty():
                 return None
             point = found.sample_point()
-            values = {
+            point_values = {
                 name: int(point.get_coordinate_val(isl.dim_type.set, i).to_python())
                 for i, name in enumerate(unknowns)
             }
         except isl.Error as error:
             raise UndecidedError(str(error)) from error
-        return {name: values[inside] for name, inside in self.variables.items()}
+        return {name: point_values[inside] for name, inside in self.variables.items()}
+
+
+def _over_arguments(
+    elements: Elements, arguments: Mapping[str, str], context: isl.Context
+) -> isl.Set:
+    """A region as a set of indices followed by the parameters that have arguments, in order."""
+    made = isl.Set(elements.text, context)
+    for name in _parameter_names(made):
+        if name not in arguments:
+            position = made.find_dim_by_name(isl.dim_type.param, name)
+            made = made.project_out(isl.dim_type.param, position, 1)
+    for number, name in enumerate(arguments):
+        position = made.find_dim_by_name(isl.dim_type.param, name)
+        end = elements.rank + number
+        if position < 0:
+            made = made.insert_dims(isl.dim_type.set, end, 1)
+        else:
+            made = made.move_dims(isl.dim_type.set, end, isl.dim_type.param, position, 1)
+    return made.reset_tuple_id() if made.has_tuple_id() else made

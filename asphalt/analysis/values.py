@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from asphalt.analysis.access import Access, EffectKind, Footprint, examine
 from asphalt.analysis.algebra import Poly, poly
-from asphalt.analysis.effects import Effects
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
@@ -20,6 +20,9 @@ from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign, Jump, JumpKind, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+
+if TYPE_CHECKING:
+    from asphalt.analysis.effects import Effects
 
 _INTEGER_FUNCTIONS = frozenset(
     {"mod", "modulo", "min", "max", "min0", "max0", "abs", "iabs", "size", "lbound", "ubound"}

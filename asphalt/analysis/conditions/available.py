@@ -88,7 +88,9 @@ def check(producer: Producer, layout: Layout) -> Answer:
     for buffer in (layout.send.buffer, layout.receive.buffer):
         storage = storage_of(buffer, scope)
         for access in producer.footprint.of(storage):
-            if access.mode is Mode.MAYBE_WRITE and access.subscripts is None and access.writes:
+            if access.mode is not Mode.MAYBE_WRITE:
+                continue
+            if producer.region.refined(access).subscripts is None:
                 message = f"{buffer} may be allocated or changed as a whole here"
                 return Refused(ALLOCATED, message, access.leaf.span)
     return Holds("arguments, bounds and buffers stay the same from the entry of the nest")

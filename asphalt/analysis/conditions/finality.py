@@ -187,7 +187,7 @@ def _guarded(
     assert write.subscripts is not None
     subscript = write.subscripts[dimension]
     if isinstance(subscript, Section):
-        return None
+        return _section_guarded(producer, write, subscript, lower, upper)
     value = producer.region.value(subscript, write.loops)
     if value is None:
         return None
@@ -207,6 +207,26 @@ def _guarded(
     if any(isinstance(a, Ref) and a.name in _variables(write) for a in value.atoms):
         return None
     return (Guard(lower, "<=", value), Guard(value, "<=", upper))
+
+
+def _section_guarded(
+    producer: Producer, write: Access, section: Section, lower: Poly, upper: Poly
+) -> tuple[Guard, ...] | None:
+    """Run-time guards for a section whose ends do not change in the nest; an open end is that of
+    the dimension."""
+    if section.stride is not None:
+        return None
+    guards: tuple[Guard, ...] = ()
+    for end, below in ((section.lower, True), (section.upper, False)):
+        value = None if end is None else producer.region.value(end, write.loops)
+        if end is None:
+            continue
+        if value is None or any(
+            isinstance(a, Ref) and a.name in _variables(write) for a in value.atoms
+        ):
+            return None
+        guards += (Guard(lower, "<=", value) if below else Guard(value, "<=", upper),)
+    return guards
 
 
 def _variables(write: Access) -> set[str | None]:

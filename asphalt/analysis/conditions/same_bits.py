@@ -9,7 +9,7 @@ IEEE 754 rounds correctly (+ - * / and the square root) give the same bits eithe
 from __future__ import annotations
 
 from asphalt.analysis.nest import Phase, Producer
-from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.resolve import procedure_called
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.verdict import Answer, Code, Holds
 from asphalt.analysis.words import words
@@ -31,6 +31,7 @@ LAST_DIGITS = Code(
 
 CODES = (LAST_DIGITS,)
 BITS = "bits"
+_DEPTH = 6  # calls that are followed
 _EXACT = words(
     """
     abs aimag aint anint ceiling cmplx conjg dble dconjg dcmplx dim floor iabs iachar iand ibclr
@@ -73,10 +74,15 @@ def has_loop(phase: Phase) -> bool:
     return any(isinstance(leaf.what, DoHead) for node in phase.tiled.body for leaf in leaves(node))
 
 
-def _loops(call: Call, scope: Scope) -> bool:
-    located = procedure_named(call.procedure, scope)
-    return located is not None and any(
-        isinstance(leaf.what, DoHead) for node in located.unit.body for leaf in leaves(node)
+def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
+    """Whether a procedure has a loop, or calls one that has."""
+    located = procedure_called(call, scope)
+    if located is None or depth == 0:
+        return False
+    inside = scope.scopes.of(located)
+    actions = [leaf.what for node in located.unit.body for leaf in leaves(node)]
+    return any(isinstance(what, DoHead) for what in actions) or any(
+        isinstance(what, Call) and _loops(what, inside, depth - 1) for what in actions
     )
 
 

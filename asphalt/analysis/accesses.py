@@ -1,0 +1,192 @@
+"""Accesses and effects: what the analysis says that statements do.
+
+An access names a storage (a variable of the unit, wherever it is declared) and the subscripts as
+the source writes them; ``regions`` turns these into integer sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from asphalt.ir.expr import Component, Expr, Op, Section
+from asphalt.ir.stmt import Assign, Call
+from asphalt.ir.tree import Do, Leaf
+
+if TYPE_CHECKING:
+    from asphalt.analysis.frame import Standpoint
+    from asphalt.analysis.sets import Elements
+
+
+class Mode(Enum):
+    """How a storage is accessed."""
+
+    READ = "reads"
+    WRITE = "writes"
+    MAYBE_WRITE = "may write"
+    INQUIRE = "inquires"  # bounds, size, allocation status: not the value
+
+
+Subscript = Expr | Section
+
+
+class Part(Protocol):
+    """What a called procedure does to one variable of its caller, as regions.
+
+    Both are seen from a statement: parameters are values there.  Raises nothing: what cannot be
+    decided is everything, or nothing that is sure.  ``passed``: the array whose bounds the
+    indices must be shown to keep, because the procedure may see it under another shape.
+    """
+
+    @property
+    def passed(self) -> str | None: ...
+
+    def touched(self, here: Standpoint) -> Elements:
+        """At least the elements that the access may touch."""
+
+    def surely_written(self, here: Standpoint) -> Elements:
+        """Only elements that the call defines, whatever way it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access.  ``subscripts`` None: the whole object, or an unknown part of it.
+
+    ``part``: for an access of a called procedure, which elements it touches; the subscripts are at
+    least these.  ``loops`` are the DO loops around it inside the examined nodes, outermost first;
+    ``sure``: it happens in every iteration of these loops.  ``path``: the component of the storage
+    that is accessed (``subscripts`` are those of the component); empty: all of it.
+    """
+
+    storage: str
+    mode: Mode
+    subscripts: tuple[Subscript, ...] | None
+    leaf: Leaf
+    loops: tuple[Do, ...] = ()
+    sure: bool = True
+    path: tuple[str, ...] = ()
+    part: Part | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def writes(self) -> bool:
+        """The storage may be changed."""
+        return self.mode in (Mode.WRITE, Mode.MAYBE_WRITE)
+
+    @property
+    def object(self) -> str:
+        """The storage with the component, as a designator."""
+        return "%".join((self.storage, *self.path))
+
+    def touches(self, designator: str) -> bool:
+        """Whether the access may reach a part of a storage, or of a component of one."""
+        storage, *path = designator.split("%")
+        return storage == self.storage and _one_in_the_other(self.path, tuple(path))
+
+    def meets(self, other: Access) -> bool:
+        """Whether two accesses may be to one object; their elements are not compared."""
+        return self.storage == other.storage and _one_in_the_other(self.path, other.path)
+
+
+def _one_in_the_other(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+    """Whether one of two components is, or is part of, the other."""
+    common = min(len(one), len(two))
+    return one[:common] == two[:common]
+
+
+class EffectKind(Enum):
+    """An effect that is not an access to a variable."""
+
+    IO = "input or output"
+    MPI = "an MPI call"
+    STOP = "a stop"
+    UNKNOWN_CALL = "a call that cannot be seen through"
+    OPAQUE = "a statement that could not be understood"
+    STATE = "hidden state"
+    ALLOCATION = "an allocation"
+    POINTER = "a pointer assignment"
+    JUMP = "a jump"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An effect at a statement; ``detail`` names the procedure or the reason."""
+
+    kind: EffectKind
+    leaf: Leaf
+    detail: str
+    loops: tuple[Do, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """All accesses and effects of some statements, in source order."""
+
+    accesses: tuple[Access, ...]
+    effects: tuple[Effect, ...]
+
+    def of(self, storage: str) -> tuple[Access, ...]:
+        """The accesses to one storage, or to a component of one (``plan%send``)."""
+        return tuple(a for a in self.accesses if a.touches(storage))
+
+    def may_write(self, storage: str) -> bool:
+        """Whether a storage, or a component of one, may be written."""
+        return any(a.writes and a.touches(storage) for a in self.accesses)
+
+    def written(self) -> frozenset[str]:
+        """The storages that may be written."""
+        return frozenset(a.storage for a in self.accesses if a.writes)
+
+    def read(self) -> frozenset[str]:
+        """The storages whose value is read."""
+        return frozenset(a.storage for a in self.accesses if a.mode is Mode.READ)
+
+
+class NameKind(Enum):
+    """What a name with or without a parenthesised list stands for."""
+
+    VARIABLE = "variable"
+    CONSTANT = "constant"
+    PURE_FUNCTION = "pure function"  # an intrinsic without effects
+    INQUIRY = "inquiry"  # an intrinsic that does not read the value of its argument
+    PROCEDURE = "procedure"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """An access of a called procedure to a storage of its caller (see ``Access``)."""
+
+    storage: str
+    mode: Mode
+    subscripts: tuple[Subscript, ...] | None = None
+    part: Part | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CallEffect:
+    """What a call does: accesses to storages, and effects, as seen by the caller."""
+
+    accesses: tuple[Reached, ...]
+    effects: tuple[tuple[EffectKind, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What ``examine`` must know about names: their kind (the flag: a parenthesised list follows
+    or may follow), the storage behind a variable, what a call does, and whether operations and
+    assignments are the language's own."""
+
+    kind: Callable[[str, bool], NameKind]
+    storage: Callable[[str], str]
+    call: Callable[[Call], CallEffect]
+    own_operation: Callable[[Op], bool] = lambda op: True
+    own_assignment: Callable[[Assign], bool] = lambda assign: True
+    component: Callable[[Component], str | None] = lambda component: None
+    """The designator of a component that is an object of its own, e.g. ``plan%send``."""
+
+
+ALIASED = "(aliased)"
+"""The storage of everything that may have a second name: pointers, targets, and what EQUIVALENCE
+overlays."""

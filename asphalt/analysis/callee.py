@@ -1,0 +1,134 @@
+"""A called procedure as its callers see it, and the regions that it touches in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.array_flow import Flow
+from asphalt.analysis.binding import Binding, carried
+from asphalt.analysis.frame import Standpoint
+from asphalt.analysis.sets import Affine, Elements, UndecidedError
+from asphalt.analysis.summary import Summary
+from asphalt.analysis.symbols import Scope, Symbol, element_bytes
+from asphalt.ir.expr import Expr, Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A procedure of the tree, or of a library (``scope`` None).
+
+    ``symbol``: the declaration of a dummy.  ``flow``: what a call does to a dummy or to a shared
+    variable, in terms of values on entry.  ``constants``: the value of an expression with named
+    constants replaced.
+    """
+
+    summary: Summary
+    scope: Scope | None
+    symbol: Callable[[str], Symbol | None]
+    flow: Callable[[str], Flow]
+    constants: Callable[[Expr], Poly]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentPart:
+    """What a call does to an actual argument (``writes``: which elements it changes)."""
+
+    callee: Callee
+    dummy: str
+    actual: Ref
+    bound: Mapping[str, Expr]
+    writes: bool
+    _known: dict[object, Elements] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> str | None:
+        """The array, where the dummy has bounds of its own."""
+        own = self.callee.symbol(self.dummy)
+        dims = () if own is None else own.dims or ()
+        return self.actual.name if any(d.kind in _OWN_BOUNDS for d in dims) else None
+
+    def touched(self, here: Standpoint) -> Elements:
+        """At least the elements of the argument's array that are read, or written."""
+        return self._asked(here, must=False)
+
+    def surely_written(self, here: Standpoint) -> Elements:
+        """Only elements that every call defines."""
+        return self._asked(here, must=True)
+
+    def _asked(self, here: Standpoint, *, must: bool) -> Elements:
+        key = (must, here.frame.changing, id(here.at), tuple(map(id, here.loops)))
+        if key not in self._known:
+            self._known[key] = self._carried(here, must=must)
+        return self._known[key]
+
+    def _carried(self, here: Standpoint, *, must: bool) -> Elements:
+        scope = here.frame.scope
+        symbol, own = scope.lookup(self.actual.name), self.callee.symbol(self.dummy)
+        rank = 0 if symbol is None or symbol.dims is None else len(symbol.dims)
+        unknown = Elements.none(rank, exact=False) if must else Elements.all(rank, exact=False)
+        if symbol is None or own is None or own.attrs & {"allocatable", "pointer", "optional"}:
+            return unknown
+        if not same_elements(own, symbol, self.callee.scope, scope):
+            return unknown
+        flow = self.callee.flow(self.dummy)
+        elements = flow.surely if must else flow.maybe if self.writes else flow.exposed
+        binding = Binding(self.callee.scope, self.callee.constants, self.bound)
+        found = carried(elements, own, self.actual, binding, here, must=must)
+        return unknown if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPart:
+    """What a call does to a variable that caller and callee both see: ``storage`` in the callee."""
+
+    callee: Callee
+    storage: str
+    bound: Mapping[str, Expr]
+    writes: bool
+
+    @property
+    def passed(self) -> str | None:
+        """Caller and procedure see the same array under the same shape."""
+        return None
+
+    def touched(self, here: Standpoint) -> Elements:
+        """At least the elements that are read, or written."""
+        flow = self.callee.flow(self.storage)
+        elements = flow.maybe if self.writes else flow.exposed
+        found = self._seen(elements, here, must=False)
+        return Elements.all(elements.rank, exact=False) if found is None else found
+
+    def surely_written(self, here: Standpoint) -> Elements:
+        """Only elements that every call defines."""
+        elements = self.callee.flow(self.storage).surely
+        found = self._seen(elements, here, must=True)
+        return Elements.none(elements.rank, exact=False) if found is None else found
+
+    def _seen(self, elements: Elements, here: Standpoint, *, must: bool) -> Elements | None:
+        binding = Binding(self.callee.scope, self.callee.constants, self.bound)
+        values = {meaning: binding.value(meaning, here) for _, meaning in elements.parameters}
+        same = [f"e{number} = d{number}" for number in range(elements.rank)]
+        try:
+            return elements.image(elements.rank, same, values, Affine(here.varying), exact=must)
+        except UndecidedError:
+            return None
+
+
+def same_elements(own: Symbol, other: Symbol, callee: Scope | None, caller: Scope) -> bool:
+    """Whether elements of two variables have the same type and size."""
+    if own.type is None or other.type is None:
+        return False
+    if callee is None and own.type.base == "type":
+        return True  # a library procedure for elements of any type
+    if own.type.base == "type":
+        return other.type.base == "type" and own.type.name == other.type.name
+    if (own.type.base in _COMPLEX) != (other.type.base in _COMPLEX):
+        return False
+    size = element_bytes(own, callee or caller)
+    return size is not None and size == element_bytes(other, caller)
+
+
+_OWN_BOUNDS = ("explicit", "assumed_size")
+_COMPLEX = ("complex", "double_complex")

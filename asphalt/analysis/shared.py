@@ -1,0 +1,146 @@
+"""Variables that a procedure shares with its caller without passing them.
+
+A variable of a module, a COMMON block or a host has a name in each procedure that sees it; what a
+called procedure does to it is an access to the storage behind the caller's own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from asphalt.analysis.constants import constant
+from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.symbols import Origin, Scope, Symbol, element_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A variable outside of a procedure, in terms that others understand.
+
+    ``kind``: ``module`` (``key``: its storage), ``host`` (``identity``), ``common`` (``key``: the
+    block, ``layout``: bytes of each member up to the variable, the last one its own; None: some
+    part of the block) or ``aliased``.  ``name``: in the procedure; None: it has none there.
+    """
+
+    kind: str
+    key: str
+    identity: tuple[str, str, str] | None = None
+    layout: tuple[tuple[str, int], ...] | None = None
+    name: str | None = field(default=None, compare=False)
+
+
+def shared_storage(storage: str, scope: Scope) -> Shared | None:
+    """The variable outside of a unit that a storage of the unit is; None: it is the unit's own,
+    or cannot be told to others."""
+    if "::" in storage:
+        owner, name = storage.split("::", 1)
+        return Shared("module", storage, name=_local_name(owner, name, scope))
+    if storage.startswith("/"):
+        return Shared("common", storage.strip("/"))
+    symbol = scope.lookup(storage)
+    if symbol is None or symbol.equivalenced or symbol.attrs & {"pointer", "target", "volatile"}:
+        return None
+    if symbol.origin is Origin.HOST:
+        return Shared("host", symbol.name, symbol.identity, name=storage)
+    if symbol.origin is Origin.COMMON and symbol.common_block is not None:
+        return Shared("common", symbol.common_block, None, _layout(symbol), storage)
+    return None
+
+
+def _local_name(owner: str, name: str, scope: Scope) -> str | None:
+    """The name that a module variable has in a unit, if it is that of the module."""
+    symbol = scope.lookup(name)
+    found = symbol is not None and symbol.origin is Origin.MODULE and symbol.owner == owner
+    return name if found and storage_of(name, scope) == f"{owner}::{name}" else None
+
+
+def storages_in(shared: Shared, caller: Scope) -> tuple[str, ...] | None:
+    """The storages of ``caller`` that a variable is, or may be a part of; None: not known."""
+    match shared.kind:
+        case "module" | "aliased":
+            return (shared.key,)
+        case "host":
+            symbol = caller.lookup(shared.key)
+            if symbol is None or symbol.identity != shared.identity:
+                return None
+            return (storage_of(shared.key, caller),)
+    return _common_storages(shared, caller)
+
+
+def is_exact(shared: Shared, storage: str, caller: Scope) -> bool:
+    """Whether a storage of the caller is the variable itself, element by element."""
+    if shared.kind != "common":
+        return shared.kind != "aliased"
+    symbol = caller.lookup(storage)
+    return symbol is not None and shared.layout is not None and _layout(symbol) == shared.layout
+
+
+def _common_storages(shared: Shared, caller: Scope) -> tuple[str, ...] | None:
+    members = caller.declared.commons.get(shared.key)
+    if members is None:
+        return (f"/{shared.key}/",) if _certainly_unseen(shared.key, caller) else None
+    symbols = [caller.lookup(member) for member in members]
+    if any(s is None or s.common_block != shared.key for s in symbols):
+        return None
+    for member, symbol in zip(members, symbols, strict=True):
+        assert symbol is not None
+        if shared.layout is not None and _layout(symbol) == shared.layout:
+            return (storage_of(member, caller),)
+    return tuple(dict.fromkeys(storage_of(member, caller) for member in members))
+
+
+def _layout(symbol: Symbol) -> tuple[tuple[str, int], ...] | None:
+    """The types and sizes in bytes of the members of a block, up to a variable."""
+    home = symbol.home
+    if not isinstance(home, Scope) or symbol.common_block is None:
+        return None
+    found: list[tuple[str, int]] = []
+    for name in home.declared.commons.get(symbol.common_block, []):
+        member = home.lookup(name)
+        if member is None or member.type is None:
+            return None
+        size = element_bytes(member, home)
+        shape = []
+        for dim in member.dims or ():
+            low = 1 if dim.lower is None else constant(dim.lower, home)
+            high = constant(dim.upper, home)
+            if low is None or high is None:
+                return None
+            shape.append((low, high))
+        if size is None:
+            return None
+        count = 1
+        for low, high in shape:
+            count *= max(0, high - low + 1)
+        found.append((f"{member.type.base} {shape}", size * count))
+        if name == symbol.name:
+            return tuple(found)
+    return None
+
+
+def _certainly_unseen(block: str, scope: Scope) -> bool:
+    """Whether nothing that a unit sees declares a COMMON block."""
+    return all(
+        other is not None and block not in other.declared.commons and not other.declared.open
+        for other in _visible_scopes(scope, set())
+    )
+
+
+def _visible_scopes(scope: Scope, seen: set[int]) -> Iterator[Scope | None]:
+    """A unit, its hosts and the modules that they use; None for what cannot be seen."""
+    if id(scope) in seen:
+        return
+    seen.add(id(scope))
+    yield scope
+    if scope.host is not None:
+        yield from _visible_scopes(scope.host, seen)
+    for use in scope.declared.uses:
+        if use.intrinsic or use.module in MPI_MODULES or is_intrinsic_module(use.module):
+            continue
+        module = scope.scopes.module(use.module)
+        if module is None:
+            yield None
+        else:
+            yield from _visible_scopes(module, seen)

@@ -1,0 +1,120 @@
+"""What a procedure does as a whole: by dummy, by shared variable, and beyond."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.analysis.access import ALIASED, Effect, EffectKind, Footprint, Names, root_name
+from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.scalars import surely_defines
+from asphalt.analysis.shared import Shared, shared_storage
+from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.ir.stmt import Allocation, Guarded, UnitHead
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What every call of a procedure may do.
+
+    ``read``, ``written``: dummies, and variables outside of the procedure, whose value from before
+    may be read, or that may be changed; ``defined``: the scalars among them that every call defines
+    before it reads them.  ``effects``: everything else.
+    """
+
+    dummies: tuple[str, ...]
+    read: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()
+    shared_read: frozenset[Shared] = frozenset()
+    shared_written: frozenset[Shared] = frozenset()
+    shared_defined: frozenset[Shared] = frozenset()
+    effects: tuple[tuple[EffectKind, str], ...] = ()
+
+
+def least_summary(scope: Scope) -> Summary:
+    """What a procedure does before anything is known about it: nothing."""
+    return Summary(dummies_of(scope))
+
+
+def dummies_of(scope: Scope) -> tuple[str, ...]:
+    """The folded names of the dummy arguments, in order."""
+    head = scope.unit.head.what if scope.unit.head is not None else None
+    return head.args if isinstance(head, UnitHead) else ()
+
+
+def summarise(scope: Scope, footprint: Footprint, names: Names) -> Summary:
+    """The summary of a procedure of the tree with this footprint of its body."""
+    unit, dummies = scope.unit, dummies_of(scope)
+    effects: dict[tuple[EffectKind, str], None] = {}
+    for effect in footprint.effects:
+        if effect.kind is EffectKind.JUMP:
+            continue
+        if effect.kind is EffectKind.ALLOCATION and _allocates_locals(effect, scope):
+            continue
+        effects[effect.kind, effect.detail] = None
+    for _, text in conditional_statements(unit):
+        effects[EffectKind.OPAQUE, f"conditional compilation: {text}"] = None
+    read: set[str] = set()
+    written: set[str] = set()
+    shared_read: dict[str, Shared] = {}
+    shared_written: dict[str, Shared] = {}
+    for access in footprint.accesses:
+        storage = access.storage
+        symbol = scope.lookup(storage)
+        if storage in dummies:
+            (written if access.writes else read).add(storage)
+            if symbol is not None and symbol.attrs & {"pointer", "target"}:
+                effects[EffectKind.POINTER, f"dummy {storage} may be aliased"] = None
+            continue
+        shared = shared_storage(storage, scope)
+        if shared is not None:
+            (shared_written if access.writes else shared_read)[storage] = shared
+        elif storage == ALIASED and not access.writes:
+            shared_read[storage] = Shared("aliased", ALIASED)
+        elif symbol is None or _is_state(symbol):
+            effects[EffectKind.STATE, storage] = None
+    if "*" in dummies:
+        effects[EffectKind.JUMP, "alternate return"] = None
+
+    def is_defined(name: str, storage: str) -> bool:
+        symbol = scope.lookup(name)
+        scalar = symbol is not None and symbol.dims is None
+        return scalar and surely_defines(unit.body, storage, names)
+
+    defined = frozenset(name for name in written if is_defined(name, name))
+    shared_defined = frozenset(
+        shared
+        for storage, shared in shared_written.items()
+        if shared.name is not None and is_defined(shared.name, storage)
+    )
+    return Summary(
+        dummies,
+        frozenset(read - defined),
+        frozenset(written),
+        defined,
+        frozenset(shared_read.values()) - shared_defined,
+        frozenset(shared_written.values()),
+        shared_defined,
+        tuple(effects),
+    )
+
+
+def _is_state(symbol: Symbol) -> bool:
+    """Whether a variable that has no name elsewhere outlives the call."""
+    if symbol.origin is Origin.LOCAL:
+        return bool(symbol.attrs & {"save", "pointer"}) or symbol.equivalenced
+    return symbol.origin in (Origin.HOST, Origin.COMMON)
+
+
+def _allocates_locals(effect: Effect, scope: Scope) -> bool:
+    """Whether an allocation effect concerns only arrays that end with the procedure."""
+    what = effect.leaf.what
+    if isinstance(what, Guarded):
+        what = what.action
+    if not isinstance(what, Allocation) or what.kind == "nullify":
+        return False
+    symbols = [scope.lookup(root_name(item) or "") for item in what.objects]
+    return all(
+        s is not None and s.origin is Origin.LOCAL and not s.attrs & {"save", "pointer"}
+        for s in symbols
+    )
