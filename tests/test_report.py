@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.codes import ALL_CODES
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import SCHEMA, report_text
 from asphalt.report.model import Problem, SiteReport
@@ -122,12 +122,15 @@ def test_a_message_is_no_markup() -> None:
     assert site_lines([odd])[0].plain.endswith("s[bold](1:n)[/]")
 
 
-def test_a_code_with_its_example() -> None:
-    code = Code("ASP101", "A title", "What it means.", "What to do.", "call MPI_Alltoall(s)\n")
-    text = [line.plain for line in code_details(code)]
-    assert text[0] == "ASP101  A title"
-    assert "call MPI_Alltoall(s)" in text
-    assert text[-1] == "What to do."
+def test_a_code_with_its_examples() -> None:
+    text = [line.plain for line in code_details(ALL_CODES["ASP601"])]
+    assert text[0] == "ASP601  the send buffer changes between the producer and the call"
+    assert text[text.index("What you can do") + 1].startswith("Move the statement")
+    refused, accepted = (
+        index for index, line in enumerate(text) if "program exchange" in line[:19]
+    )
+    assert "gets ASP601" in text[refused - 1]
+    assert "is transformed" in text[accepted - 1]
 
 
 def test_problem_lines() -> None:

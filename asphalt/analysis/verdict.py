@@ -12,14 +12,13 @@ class Code:
     """A stable code with its documentation; it stands beside the check that raises it.
 
     ``condition`` is the number of the condition of a legal prepush that the code belongs to (0: the
-    site itself).  ``example`` is Fortran that gets this verdict.
+    site itself).  A program that gets it, and the same one mended, stand in ``examples``.
     """
 
     id: str
     title: str
     meaning: str
     advice: str
-    example: str = ""
     condition: int = 0
 
 

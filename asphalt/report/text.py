@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from asphalt.analysis.verdict import Code
+from asphalt.report.examples import examples_of
 from asphalt.report.model import Problem, SiteReport
 
 _STYLES = {
@@ -58,13 +59,18 @@ def site_details(site: SiteReport) -> list[Text]:
 
 
 def code_details(code: Code) -> list[Text]:
-    """What a code means, with an example."""
+    """What a code means and what can be done, with a program that gets it and the same mended."""
     title = Text.assemble((code.id, "bold"), f"  {code.title}")
-    lines = [title, Text(), Text(code.meaning.strip()), Text()]
-    if code.example.strip():
-        lines += [Text("Example", style="bold"), *map(Text, code.example.strip("\n").splitlines())]
-        lines.append(Text())
-    lines += [Text("What you can do", style="bold"), Text(code.advice.strip())]
+    lines = [title, Text(), Text(code.meaning), Text()]
+    lines += [Text("What you can do", style="bold"), Text(code.advice)]
+    examples = examples_of(code.id)
+    for heading, path in (
+        (f"A program that gets {code.id}", examples.refused),
+        ("A program like it that is transformed", examples.accepted),
+    ):
+        if path is not None:
+            lines += [Text(), Text(heading, style="bold")]
+            lines += [Text(f"  {line}".rstrip()) for line in path.read_text().splitlines()]
     return lines
 
 

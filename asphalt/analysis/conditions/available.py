@@ -20,8 +20,6 @@ CHANGES = Code(
     "A count, the communicator, the data type or a bound of the loop is set or changed between "
     "the entry of the nest and the call: messages would be sent with the wrong one.",
     "Set it before the nest.",
-    "do k = 1, n\n  s(k) = k\n  cnt = k\nend do\n"
-    "call MPI_Alltoall(s, cnt, MPI_INTEGER, r, cnt, MPI_INTEGER, comm, ierr)",
     3,
 )
 ALLOCATED = Code(
@@ -29,8 +27,6 @@ ALLOCATED = Code(
     "a buffer is allocated or changes its shape between producer and call",
     "Receives are posted before the nest runs, so both buffers must exist with their final shape.",
     "Allocate both buffers before the nest.",
-    "do k = 1, n\n  s(k) = k\nend do\nallocate(r(n))\n"
-    "call MPI_Alltoall(s, 1, MPI_INTEGER, r, 1, MPI_INTEGER, comm, ierr)",
     3,
 )
 NOT_SIMPLE = Code(
@@ -39,7 +35,6 @@ NOT_SIMPLE = Code(
     "A count, the communicator or a bound of the loop calls a function that may have effects, so "
     "evaluating it earlier, or once more, may not give the same value.",
     "Put the value into a variable before the nest.",
-    "call MPI_Alltoall(s, count_of(x), MPI_REAL, r, count_of(x), MPI_REAL, comm, ierr)",
     3,
 )
 
@@ -49,7 +44,6 @@ KIND = Code(
     "A bound of the loop, its variable or a size is an integer of another kind: counts of messages "
     "and the tile's bounds are default integers, which might not hold it.",
     "Use default integers for what is not larger than 2147483647.",
-    "integer(8) :: k, n\ndo k = 1, n\n  s(:,k) = k\nend do",
     3,
 )
 

@@ -15,7 +15,6 @@ NOT_CONTIGUOUS = Code(
     "The buffer is an assumed-shape dummy, so the caller may pass a section with gaps; the "
     "compiler then passes a copy, which is gone when a non-blocking call returns.",
     "Give the dummy explicit bounds, or the attribute CONTIGUOUS.",
-    "subroutine exchange(s)\n  real, intent(inout) :: s(:,:)",
     8,
 )
 DATATYPE = Code(
@@ -24,7 +23,6 @@ DATATYPE = Code(
     "The data type is a derived one, or in a variable: which elements of the buffer belong to "
     "which block is not known.",
     "Use a named type such as MPI_DOUBLE_PRECISION.",
-    "call MPI_Alltoall(s, 1, column, r, 1, column, comm, ierr)",
     8,
 )
 DIFFERENT = Code(
@@ -33,8 +31,6 @@ DIFFERENT = Code(
     "The send and the receive type differ, or the size of the type is not that of an element of "
     "the buffer, so counts of the call are not counts of elements.",
     "Use the type of the elements, e.g. MPI_DOUBLE_COMPLEX for complex(8).",
-    "complex(8) :: s(n,np)\n"
-    "call MPI_Alltoall(s, 2*n, MPI_DOUBLE_PRECISION, r, 2*n, MPI_DOUBLE_PRECISION, comm, ierr)",
     8,
 )
 RECEIVE = Code(
@@ -43,7 +39,6 @@ RECEIVE = Code(
     "A piece would begin at an element of the receive buffer that cannot be written with "
     "subscripts in its declared shape.",
     "Declare the receive buffer like the send buffer, or with one dimension.",
-    "real :: s(4,6,np), r(6,4,np)\ncall MPI_Alltoall(s, 24, MPI_REAL, r, 24, MPI_REAL, comm, ierr)",
     8,
 )
 

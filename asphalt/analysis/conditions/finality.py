@@ -20,7 +20,6 @@ LATE = Code(
     "An iteration writes an element of the send buffer that belongs to a plane of an earlier "
     "iteration, which has been sent by then.",
     "Write each plane in one iteration only.",
-    "do k = 2, n\n  s(:,k) = k\n  s(:,k-1) = s(:,k-1) + 1\nend do",
     4,
 )
 SUBSCRIPTS = Code(
@@ -29,7 +28,6 @@ SUBSCRIPTS = Code(
     "No subscript of the send buffer follows the loop over the planes, or the buffer is seen under "
     "another shape (linear subscripts such as `s(i + (k-1)*n)`).",
     "Declare the send buffer with one dimension for the planes and one for the ranks.",
-    "do k = 1, n\n  s(idx(k)) = k\nend do",
     4,
 )
 STRIDED = Code(
@@ -38,7 +36,6 @@ STRIDED = Code(
     "The dimension of the loop is not the outermost one within a block: a tile would have to be "
     "sent as many small pieces or with a derived type, which is not done yet.",
     "Tile the outermost dimension of the block, or order the dimensions so that it is.",
-    "do k = 1, n\n  s(k,:,:) = k\nend do",
     4,
 )
 BLOCKS = Code(
@@ -47,7 +44,6 @@ BLOCKS = Code(
     "The number of elements for each rank is not the size of the leading dimensions of the send "
     "buffer, nor a whole number of its planes.",
     "Let the last dimension be the rank, or the planes that are dealt to the ranks.",
-    "real :: s(10,10)\ncall MPI_Alltoall(s, 7, MPI_REAL, r, 7, MPI_REAL, comm, ierr)",
     4,
 )
 BOUNDS = Code(
@@ -56,7 +52,6 @@ BOUNDS = Code(
     "A subscript of the send buffer cannot be shown to stay within its dimension; if it does not, "
     "the element belongs to another plane.",
     "Let the loop bounds be the declared bounds of the dimension.",
-    "do k = 1, n\n  do i = 1, n*m\n    s(i,1) = k\n  end do\nend do",
     4,
 )
 

@@ -18,7 +18,6 @@ RANK_DEPENDENT = Code(
     "blocks into different tiles.",
     "Let all ranks loop over the same range, e.g. up to the largest, and leave out what is not "
     "there.",
-    "do k = 1, n + me\n  s(:,k) = k\nend do",
     10,
 )
 

@@ -31,7 +31,6 @@ NO_LOOP = Code(
     "statement that is no loop: there is no computation here that could be overlapped.",
     "If another procedure computes it, let it be one procedure, or have the loop over planes call "
     "it.",
-    "s = 0.0\ncall MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
     1,
 )
 NOT_TOGETHER = Code(
@@ -40,8 +39,6 @@ NOT_TOGETHER = Code(
     "The nest and the call are not in the same innermost loop or branch: one of them may run "
     "without the other.",
     "Put the nest and the call into the same block.",
-    "if (work) then\n  do k = 1, n\n    s(k) = k\n  end do\nend if\n"
-    "call MPI_Alltoall(s, 1, MPI_INTEGER, r, 1, MPI_INTEGER, comm, ierr)",
     1,
 )
 WAY_OUT = Code(
@@ -50,7 +47,6 @@ WAY_OUT = Code(
     "A RETURN, EXIT, CYCLE or GOTO may leave the nest before its last iteration, or a GOTO may "
     "enter it: tiles that were announced to other ranks would never be sent.",
     "Let the nest run to its end, for instance with a logical that makes iterations do nothing.",
-    "do k = 1, n\n  if (bad(k)) exit\n  s(k) = k\nend do",
     1,
 )
 LOOP = Code(
@@ -59,7 +55,6 @@ LOOP = Code(
     "The loop over the planes is not a counted loop with an integer variable and a step of 1 or "
     "-1, or its bounds change in the nest.",
     "Write it as `do k = first, last` with bounds that are set before.",
-    "do while (k <= n)\n  s(k) = k\n  k = k + 1\nend do",
     1,
 )
 ONLY_COPY = Code(
@@ -69,7 +64,6 @@ ONLY_COPY = Code(
     "it cannot be tiled together with it: a plane is packed before the iteration that computes it "
     "has the same number, or both use a variable that carries a value.",
     "Compute and pack plane by plane, in loops over the same range.",
-    "do k = 1, n\n  w(:,k) = k\nend do\ndo k = 1, n\n  s(:,k) = w(:,n+1-k)\nend do",
     1,
 )
 ORDER = Code(
@@ -78,7 +72,6 @@ ORDER = Code(
     "The loop over the planes is not the outermost loop of its nest, and moving it outwards would "
     "exchange two accesses to the same element.",
     "Make the loop over the planes the outermost one.",
-    "do p = 1, np\n  do k = 1, n\n    x = x + a(k)\n    s(k,p) = x\n  end do\nend do",
     1,
 )
 

@@ -14,9 +14,6 @@ RANK_DEPENDENT = Code(
     "A condition or a loop on the way to the call has different values on different ranks.  Ranks "
     "that take part in the same collective from another place would not send or expect tiles.",
     "Let all ranks of the communicator take the same way to the exchange.",
-    "if (me == 0) then\n  do k = 1, n\n    s(k) = k\n  end do\n"
-    "  call MPI_Alltoall(s, 1, MPI_INTEGER, r, 1, MPI_INTEGER, comm, ierr)\nelse\n"
-    "  call MPI_Alltoall(t, 1, MPI_INTEGER, r, 1, MPI_INTEGER, comm, ierr)\nend if",
     2,
 )
 NOT_PROVED = Code(
@@ -26,7 +23,6 @@ NOT_PROVED = Code(
     "of the procedure are not among the given files, and there are other calls of the same "
     "operation that a rank might be in instead.",
     "Give asphalt the whole program, or accept it with `--assume control`.",
-    "",
     2,
 )
 

@@ -12,8 +12,6 @@ INTER = Code(
     "On an intercommunicator MPI_ALLTOALL exchanges with the other group; a private duplicate with "
     "the same numbering of ranks cannot be made.",
     "Nothing can be done now.",
-    "call MPI_Intercomm_create(a, 0, b, 0, 1, comm, ierr)\n"
-    "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
     11,
 )
 

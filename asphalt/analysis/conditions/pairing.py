@@ -14,7 +14,6 @@ PROTOCOL = Code(
     "The check of the schedule for all ranks found a send without its receive, a cycle of waits, "
     "or a piece that is lost or sent too early.",
     "This is a defect of asphalt: please report it.",
-    "",
     9,
 )
 ORDER = Code(
@@ -25,8 +24,6 @@ ORDER = Code(
     "original.  Another order is not allowed here, because an iteration uses what an earlier one "
     "left, or a variable's last value is used later.",
     "Make the iterations independent, e.g. let each define its temporary variables itself.",
-    "do k = 1, n\n  x = x + a(k)\n  s(:,k) = x\nend do\n"
-    "call MPI_Alltoall(s, n/np, MPI_REAL, r, n/np, MPI_REAL, comm, ierr)",
     9,
 )
 

@@ -13,8 +13,6 @@ READ = Code(
     "Pieces of other ranks land in the receive buffer while the nest runs, so what it reads there "
     "would be the old value on one run and the new value on another.",
     "Receive into another array, or copy what is read before the nest.",
-    "do k = 1, n\n  s(:,k) = r(:,k)\nend do\n"
-    "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
     5,
 )
 WRITTEN = Code(
@@ -23,8 +21,6 @@ WRITTEN = Code(
     "A statement between the entry of the nest and the call writes the receive buffer, and would "
     "overwrite a piece that has already arrived.",
     "Move the statement in front of the nest if the exchange overwrites all of the buffer.",
-    "do k = 1, n\n  s(:,k) = k\nend do\nr = 0.0\n"
-    "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
     5,
 )
 

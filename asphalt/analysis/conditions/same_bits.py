@@ -25,7 +25,6 @@ LAST_DIGITS = Code(
     "before, which changes last digits.",
     "Put a loop inside (tile an outer loop), switch the vectorisation of this file off, or accept "
     "it with `--assume bits`.",
-    "do k = 1, n\n  s(k,1) = sin(0.1*k)\nend do",
     9,
 )
 

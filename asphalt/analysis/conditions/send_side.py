@@ -19,8 +19,6 @@ CHANGED = Code(
     "A statement after the nest writes the send buffer, so what was sent before is not what the "
     "call would have sent.",
     "Move the statement into the nest, or in front of it.",
-    "do k = 1, n\n  s(:,k) = k\nend do\ns(1,1) = 0\n"
-    "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
     6,
 )
 ALIAS = Code(
@@ -30,7 +28,6 @@ ALIAS = Code(
     "the same array twice: an assignment to another name may change what was sent or overwrite "
     "what has arrived.",
     "Use a plain array.",
-    "equivalence (s, x)\ndo k = 1, n\n  s(k) = k\n  x(1) = 0\nend do",
     6,
 )
 

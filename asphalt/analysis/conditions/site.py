@@ -18,7 +18,6 @@ OPERATION = Code(
     "The call exchanges data between all ranks, but not in equal blocks with one blocking call.  "
     "In MPI_ALLTOALLV the receiver does not know how the sender cuts its blocks.",
     "Nothing can be done now; if all blocks have the same size, MPI_ALLTOALL can be used.",
-    "call MPI_Alltoallv(s, scounts, sdispls, MPI_REAL, r, rcounts, rdispls, MPI_REAL, comm, ierr)",
 )
 IN_PLACE = Code(
     "ASP002",
@@ -26,14 +25,12 @@ IN_PLACE = Code(
     "The send and the receive buffer are one: a piece that arrives early would overwrite what has "
     "not been sent.",
     "Use two buffers.",
-    "call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
 )
 BUFFER = Code(
     "ASP003",
     "the buffer is not an array that is passed whole",
     "A buffer argument is a component, a section, an expression, or begins inside of an array.",
     "Pass an array of its own, or its first element.",
-    "call MPI_Alltoall(t%s, n, MPI_REAL, t%r, n, MPI_REAL, comm, ierr)",
 )
 TEXT = Code(
     "ASP004",
@@ -42,7 +39,6 @@ TEXT = Code(
     "a label that is jumped to, or several statements on one line.  What is proved for one "
     "configuration of the preprocessor need not hold for another.",
     "Put the statements on lines of their own, outside of preprocessor branches.",
-    "#ifdef FAST\n      do k = 1, n\n#else\n      do k = n, 1, -1\n#endif",
 )
 PARSERS = Code(
     "ASP005",
@@ -60,15 +56,12 @@ BINDING = Code(
     "come from is not among the given files: whether its handles are integers or derived types is "
     "not known.",
     "Give asphalt the file, or the directory that it is in with -I.",
-    "use communication   ! a module that is not given\n"
-    "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
 )
 SKIP = Code(
     "ASP006",
     "skipped on request",
     "A directive `!$asphalt skip` stands in front of the call or of its producer.",
     "Remove the directive to have the site transformed.",
-    "!$asphalt skip\ncall MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
 )
 
 CODES = (OPERATION, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP)

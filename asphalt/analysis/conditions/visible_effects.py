@@ -17,7 +17,6 @@ IO_CODE = Code(
     "The program reads or writes a file or the terminal in what would be overlapped: other ranks "
     "may rely on what was done before the exchange, and timings printed there would change.",
     "Move the statement in front of the nest or behind the call.",
-    "do k = 1, n\n  s(:,k) = k\n  print *, k\nend do",
     7,
 )
 MPI_CODE = Code(
@@ -26,8 +25,6 @@ MPI_CODE = Code(
     "The nest, or a statement between it and the exchange, calls MPI for more than a question "
     "(MPI_COMM_RANK, MPI_TYPE_SIZE ...): ranks may rely on its order with the exchange.",
     "Move the call in front of the nest or behind the exchange.",
-    "do k = 1, n\n  s(:,k) = k\nend do\ncall MPI_Barrier(comm, ierr)\n"
-    "call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)",
     7,
 )
 UNKNOWN = Code(
@@ -37,7 +34,6 @@ UNKNOWN = Code(
     "type-bound procedure or an intrinsic with hidden state: it might do anything, the exchange "
     "included.",
     "Give asphalt the source of the procedure.",
-    "do k = 1, n\n  call work(s(:,k))\nend do",
     7,
 )
 STOP = Code(
@@ -45,7 +41,6 @@ STOP = Code(
     "the program may stop in the producer",
     "A STOP between the entry of the nest and the call would leave other ranks waiting for tiles.",
     "Check before the nest or after the exchange.",
-    "do k = 1, n\n  if (a(k) < 0) stop 1\n  s(:,k) = a(k)\nend do",
     7,
 )
 DIRECTIVE = Code(
@@ -55,7 +50,6 @@ DIRECTIVE = Code(
     "into one, and the iterations of a worksharing loop are not executed in order.  Or the "
     "procedure has statements behind `!$`, which are not looked at.",
     "Nothing can be done now; the exchange stays as it is.",
-    "!$omp parallel do\ndo k = 1, n\n  s(:,k) = k\nend do",
     7,
 )
 NOT_UNDERSTOOD = Code(
@@ -64,7 +58,6 @@ NOT_UNDERSTOOD = Code(
     "A statement of the nest, or between it and the call, is not understood, so it might do "
     "anything.",
     "Rewrite the statement in standard Fortran.",
-    "do k = 1, n\n  vendor extension\n  s(:,k) = k\nend do",
     7,
 )
 STATE = Code(
@@ -73,7 +66,6 @@ STATE = Code(
     "A procedure that the nest calls changes module, COMMON or saved variables, or those of its "
     "host.",
     "Pass what it needs as arguments.",
-    "do k = 1, n\n  call next(s(:,k))   ! uses a saved seed\nend do",
     7,
 )
 ALLOCATION = Code(
@@ -82,7 +74,6 @@ ALLOCATION = Code(
     "An ALLOCATE, DEALLOCATE or pointer assignment stands between the entry of the nest and the "
     "call.",
     "Allocate before the nest, free after the call.",
-    "do k = 1, n\n  allocate(t(n))\n  s(:,k) = k\n  deallocate(t)\nend do",
     7,
 )
 

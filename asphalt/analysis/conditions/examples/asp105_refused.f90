@@ -1,0 +1,23 @@
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3, nz = 8
+  integer :: z, np, ierr
+  real(8), allocatable :: s(:,:,:), r(:,:,:)
+  real(8), allocatable :: w(:,:,:)
+
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(s(n,nz,np), r(n,nz,np))
+  allocate(w(n,nz,np))
+  do z = 1, nz
+    w(:,z,:) = sqrt(dble(z))
+  end do
+  do z = 1, nz
+    s(:,z,:) = w(:,nz+1-z,:)   ! the first plane needs the last iteration
+  end do
+  call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
+                    MPI_COMM_WORLD, ierr)
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+end program exchange

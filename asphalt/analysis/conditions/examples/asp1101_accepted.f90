@@ -1,0 +1,21 @@
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3, nz = 8
+  integer :: z, me, np, ierr
+  real(8), allocatable :: s(:,:,:), r(:,:,:)
+  integer :: half
+
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(s(n,nz,np), r(n,nz,np))
+  call MPI_Comm_split(MPI_COMM_WORLD, mod(me,2), 0, half, ierr)
+  do z = 1, nz
+    s(:,z,:) = z
+  end do
+  call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
+                    half, ierr)
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+end program exchange

@@ -1,0 +1,21 @@
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3, nz = 8
+  integer :: z, np, ierr
+  real(8), allocatable :: s(:,:,:), r(:,:,:)
+  integer :: cnt
+
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(s(n,nz,np), r(n,nz,np))
+  cnt = 1
+  do z = 1, nz
+    s(:,z,:) = z
+  end do
+  cnt = n*nz   ! after the first pieces would have been sent
+  call MPI_Alltoall(s, cnt, MPI_DOUBLE_PRECISION, r, cnt, MPI_DOUBLE_PRECISION, &
+                    MPI_COMM_WORLD, ierr)
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+end program exchange

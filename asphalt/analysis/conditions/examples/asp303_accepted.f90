@@ -1,0 +1,25 @@
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3, nz = 8
+  integer :: z, np, ierr
+  real(8), allocatable :: s(:,:,:), r(:,:,:)
+  integer :: calls = 0, cnt
+
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(s(n,nz,np), r(n,nz,np))
+  cnt = count_of()
+  do z = 1, nz
+    s(:,z,:) = z
+  end do
+  call MPI_Alltoall(s, cnt, MPI_DOUBLE_PRECISION, r, cnt, MPI_DOUBLE_PRECISION, &
+                    MPI_COMM_WORLD, ierr)
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+contains
+  integer function count_of()
+    calls = calls + 1
+    count_of = n*nz
+  end function count_of
+end program exchange

@@ -1,0 +1,21 @@
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3, nz = 8
+  integer :: z, np, ierr
+  real(8), allocatable :: s(:,:,:), r(:,:,:)
+  integer :: row
+
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(s(n,nz,np), r(n,nz,np))
+  call MPI_Type_contiguous(1, MPI_DOUBLE_PRECISION, row, ierr)
+  call MPI_Type_commit(row, ierr)
+  do z = 1, nz
+    s(:,z,:) = z
+  end do
+  call MPI_Alltoall(s, n*nz, row, r, n*nz, row, &
+                    MPI_COMM_WORLD, ierr)
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+end program exchange

@@ -1,0 +1,78 @@
+"""Every code has two programs: one that gets it, and the same one mended, which is proved."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from judging import SETTINGS
+from mpi_run import MPICH, OPENMPI, compile_source, installed
+
+from asphalt.analysis.codes import ALL_CODES
+from asphalt.project import Project
+from asphalt.report.examples import FOLDER, examples_of
+
+DEFECTS = {"ASP005", "ASP901"}
+"""What only a defect of asphalt itself raises: no program gets it."""
+
+# what a compiler has, and asphalt is not given
+BESIDE = ("asp007_communication.f90",)
+
+REFUSED = [path for code in ALL_CODES if (path := examples_of(code).refused) is not None]
+ACCEPTED = [examples_of(code).accepted for code in ALL_CODES]
+
+
+def test_every_code_has_its_programs() -> None:
+    without = {code for code in ALL_CODES if examples_of(code).refused is None}
+    assert without == DEFECTS
+    assert {path.name for path in FOLDER.iterdir()} == {
+        *(path.name for path in REFUSED),
+        *(path.name for path in ACCEPTED),
+        *BESIDE,
+    }
+
+
+@pytest.mark.parametrize("path", REFUSED, ids=lambda path: path.stem)
+def test_the_program_gets_exactly_this_code(path: Path) -> None:
+    project = Project(path, settings=SETTINGS)
+    assert project.problems == ()
+    code = path.stem.partition("_")[0].upper()
+    reports = [site.report for site in project.sites()]
+    assert reports
+    for report in reports:
+        assert report.code == code, report
+        assert report.verdict in ("refused", "assumed", "skipped")
+    assert project.transform() == ()
+
+
+@pytest.mark.parametrize("path", ACCEPTED, ids=lambda path: path.stem)
+def test_the_mended_program_is_proved(path: Path) -> None:
+    project = Project(path, settings=SETTINGS)
+    assert project.problems == ()
+    reports = [site.report for site in project.sites()]
+    assert reports
+    assert [(report.verdict, report.code) for report in reports] == [("proved", None)] * len(
+        reports
+    ), reports
+
+
+def test_a_compiler_takes_them(tmp_path: Path) -> None:
+    (mpi, *_) = installed(OPENMPI, MPICH)
+    for name in BESIDE:
+        assert compile_source(mpi, FOLDER / name, tmp_path, ["-fsyntax-only"]).code == 0
+    for path in (*REFUSED, *ACCEPTED):
+        outcome = compile_source(mpi, path, tmp_path, ["-fsyntax-only"])
+        assert outcome.code == 0, f"{path.name}\n{outcome.stderr}"
+
+
+def test_the_documentation_is_complete() -> None:
+    for code in ALL_CODES.values():
+        assert re.fullmatch(r"ASP\d{3,4}", code.id)
+        assert int(code.id[3:]) // 100 == code.condition
+        assert code.title
+        assert not code.title.endswith(".")
+        assert code.title[0].islower() or code.title.startswith(("MPI", "OpenMP"))
+        for text in (code.meaning, code.advice):
+            assert text == text.strip()
+            assert text.endswith(".")
