@@ -3,6 +3,7 @@
 # make test    the quick suite
 # make bench   all measurements, into bench/results (about half an hour)
 # make corpus  scans the sources of real programs
+# make docs    writes the page of all verdicts
 # make clean   removes what was built, not .venv
 
 PYTHON ?= python3.11
@@ -10,7 +11,7 @@ BIN = .venv/bin
 # What bench/packages.sh looks for by name may stand in the administrator's directories.
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: setup demo test lint bench corpus clean distclean
+.PHONY: setup demo test lint bench corpus docs clean distclean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed
@@ -46,6 +47,9 @@ bench: setup
 
 corpus: setup
 	$(BIN)/python -m bench.corpus
+
+docs: setup
+	$(BIN)/python -m bench.verdicts
 
 clean:
 	rm -rf build .asphalt-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

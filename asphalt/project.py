@@ -15,12 +15,13 @@ from pathlib import Path
 from asphalt.analysis.codes import ASSUMPTIONS
 from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.evidence import completed, marks_of
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.uniformity import Uniformity
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
@@ -30,7 +31,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Arm, File, Unit, leaves
 from asphalt.naming import site_name
-from asphalt.report.model import Problem, SiteReport
+from asphalt.report.model import MarkReport, Problem, SiteReport
 from asphalt.settings import Settings
 from asphalt.transforms.declare import declare
 from asphalt.transforms.edit import replace_unit
@@ -87,6 +88,13 @@ class Project:
         """All Fortran files, sorted."""
         return tuple(Path(entry.path) for entry in self._tree.files)
 
+    def content(self, file: str) -> bytes | None:
+        """The bytes of a file as they were read; None for a file that is not of the project."""
+        try:
+            return self._tree.content(file)
+        except KeyError:
+            return None
+
     def sites(self) -> tuple[Site, ...]:
         """All exchange sites, in the order of files and lines."""
         return self._sites
@@ -115,9 +123,12 @@ class Project:
             if isinstance(judgement, Plan):
                 width = self._tree.file(located.path).width
                 judgement = seconded(judgement, width, self._tree.index(located.path))
+            if isinstance(judgement, Refused):
+                judgement = completed(exchange, judgement)
             yield Site(name, exchange, judgement, self._judged(name, exchange, judgement))
 
     def _judged(self, name: str, exchange: Exchange, judgement: Plan | Refused) -> SiteReport:
+        marks = tuple(_mark(mark) for mark in marks_of(exchange, judgement))
         if isinstance(judgement, Refused):
             verdict = "skipped" if judgement.code.id == "ASP006" else "refused"
             return replace(
@@ -125,6 +136,7 @@ class Project:
                 code=judgement.code.id,
                 message=judgement.message,
                 witness=judgement.witness,
+                marks=marks,
             )
         along = judgement.producer.packing.variable
         return replace(
@@ -134,6 +146,7 @@ class Project:
             assumptions=judgement.assumptions,
             evidence=(*judgement.evidence, *_caution(judgement)),
             backend="isend",
+            marks=marks,
         )
 
     def transform(self, tile: int | None = None, depth: int | None = None) -> tuple[Change, ...]:
@@ -240,6 +253,13 @@ def _report(name: str, exchange: Exchange, verdict: str) -> SiteReport:
         exchange.call.procedure.spelled,
         exchange.located.unit.name,
         verdict,
+    )
+
+
+def _mark(mark: Mark) -> MarkReport:
+    span = mark.span
+    return MarkReport(
+        span.file, span.first, span.first_col, span.last, span.last_col, mark.role, mark.text
     )
 
 

@@ -192,8 +192,8 @@ def test_explain_a_refused_site_in_its_tree(here: Path, capsys: pytest.CaptureFi
 def test_explain_a_line_without_an_exchange(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--no-cache", "src/transposes.f90:3"]) == 2
     assert capsys.readouterr().err == (
-        "asphalt: error: src/transposes.f90:3: no exchange on this line; "
-        f"see line {TRANSPOSES_LINE}\n"
+        "asphalt: error: src/transposes.f90:3: no exchange here; "
+        f"see line {TRANSPOSES_LINE} (MPI_Alltoall in transpose)\n"
     )
 
 

@@ -46,3 +46,18 @@ ASSUMPTIONS: Mapping[str, Code] = MappingProxyType(
     {one_site.CONTROL: one_site.NOT_PROVED, same_bits.BITS: same_bits.LAST_DIGITS}
 )
 """What ``--assume`` accepts, with the code of a site that needs it."""
+
+
+def _titles() -> dict[int, str]:
+    """What each condition demands, from the first line of the module that asks it."""
+    found = {}
+    for module in _MODULES:
+        head, colon, title = (module.__doc__ or "").splitlines()[0].partition(": ")
+        kind, _, number = head.partition(" ")
+        if colon and kind == "Condition":
+            found[int(number)] = title.rstrip(".")
+    return dict(sorted(found.items()))
+
+
+CONDITIONS: Mapping[int, str] = MappingProxyType(_titles())
+"""What each condition demands; 0 is about the site itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from asphalt.ir.source import Span
 
@@ -22,14 +23,36 @@ class Code:
     condition: int = 0
 
 
+Role = Literal["exchange", "producer", "definition", "use", "offending", "path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in the source that a verdict rests on.
+
+    ``role``: the ``exchange`` itself; a ``producer`` (a whole nest); a ``definition`` of what is
+    sent; the first ``use`` of what is received; what is ``offending``; a step of a ``path``.
+    """
+
+    span: Span
+    role: Role
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The site stays as it is.  ``witness`` is a concrete iteration, element or statement."""
+    """The site stays as it is.
+
+    ``witness`` is a concrete iteration, element or statement; ``marks`` are the places that the
+    refusal rests on beside ``span``, such as the steps of a path (``evidence`` adds those that
+    every site has).
+    """
 
     code: Code
     message: str
     span: Span | None = None
     witness: str | None = None
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,11 +13,15 @@ import click
 
 from asphalt.analysis.codes import ALL_CODES
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
-from asphalt.cli.session import open_project, reports_of, show, tell
+from asphalt.cli.session import open_project, reports_of, show, sources_of, strokes, tell
 from asphalt.errors import InputError, UsageError
-from asphalt.report.text import code_details, site_details
+from asphalt.report.drawing import drawing
+from asphalt.report.examples import examples_of
+from asphalt.report.model import MarkReport, SiteReport
+from asphalt.report.text import code_details, code_summary, site_details
 
 _CODE = re.compile(r"ASP\d+", re.IGNORECASE)
+_MOST = 5  # exchanges that are named where there is none
 
 
 @click.command()
@@ -28,6 +33,9 @@ def explain(
     what: str, paths: tuple[Path, ...], common: CommonOptions, assume: tuple[str, ...]
 ) -> int:
     """Explain the exchange at FILE:LINE, or what a CODE such as ASP101 means.
+
+    The line may be that of the call, of its producer, or of anything that the verdict rests on;
+    the evidence is drawn over the source.
 
     PATH...: the files and trees that the file is part of (else the file alone is read).
     """
@@ -52,7 +60,12 @@ def _explain_code(name: str, common: CommonOptions) -> None:
         advice = f"did you mean {' or '.join(near)}?" if near else f"codes start at {_first_code()}"
         raise UsageError(f"{name}: no such code; {advice}")
     if common.format == "json":
-        print(json.dumps(asdict(code), indent=2))
+        programs = examples_of(name)
+        examples = {
+            "refused": None if programs.refused is None else programs.refused.read_text(),
+            "accepted": programs.accepted.read_text(),
+        }
+        print(json.dumps({**asdict(code), "examples": examples}, indent=2))
     else:
         show(code_details(code))
 
@@ -64,18 +77,43 @@ def _explain_site(
         raise InputError(str(file), None, "no such file; name the file that holds the call")
     project = open_project(paths or (file,), common, assume)
     here = [site for site in reports_of(project) if Path(site.file).samefile(file)]
-    found = [site for site in here if site.line == line]
+    found = _sites_at(here, line)
     if not found:
-        lines = ", ".join(str(site.line) for site in here)
-        where = (
-            f"; see {'line' if len(here) == 1 else 'lines'} {lines}" if here else " of this file"
-        )
-        raise InputError(str(file), line, f"no exchange on this line{where}")
+        raise InputError(str(file), line, f"no exchange here{_nearest(here, line)}")
     if common.format != "text":
         tell(common, project, found)
         return
-    for site in found:
-        show(site_details(site))
+    for number, site in enumerate(found):
+        if number:
+            show([""])
+        show(
+            [*site_details(site), "", *drawing(site.marks, sources_of(project, [site]), strokes())]
+        )
         code = ALL_CODES.get(site.code or "")
         if code is not None:
-            show(["", *code_details(code)])
+            show(["", *code_summary(code)])
+
+
+def _sites_at(sites: Sequence[SiteReport], line: int) -> list[SiteReport]:
+    """The exchanges at a line: those whose call it is part of; else those whose evidence has the
+    line in it, such as the producer around it."""
+    calls = [site for site in sites if any(_holds(m, site, line, "exchange") for m in site.marks)]
+    if calls:
+        return calls
+    calls = [site for site in sites if site.line == line]
+    return calls or [site for site in sites if any(_holds(m, site, line) for m in site.marks)]
+
+
+def _holds(mark: MarkReport, site: SiteReport, line: int, role: str | None = None) -> bool:
+    same = mark.file == site.file and role in (None, mark.role)
+    return same and mark.line <= line <= mark.end_line
+
+
+def _nearest(sites: Sequence[SiteReport], line: int) -> str:
+    """Where the exchanges of a file are, the nearest first."""
+    if not sites:
+        return "; this file has none"
+    near = sorted(sites, key=lambda site: abs(site.line - line))[:_MOST]
+    lines = ", ".join(f"{site.line} ({site.operation} in {site.unit})" for site in near)
+    more = f" and {len(sites) - _MOST} more" if len(sites) > _MOST else ""
+    return f"; see line {lines}{more}"

@@ -13,7 +13,7 @@ import click
 from asphalt.ir.source import Form
 from asphalt.settings import Settings, load_settings
 
-FORMATS = ("text", "json", "github")
+FORMATS = ("text", "json", "sarif", "github")
 PATHS = click.Path(path_type=Path)
 
 _LARGEST = 2**31 - 1  # of a default integer
@@ -112,7 +112,7 @@ _OPTIONS = (
         type=click.Choice(FORMATS),
         default="text",
         show_default=True,
-        help="How sites are told: for people, for programs, as workflow annotations.",
+        help="How sites are told: for people, for programs, for forges, as workflow annotations.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of parses."),
     click.option("--free", "form", flag_value="free", help="All files are in free form."),

@@ -13,9 +13,11 @@ from rich.text import Text
 from asphalt.cli.options import CommonOptions
 from asphalt.errors import InputError
 from asphalt.project import Project
+from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
 from asphalt.report.model import Problem, SiteReport
+from asphalt.report.sarif import sarif_text
 from asphalt.report.text import problem_line, site_lines, summary
 
 
@@ -90,6 +92,8 @@ def tell(
     match common.format:
         case "json":
             print(report_of(project, sites, changed), end="")
+        case "sarif":
+            print(sarif_text(sites, project.problems, sources_of(project, sites)), end="")
         case "github":
             for line in annotation_lines(sites, project.problems):
                 print(line)
@@ -101,6 +105,23 @@ def tell(
                 note(f"no exchange here needs --assume {name}")
             if not sites and not project.settings.defines:
                 note("calls in #if branches are found with the -D and -I options of your build")
+
+
+def sources_of(project: Project, sites: Sequence[SiteReport]) -> dict[str, bytes]:
+    """The text of every file that a mark of these sites is in."""
+    files = {mark.file for site in sites for mark in site.marks}
+    return {file: content for file in files if (content := project.content(file)) is not None}
+
+
+def strokes() -> Strokes:
+    """The characters to draw with: those for boxes where stdout can take them."""
+    try:
+        "".join(getattr(BOXES, field) for field in Strokes.__slots__).encode(
+            sys.stdout.encoding or "ascii"
+        )
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN
+    return BOXES
 
 
 def report_of(project: Project, sites: Sequence[SiteReport], changed: Collection[str] = ()) -> str:

@@ -6,6 +6,23 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class MarkReport:
+    """A place in the source that a verdict rests on, and what it is to the exchange.
+
+    Lines and columns count from 1, columns in bytes; the last character is included.  ``role``:
+    exchange, producer, definition, use, offending or path.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SiteReport:
     """What is known about one site.
 
@@ -28,6 +45,7 @@ class SiteReport:
     backend: str | None = None
     assumptions: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    marks: tuple[MarkReport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,11 +58,16 @@ def site_details(site: SiteReport) -> list[Text]:
     return lines
 
 
-def code_details(code: Code) -> list[Text]:
-    """What a code means and what can be done, with a program that gets it and the same mended."""
+def code_summary(code: Code) -> list[Text]:
+    """What a code means and what can be done, without its programs."""
     title = Text.assemble((code.id, "bold"), f"  {code.title}")
     lines = [title, Text(), Text(code.meaning), Text()]
-    lines += [Text("What you can do", style="bold"), Text(code.advice)]
+    return [*lines, Text("What you can do", style="bold"), Text(code.advice)]
+
+
+def code_details(code: Code) -> list[Text]:
+    """What a code means and what can be done, with a program that gets it and the same mended."""
+    lines = code_summary(code)
     examples = examples_of(code.id)
     for heading, path in (
         (f"A program that gets {code.id}", examples.refused),

@@ -43,6 +43,10 @@ def test_the_program_gets_exactly_this_code(path: Path) -> None:
     for report in reports:
         assert report.code == code, report
         assert report.verdict in ("refused", "assumed", "skipped")
+        assert report.witness or report.evidence  # of what is only assumed
+        assert {mark.role for mark in report.marks} >= {"exchange"}
+        if report.verdict == "refused":
+            assert any(mark.role == "offending" for mark in report.marks)
     assert project.transform() == ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from asphalt.analysis.evidence import way_to
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.uniformity import Level, Uniformity
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
@@ -51,7 +52,9 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
     for judgement in (uniformity.control(scope, leaf, comm), uniformity.reached(scope, leaf, comm)):
         if judgement.level is Level.VARYING:
             message = f"the way to the call depends on the rank: {judgement.evidence}"
-            return Refused(RANK_DEPENDENT, message, exchange.span)
+            return Refused(
+                RANK_DEPENDENT, message, exchange.span, judgement.evidence, way_to(exchange)
+            )
     if judgement.level is Level.UNIFORM:
         return Holds(f"all ranks come to the call: {judgement.evidence}")
     operation = exchange.call.operation

@@ -1,0 +1,140 @@
+"""The evidence behind a verdict: the places in the source that it rests on, and a witness.
+
+The conditions say which statement is wrong, and give a witness where isl or the control flow has
+one.  What is the same for every site is added here: the exchange, its producer, the definitions
+that reach it, the first use of what is received, and the statement itself as the witness where
+there is no better one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from asphalt.analysis.access import Access, Mode, examine
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.geometry import buffer_ref
+from asphalt.analysis.plan import Plan
+from asphalt.analysis.verdict import Mark, Refused
+from asphalt.ir.expr import Ref
+from asphalt.ir.source import Span
+from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
+
+_MOST_DEFINITIONS = 8
+
+
+def completed(exchange: Exchange, refused: Refused) -> Refused:
+    """The refusal with a span and a witness, whatever the check that raised it gave."""
+    span = refused.span or exchange.span
+    witness = refused.witness or _statement(exchange, span)
+    return replace(refused, span=span, witness=witness)
+
+
+def marks_of(exchange: Exchange, judgement: Plan | Refused | None) -> tuple[Mark, ...]:
+    """The places that a verdict rests on, in the order in which a reader wants them: producer,
+    definitions, what a refusal is about, the exchange, the first use."""
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    sent = buffer_ref(exchange, arguments.send)
+    received = buffer_ref(exchange, arguments.receive)
+    marks: list[Mark] = []
+    if sent is not None:
+        marks += _defining(exchange, judgement, sent)
+    if isinstance(judgement, Refused):
+        marks += [mark for mark in judgement.marks if mark not in marks]
+        if judgement.span is not None:
+            marks.append(Mark(judgement.span, "offending", judgement.message))
+    marks.append(Mark(exchange.span, "exchange", "the exchange"))
+    if received is not None:
+        use = _first_use(exchange, exchange.names.storage(received.name))
+        if use is not None and use.leaf.span is not None:
+            marks.append(Mark(use.leaf.span, "use", f"first use of {received.spelled}"))
+    return tuple(marks)
+
+
+def way_to(exchange: Exchange) -> tuple[Mark, ...]:
+    """The constructs around an exchange, outermost first: the way that control takes to it."""
+    marks: list[Mark] = []
+    for around in exchange.place.around:
+        match around:
+            case Do(head=head):
+                marks += _step(head, "the loop around the exchange")
+            case Arm(head=head):
+                marks += _step(head, "the branch that holds the exchange")
+            case Branch(arms=arms):
+                marks += _step(arms[0].head, "the branch that holds the exchange")
+    return tuple({mark.span: mark for mark in marks}.values())
+
+
+def _step(head: Leaf, text: str) -> list[Mark]:
+    return [Mark(head.span, "path", text)] if head.span is not None else []
+
+
+def _defining(exchange: Exchange, judgement: Plan | Refused | None, sent: Ref) -> Iterator[Mark]:
+    storage = exchange.names.storage(sent.name)
+    nests = _producer(exchange, judgement, storage)
+    for number, nest in enumerate(nests):
+        span = _whole(nest)
+        if span is not None:
+            last = number == len(nests) - 1
+            what = f"defines {sent.spelled}" if last else "computes what is packed"
+            yield Mark(span, "producer", f"the producer: this nest {what}")
+    if nests:
+        writes: list[Access] = [
+            access for access in examine((nests[-1],), exchange.names).of(storage) if access.writes
+        ]
+    else:
+        writes = [a for a in exchange.values.writes_of(storage) if a.leaf is not exchange.leaf]
+    spans = dict.fromkeys(a.leaf.span for a in writes if a.leaf.span is not None)
+    for span in tuple(spans)[:_MOST_DEFINITIONS]:
+        yield Mark(span, "definition", f"defines {sent.spelled}")
+
+
+def _producer(
+    exchange: Exchange, judgement: Plan | Refused | None, storage: str
+) -> tuple[Node, ...]:
+    """The nests that a plan tiles; without one, the nest in front of the call that writes the send
+    buffer last."""
+    if isinstance(judgement, Plan):
+        return tuple(phase.nest for phase in judgement.producer.phases)
+    for node in reversed(exchange.place.siblings[: exchange.place.position]):
+        if isinstance(node, Do) and storage in examine((node,), exchange.names).written():
+            return (node,)
+    return ()
+
+
+def _first_use(exchange: Exchange, storage: str) -> Access | None:
+    """The first statement behind the call, in the order of the source, that reads a storage; in a
+    loop around the call what stands in front of it comes behind it, too."""
+    for level in reversed(exchange.place.levels):
+        behind = level.nodes[level.position + 1 :]
+        again = level.nodes[: level.position] if level.repeated else ()
+        for node in (*behind, *again):
+            for access in examine((node,), exchange.names).of(storage):
+                if access.mode is Mode.READ:
+                    return access
+    return None
+
+
+def _whole(node: Node) -> Span | None:
+    """From the first to the last character of the statements below a node."""
+    spans = [leaf.span for leaf in leaves(node) if leaf.span is not None]
+    if not spans:
+        return None
+    first, last = spans[0], spans[-1]
+    return Span(first.file, first.first, first.first_col, last.last, last.last_col)
+
+
+def _statement(exchange: Exchange, span: Span) -> str:
+    """A statement as a witness: its line and its text."""
+    for unit in reversed(exchange.located.chain):
+        for leaf in leaves(unit):
+            if leaf.span == span and leaf.body is not None:
+                return f"line {span.first}: {_one_line(leaf)}"
+    return f"{span.file}:{span.first}"
+
+
+def _one_line(leaf: Leaf) -> str:
+    lines = (leaf.body or "").splitlines()
+    text = " ".join(lines[0].split()) if lines else ""
+    return text if len(lines) < 2 else f"{text.rstrip('& ')} ..."

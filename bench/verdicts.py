@@ -1,0 +1,94 @@
+"""The page of all verdicts, ``docs/verdicts.md``: ``python -m bench.verdicts`` writes it.
+
+It is made from the documentation beside each check and from the example programs, both of which
+the test suite holds to what they say.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from asphalt.analysis.codes import ALL_CODES, ASSUMPTIONS, CONDITIONS
+from asphalt.analysis.verdict import Code
+from asphalt.report.examples import Examples, examples_of
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "verdicts.md"
+
+_INTRODUCTION = """\
+# Verdicts
+
+asphalt says of every exchange that it is **proved** (every condition holds), **assumed** (it holds
+if named assumptions do), **refused**, or **skipped** on request.  Everything but a proof has one of
+the codes on this page.  Codes are stable: they keep their meaning, and a code that is no longer
+needed is not used again.
+
+Each code has a program that gets it, and the same program mended so that it is transformed; the
+test suite compiles and judges both.  `asphalt explain CODE` shows them in full, and
+`asphalt explain FILE:LINE` draws the evidence over your own source.
+
+This page is written by `python -m bench.verdicts` from the documentation beside each check.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    parts = [_INTRODUCTION, *_contents()]
+    for number, title in CONDITIONS.items():
+        heading = "The site" if number == 0 else f"Condition {number}"
+        parts.append(f"## {heading}: {title}\n")
+        for code in _codes(number):
+            parts.append(_section(code))
+    return "\n".join(parts)
+
+
+def _codes(condition: int) -> list[Code]:
+    found = [code for code in ALL_CODES.values() if code.condition == condition]
+    return sorted(found, key=lambda code: int(code.id[3:]))
+
+
+def _contents() -> Iterator[str]:
+    yield "| code | what it says |\n| --- | --- |"
+    for number in CONDITIONS:
+        for code in _codes(number):
+            yield f"| [{code.id}](#{code.id.lower()}) | {code.title} |"
+    yield ""
+
+
+def _section(code: Code) -> str:
+    lines = [f"### {code.id}", "", f"**{code.title[0].upper()}{code.title[1:]}.**  {code.meaning}"]
+    lines += ["", f"What you can do: {code.advice}", ""]
+    accepted_by = [name for name, needs in ASSUMPTIONS.items() if needs is code]
+    if accepted_by:
+        lines += [f"The verdict is *assumed*; the assumption's name is `{accepted_by[0]}`.", ""]
+    return "\n".join([*lines, *_programs(code, examples_of(code.id))])
+
+
+def _programs(code: Code, examples: Examples) -> Iterator[str]:
+    accepted = examples.accepted.read_text()
+    if examples.refused is None:
+        yield "Only a defect of asphalt raises it, so no program is known that gets it.\n"
+        return
+    refused = examples.refused.read_text()
+    yield f"`{examples.refused.name}` gets {code.id}:\n\n```fortran\n{refused.rstrip()}\n```\n"
+    mended = "\n".join(_difference(refused, accepted))
+    yield f"`{examples.accepted.name}` is transformed:\n\n```diff\n{mended}\n```\n"
+
+
+def _difference(before: str, after: str) -> Iterator[str]:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=2, lineterm="")
+    for line in list(lines)[2:]:
+        yield "@@" if line.startswith("@@") else line.rstrip()
+
+
+def main() -> int:
+    """Write the page; exit code 0."""
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(PAGE.parents[1])}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
