@@ -23,6 +23,7 @@ from asphalt.ir.stmt import (
     Call,
     DoHead,
     Guarded,
+    Include,
     Jump,
     JumpKind,
     Opaque,
@@ -168,8 +169,8 @@ class _Builder:
                         self._add(end, inside, masked)
                 case Branch(kind=kind, arms=arms, end=end):
                     inside = (*around, node)
-                    for arm in arms:
-                        self._add(arm.head, inside, masked)
+                    for number, arm in enumerate(arms):
+                        self._add(arm.head, inside if number else around, masked)
                         self._number(arm.body, inside, masked or kind == "where")
                     self._add(end, inside, masked)
                 case Block(kind=kind, head=head, body=body, end=end):
@@ -326,7 +327,7 @@ class _Builder:
             case Call(args=args):
                 for label in (arg.label for arg in args if isinstance(arg, AltReturn)):
                     self._to_label(here, label, around, f"it returns to label {label}")
-            case Opaque() | Raw():
+            case Opaque() | Raw() | Include():
                 self._anywhere(here, around)
         self._edge(here, follow)
 

@@ -9,6 +9,7 @@ from asphalt.analysis.access import Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_table import table
+from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.scalars import Level
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
@@ -57,6 +58,14 @@ class Exchange:
     values: Values = field(repr=False)
     names: Names = field(repr=False)
     effects: Effects = field(repr=False)
+    reaching: ReachingDefinitions = field(repr=False)
+
+    @property
+    def point(self) -> int:
+        """The point of the call in the control-flow graph."""
+        point = self.reaching.graph.action(self.leaf)
+        assert point is not None
+        return point
 
     @property
     def span(self) -> Span:
@@ -120,8 +129,9 @@ def exchanges(located: Located, effects: Effects) -> tuple[Exchange, ...]:
         return ()
     values = Values(scope, effects)
     names = effects.names(scope)
+    reaching = ReachingDefinitions(scope, effects)
     return tuple(
-        Exchange(located, leaf, call, guarded, place, scope, values, names, effects)
+        Exchange(located, leaf, call, guarded, place, scope, values, names, effects, reaching)
         for leaf, call, guarded, place in found
     )
 

@@ -58,6 +58,8 @@ do z = 1, nz
 end do
 10 continue
 """
+FILE_END = "read (1, *, end=10) p\n"
+ALTERNATE = "subroutine again(*)\n  if (nz > 100) return 1\nend subroutine again\n"
 WORKSPACE = "real(8), allocatable :: w(:,:,:)\n"
 ALLOCATED = "allocate(w(n,nz,np))\n"
 
@@ -92,6 +94,24 @@ CASES = (
     Case("ASP103", "exit", program(nest=EXIT), program(nest=EXIT.replace("exit", "i = z"))),
     Case("ASP103", "jump-out", program(nest=JUMP_OUT), program(nest=COUNTED)),
     Case("ASP103", "jump-in", program(nest=JUMP_IN), program(nest=COUNTED)),
+    Case(
+        "ASP103",
+        "input-leads-past-the-nest",
+        program(nest=f"{FILE_END}{NEST}", between="10 continue\n"),
+        program(nest=f"{FILE_END}10 continue\n{NEST}"),
+    ),
+    Case(
+        "ASP103",
+        "alternate-return-leads-past-the-nest",
+        program(nest=f"call again(*10)\n{NEST}", between="10 continue\n", contained=ALTERNATE),
+        program(nest=f"call again(*10)\n10 continue\n{NEST}", contained=ALTERNATE),
+    ),
+    Case(
+        "ASP103",
+        "repeated-without-the-call",
+        program(nest=f"10 continue\n{NEST}", between="i = i + 1\nif (i < 10) goto 10\n"),
+        program(nest=f"10 continue\n{NEST}", after="i = i + 1\nif (i < 10) goto 10\n"),
+    ),
     Case("ASP104", "while", program(nest=WHILE), program(nest=COUNTED)),
     Case(
         "ASP104",
@@ -152,3 +172,47 @@ def test_the_order_that_would_change_has_a_witness(tmp_path: Path) -> None:
     assert "the order of x" in report.message
     assert report.witness is not None
     assert "line" in report.witness
+
+
+WITNESSES = {
+    "no-loop": "the definition in line 13 reaches the call",
+    "a-procedure-defines-it": "the definition in line 13 reaches the call",
+    "nest-under-a-condition": "from the entry; line 13: the condition is false; line 22",
+    "call-under-a-condition": (
+        "line 13: there are no more iterations; line 20: the condition is false; "
+        "to the end of the procedure"
+    ),
+    "call-with-a-condition-of-its-own": (
+        "line 13: there are no more iterations; line 20: the condition is false; "
+        "to the end of the procedure"
+    ),
+    "call-repeated": (
+        "line 13: there are no more iterations; line 20: there are no more iterations; "
+        "to the end of the procedure"
+    ),
+    "exit": "line 14: the condition is true; line 14: it leaves the loop; line 17",
+    "jump-out": "line 14: the condition is true; line 14: it goes to label 10; line 17",
+    "jump-in": "line 13: the condition is true; line 13: it goes to label 10; line 16",
+    "input-leads-past-the-nest": (
+        "from the entry; line 13: an I/O condition leads to label 10; line 22"
+    ),
+    "alternate-return-leads-past-the-nest": (
+        "from the entry; line 13: it returns to label 10; line 22"
+    ),
+    "repeated-without-the-call": (
+        "line 14: there are no more iterations; line 22: the condition is true; "
+        "line 22: it goes to label 10; line 14"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_the_way_that_breaks_it(name: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == name)
+    assert site(tmp_path, case.refused).report.witness == WITNESSES[name]
+
+
+def test_a_definition_behind_the_nest_is_the_witness(tmp_path: Path) -> None:
+    report = site(tmp_path, program(between="s(1,1,1) = 0\n")).report
+    assert report.code == "ASP601"
+    assert report.witness == "the definitions in lines 11, 16 and 20 reach the call"

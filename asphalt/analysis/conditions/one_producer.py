@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from asphalt.analysis.access import ALIASED, examine
+from asphalt.analysis.conditions.equally_often import (
+    NOT_TOGETHER,
+    WAY_OUT,
+    call_without,
+    not_in_turn,
+    reaching_lines,
+)
+from asphalt.analysis.conditions.equally_often import check as check
 from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
@@ -19,9 +28,9 @@ from asphalt.analysis.nest import (
     tilable_loops,
 )
 from asphalt.analysis.scalars import exposed, is_copy
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdict import Code, Refused
 from asphalt.ir.expr import Ref
-from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind, Plain
+from asphalt.ir.stmt import Assign, Call, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 NO_LOOP = Code(
@@ -31,22 +40,6 @@ NO_LOOP = Code(
     "statement that is no loop: there is no computation here that could be overlapped.",
     "If another procedure computes it, let it be one procedure, or have the loop over planes call "
     "it.",
-    1,
-)
-NOT_TOGETHER = Code(
-    "ASP102",
-    "producer and call do not run equally often",
-    "The nest and the call are not in the same innermost loop or branch: one of them may run "
-    "without the other.",
-    "Put the nest and the call into the same block.",
-    1,
-)
-WAY_OUT = Code(
-    "ASP103",
-    "an early way out of the producer, or a way into it",
-    "A RETURN, EXIT, CYCLE or GOTO may leave the nest before its last iteration, or a GOTO may "
-    "enter it: tiles that were announced to other ranks would never be sent.",
-    "Let the nest run to its end, for instance with a logical that makes iterations do nothing.",
     1,
 )
 LOOP = Code(
@@ -85,28 +78,41 @@ def definer(exchange: Exchange) -> int | Refused:
     buffer = buffer_ref(exchange, arguments.send)
     assert buffer is not None
     storage = exchange.names.storage(buffer.name)
+    reaching = [
+        d
+        for d in exchange.reaching.at(exchange.point, storage)
+        if d.leaf is not None and d.point != exchange.point
+    ]
     for around in exchange.place.around:
         if isinstance(around, Do) and getattr(around.head.what, "kind", "") == "concurrent":
             message = "the exchange is inside of a DO CONCURRENT"
             return Refused(NOT_TOGETHER, message, around.head.span)
     if exchange.guarded:
-        return Refused(NOT_TOGETHER, "the call is under an IF of its own", exchange.span)
+        message = "the call is under an IF of its own"
+        way = not_in_turn(exchange, reaching)
+        return Refused(NOT_TOGETHER, message, exchange.span, way)
     siblings = exchange.place.siblings
     for position in range(exchange.place.position - 1, -1, -1):
         node = siblings[position]
         if storage in examine((node,), exchange.names).written():
             answer = _nest_at(exchange, position, node, buffer.spelled)
-            if isinstance(answer, Refused) and _is_defined_by_nest(exchange, position, storage):
+            if isinstance(answer, int):
+                return answer
+            inside = exchange.reaching.graph.inside(node)
+            here = [d for d in reaching if d.point in inside]
+            if _is_defined_by_nest(exchange, position, storage):
                 message = f"{buffer.spelled} changes between the nest that defines it and the call"
-                return Refused(CHANGED, message, answer.span)
-            return answer
+                return Refused(CHANGED, message, answer.span, reaching_lines(reaching))
+            way = call_without(exchange, here) if answer.code is NOT_TOGETHER else None
+            return replace(answer, witness=way or reaching_lines(here))
     written = exchange.values.writes_of(storage)
     if any(a.leaf is not exchange.leaf for a in written):
         message = f"{buffer.spelled} is defined outside of the block that holds the call"
         where = next(a.leaf for a in written if a.leaf is not exchange.leaf)
-        return Refused(NOT_TOGETHER, message, where.span or exchange.span)
+        way = not_in_turn(exchange, reaching) or reaching_lines(reaching)
+        return Refused(NOT_TOGETHER, message, where.span or exchange.span, way)
     message = f"nothing in this procedure defines {buffer.spelled}"
-    return Refused(NO_LOOP, message, exchange.span)
+    return Refused(NO_LOOP, message, exchange.span, call_without(exchange, ()))
 
 
 def _is_defined_by_nest(exchange: Exchange, before: int, storage: str) -> bool:
@@ -269,101 +275,6 @@ def _may_move(producer: Producer) -> bool:
             touched = other.written() | other.read()
             if own.written() & touched or own.read() & other.written():
                 return False
-    return True
-
-
-def check(producer: Producer) -> Answer:
-    """Whether nothing leaves or enters the phases, or stands between them and the call."""
-    exchange = producer.exchange
-    for node in exchange.scope.unit.body:
-        for leaf in leaves(node):
-            if _may_go_anywhere(leaf):
-                return Refused(WAY_OUT, "this may jump to any label of the unit", leaf.span)
-    jumps = _jump_labels(exchange.scope.unit.body)
-    siblings = exchange.place.siblings
-    for phase in producer.phases:
-        body = {leaf.label for node in phase.tiled.body for leaf in leaves(node)}
-        if phase.tiled.end is not None:
-            body.add(phase.tiled.end.label)  # a jump there is a CYCLE
-        own = {id(leaf): leaf.label for leaf in leaves(phase.nest)}
-        for leaf, label in jumps:
-            if id(leaf) in own and label not in body:
-                return Refused(WAY_OUT, f"a jump out of the nest, to label {label}", leaf.span)
-            if id(leaf) not in own and label in own.values():
-                return Refused(WAY_OUT, f"a jump into the nest, to label {label}", leaf.span)
-        for leaf in _exits(phase.tiled):
-            return Refused(WAY_OUT, "this statement may leave the producer early", leaf.span)
-        for loop in phase.loops[:-1]:
-            for node in loop.body:
-                if isinstance(node, Leaf) and isinstance(node.what, Jump):
-                    return Refused(WAY_OUT, "this statement leaves the producer", node.span)
-    after = producer.packing.position + 1
-    for node in siblings[after : exchange.place.position]:
-        for leaf in leaves(node):
-            if _jump(leaf) is not None or leaf.label in {label for _, label in jumps}:
-                message = "control may leave or enter between the producer and the call"
-                return Refused(WAY_OUT, message, leaf.span)
-    loops = " and ".join(f"the loop over {phase.variable}" for phase in producer.phases)
-    return Holds(f"{loops} and the call run equally often, with no way out between")
-
-
-def _may_go_anywhere(leaf: Leaf) -> bool:
-    """An assigned GOTO, or an ENTRY: another way into the unit."""
-    jump = _jump(leaf)
-    if jump is not None and jump.kind is JumpKind.ASSIGNED_GOTO:
-        return True
-    return isinstance(leaf.what, Plain) and leaf.what.keyword == "entry"
-
-
-def _jump(leaf: Leaf) -> Jump | None:
-    """The jump in a statement; STOP is for condition 7, which looks into procedures, too."""
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-    if isinstance(what, Jump) and what.kind not in (JumpKind.STOP, JumpKind.ERROR_STOP):
-        return what
-    return None
-
-
-def _jump_labels(nodes: tuple[Node, ...]) -> list[tuple[Leaf, int]]:
-    found = []
-    for node in nodes:
-        for leaf in leaves(node):
-            jump = _jump(leaf)
-            if jump is not None:
-                found += [(leaf, label) for label in jump.labels]
-    return found
-
-
-def _exits(tiled: Do) -> Iterator[Leaf]:
-    """Statements in the body of a loop that may end it early."""
-
-    def search(nodes: tuple[Node, ...], inner: tuple[str | None, ...]) -> Iterator[Leaf]:
-        for node in nodes:
-            match node:
-                case Leaf():
-                    jump = _jump(node)
-                    if jump is not None and _leaves_loop(jump, inner, tiled.head.name):
-                        yield node
-                case Do(head=head, body=body):
-                    yield from search(body, (*inner, head.name))
-                case Branch(arms=arms):
-                    for arm in arms:
-                        yield from search(arm.body, inner)
-                case Block(body=body):
-                    yield from search(body, inner)
-
-    yield from search(tiled.body, ())
-
-
-def _leaves_loop(jump: Jump, inner: tuple[str | None, ...], own: str | None) -> bool:
-    name = None if jump.construct is None else jump.construct.lower()
-    inside = {n.lower() for n in inner if n is not None}
-    match jump.kind:
-        case JumpKind.CYCLE:
-            return name is not None and name not in inside and name != (own or "").lower()
-        case JumpKind.EXIT:
-            return not inner if name is None else name not in inside
-        case JumpKind.GOTO | JumpKind.COMPUTED_GOTO | JumpKind.ARITHMETIC_IF:
-            return False  # by their labels
     return True
 
 

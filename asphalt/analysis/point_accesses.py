@@ -1,0 +1,339 @@
+"""What each point of a control-flow graph defines and uses: whole variables, arrays included."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from asphalt.analysis.access import (
+    ALIASED,
+    Access,
+    CallEffect,
+    Effect,
+    EffectKind,
+    Footprint,
+    Mode,
+    NameKind,
+    Names,
+    examine,
+)
+from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.construct_names import (
+    MARK,
+    NOTHING,
+    ConstructNames,
+    bound_by,
+    with_construct_names,
+)
+from asphalt.analysis.control_flow import ControlFlow, Point, Role
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi_library import Until, library_row
+from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.ir.expr import Arg, Keyword, Ref, Section, names_in, walk
+from asphalt.ir.stmt import (
+    ArmHead,
+    Assign,
+    Call,
+    Decl,
+    DoHead,
+    Guarded,
+    Raw,
+    StatementFunction,
+    What,
+)
+from asphalt.ir.tree import leaves
+
+
+@dataclass(frozen=True, slots=True)
+class PointAccesses:
+    """What one point does.
+
+    ``defined``: storages that it may define, and whether it surely defines all of each.  ``used``:
+    storages whose value it may read.  ``exposed``: it may define and use whatever can be reached
+    from elsewhere; ``everything``: it may do anything.
+    """
+
+    defined: dict[str, bool]
+    used: frozenset[str]
+    exposed: bool = False
+    everything: bool = False
+
+
+_FROM_ELSEWHERE = frozenset({EffectKind.UNKNOWN_CALL, EffectKind.STATE})
+
+
+class UnitAccesses:
+    """The accesses of all points of a unit's graph, each looked at once."""
+
+    def __init__(self, graph: ControlFlow, scope: Scope, effects: Effects) -> None:
+        self.graph = graph
+        self.scope = _Unshadowed(scope.located, scope.scopes) if scope.shadowed else scope
+        self.names = _with_marked(effects.names(self.scope))
+        self._known: dict[int, PointAccesses] = {}
+        self._constructs: dict[int, ConstructNames] = {}
+        self._exposed: dict[str, bool] = {}
+
+    def at(self, number: int) -> PointAccesses:
+        """What a point does."""
+        found = self._known.get(number)
+        if found is None:
+            found = self._known[number] = self._at(self.graph.points[number])
+        return found
+
+    def is_exposed(self, storage: str) -> bool:
+        """Whether a procedure that is not seen through may access a storage."""
+        found = self._exposed.get(storage)
+        if found is None:
+            found = self._exposed[storage] = self._is_exposed(storage)
+        return found
+
+    def construct_names(self, point: Point) -> ConstructNames:
+        """The names that the constructs around a point bind."""
+        bound = NOTHING
+        for node in point.around:
+            known = self._constructs.get(id(node))
+            if known is None:
+                known = self._constructs[id(node)] = bound_by(node, self.graph, bound)
+            bound = known
+        return bound
+
+    def footprint(self, number: int) -> Footprint:
+        """The accesses and effects of a point, under the names of ``construct_names``."""
+        point = self.graph.points[number]
+        bound = self.construct_names(point)
+        accesses: list[Access] = []
+        effects: list[Effect] = []
+        for what in _parts(point):
+            assert point.leaf is not None
+            seen = with_construct_names(what, bound)
+            found = examine((replace(point.leaf, what=seen),), self.names)
+            accesses += (replace(a, leaf=point.leaf) for a in found.accesses)
+            effects += (replace(e, leaf=point.leaf) for e in found.effects)
+        return Footprint(tuple(accesses), tuple(effects))
+
+    def _at(self, point: Point) -> PointAccesses:
+        if point.leaf is None:
+            return PointAccesses({}, frozenset())
+        bound = self.construct_names(point)
+        footprint = self.footprint(point.number)
+        kinds = {effect.kind for effect in footprint.effects}
+        used = set(footprint.read()) | self._in_statement_functions(point)
+        whole = {
+            storage
+            for what in _parts(point)
+            for storage in self._surely_defined(with_construct_names(what, bound), point)
+            if storage != ALIASED
+        }
+        defined = {a.storage: a.storage in whole for a in footprint.accesses if a.writes}
+        defined |= self._begun(point)
+        for marked in [*used, *defined]:
+            root = self._root(marked, bound)
+            if root is not None and marked in defined:
+                defined[root] = False
+            if root is not None and marked in used:
+                used.add(root)
+        strange = not bound.clear or EffectKind.OPAQUE in kinds or id(point.leaf) in self._behind
+        return PointAccesses(
+            defined,
+            frozenset(used),
+            bool(kinds & _FROM_ELSEWHERE) or self._completes(point),
+            strange or isinstance(point.what, Raw),
+        )
+
+    def _root(self, marked: str, bound: ConstructNames) -> str | None:
+        """The storage that another name stands for."""
+        name = marked
+        while name in bound.stands_for:
+            name = bound.stands_for[name]
+        return None if name == marked else self.names.storage(name)
+
+    def _surely_defined(self, what: What, point: Point) -> Iterable[str]:
+        """The storages of which the statement defines all, whenever it is executed."""
+        if point.masked or isinstance(point.what, Guarded):
+            return
+        match what:
+            case Assign(target=Ref(name=name, args=args), pointer=False) if _is_whole(args):
+                if self.names.own_assignment(what):
+                    yield self.names.storage(name)
+            case DoHead(kind="count", var=Ref(name=name, args=None)):
+                yield self.names.storage(name)
+            case Call(args=args):
+                done = self.names.call(what)
+                sure = {s for s, mode, part in done.accesses if mode is Mode.WRITE and not part}
+                for arg in args:
+                    value = arg.value if isinstance(arg, Keyword) else arg
+                    if isinstance(value, Ref) and value.args is None:
+                        storage = self.names.storage(value.name)
+                        if storage in sure:
+                            yield storage
+
+    def _begun(self, point: Point) -> dict[str, bool]:
+        """What the head of a construct gives a (new, maybe undefined) value: its own names."""
+        assert point.leaf is not None
+        if not isinstance(point.what, ArmHead):
+            return {}
+        outer = set(self.construct_names(point).names.values())
+        suffix = f"{MARK}{point.number}"
+        for follower in self.graph.successors[point.number]:
+            inside = self.construct_names(self.graph.points[follower])
+            own = [n for n in inside.names.values() if n.endswith(suffix) and n not in outer]
+            if own:
+                return {name: True for name in own if name not in inside.stands_for}
+        return {}
+
+    def _in_statement_functions(self, point: Point) -> set[str]:
+        """What the statement functions that a statement refers to read beside their arguments."""
+        if not self._functions:
+            return set()
+        wanted = {name for what in _parts(point) for name in _names_of(what)}
+        found: set[str] = set()
+        work = [name for name in wanted if name in self._functions]
+        seen = set(work)
+        while work:
+            function = self._functions[work.pop()]
+            inside = names_in(function.value) - set(function.args)
+            found |= {
+                self.names.storage(name)
+                for name in inside
+                if self.names.kind(name, False) is NameKind.VARIABLE
+            }
+            work += [n for n in inside if n in self._functions and n not in seen]
+            seen |= inside
+        return found
+
+    @cached_property
+    def _functions(self) -> dict[str, StatementFunction]:
+        spec = [leaf.what for node in self.scope.unit.spec for leaf in leaves(node)]
+        return {what.name: what for what in spec if isinstance(what, StatementFunction)}
+
+    @cached_property
+    def _behind(self) -> frozenset[int]:
+        """Statements behind lines that are executed under OpenMP alone."""
+        return frozenset(id(leaf) for leaf, _ in conditional_statements(self.scope.unit))
+
+    def _completes(self, point: Point) -> bool:
+        """Whether an MPI call may complete operations on buffers that were given to it before."""
+        what = point.what
+        mpi = mpi_call(what, self.scope) if isinstance(what, Call) else None
+        if mpi is None:
+            return False
+        return mpi.procedure.timing is Timing.COMPLETING or library_row(mpi.procedure).ends_access
+
+    def _is_exposed(self, storage: str) -> bool:
+        if MARK in storage:
+            return False
+        symbol = self.scope.lookup(storage)
+        if symbol is None or symbol.origin not in (Origin.LOCAL, Origin.DUMMY, Origin.RESULT):
+            return True
+        if symbol.attrs & {"volatile", "asynchronous", "pointer", "target"}:
+            return True
+        if "save" in symbol.attrs and self.scope.unit.kind != "program":
+            return True  # it may be called again before it returns
+        return storage in self._lent or storage in self._named_inside
+
+    @cached_property
+    def _named_inside(self) -> frozenset[str]:
+        """The words in the procedures that the unit contains."""
+        words: set[str] = set()
+        for unit in self.scope.unit.contained:
+            for leaf in leaves(unit):
+                text = leaf.what.code if isinstance(leaf.what, Raw) else (leaf.body or "")
+                words.update(_WORD.findall(text.lower()))
+                for line in leaf.lead:
+                    words.update(_WORD.findall(line.text.lower()))
+        return frozenset(words)
+
+    @cached_property
+    def _lent(self) -> frozenset[str]:
+        """The variables that MPI may access after the call that names them has returned."""
+        found: set[str] = set()
+        for point in self.graph.points:
+            what = point.what
+            mpi = mpi_call(what, self.scope) if isinstance(what, Call) else None
+            if mpi is None:
+                continue
+            held = {t.argument for t in library_row(mpi.procedure).transfers}
+            brief = {
+                t.argument for t in library_row(mpi.procedure).transfers if t.until is Until.RETURN
+            }
+            for parameter, actual in mpi.bound():
+                kept = parameter.kind == "BUFFER" and parameter.name not in held
+                if kept or parameter.name in held - brief or parameter.written_later:
+                    found |= {self.names.storage(name) for name in names_in(actual)}
+        return frozenset(found)
+
+
+_WORD = re.compile(r"[a-z_]\w*")
+
+
+class _Unshadowed(Scope):
+    """A scope that shows what names mean outside of the constructs that bind them."""
+
+    @property
+    def shadowed(self) -> frozenset[str]:
+        """Nothing: bound names are replaced before they are looked up."""
+        return frozenset()
+
+
+def _with_marked(names: Names) -> Names:
+    """The names of a unit, with those that constructs bind as variables of their own."""
+
+    def kind(name: str, listed: bool) -> NameKind:
+        return NameKind.VARIABLE if MARK in name else names.kind(name, listed)
+
+    def storage(name: str) -> str:
+        return name if MARK in name else names.storage(name)
+
+    def call(call: Call) -> CallEffect:
+        done = names.call(call)
+        marked = sorted(n for arg in call.args for n in names_in(arg) if MARK in n)
+        more = tuple((n, mode, None) for n in marked for mode in (Mode.READ, Mode.MAYBE_WRITE))
+        return replace(done, accesses=(*done.accesses, *more))
+
+    return replace(names, kind=kind, storage=storage, call=call)
+
+
+def _parts(point: Point) -> tuple[What, ...]:
+    """The statements whose accesses a point has."""
+    what = point.what
+    match what:
+        case Guarded(condition=condition, action=action):
+            test = ArmHead("if", (condition,))
+            return (test,) if point.role is Role.TEST else (test, action)
+        case DoHead(kind="count", var=var) if point.role is Role.STEP and var is not None:
+            return (Assign(var, var),)
+        case DoHead(kind="count"):
+            return (what,)
+        case DoHead(condition=condition):
+            return () if condition is None else (ArmHead("if", (condition,)),)
+        case Decl() | None:
+            return ()
+    return (what,)
+
+
+def _is_whole(args: tuple[Arg, ...] | None) -> bool:
+    return args is None or all(arg == Section(None, None, None) for arg in args)
+
+
+def _names_of(what: What) -> Iterable[str]:
+    match what:
+        case Assign(target=target, value=value):
+            exprs: tuple[Arg | None, ...] = (target, value)
+        case Call(args=args):
+            exprs = args
+        case DoHead(first=first, last=last, step=step):
+            exprs = (first, last, step)
+        case _:
+            exprs = (*getattr(what, "exprs", ()), *getattr(what, "reads", ()))
+            exprs = (*exprs, *getattr(what, "writes", ()), *getattr(what, "objects", ()))
+            exprs = (*exprs, *getattr(what, "options", ()))
+    for expr in exprs:
+        for part in walk(expr) if expr is not None else ():
+            if isinstance(part, Ref):
+                yield part.name
+            else:
+                yield from getattr(part, "names", ())

@@ -1,0 +1,172 @@
+"""Reaching definitions in one unit, and the chains between definitions and uses.
+
+A variable counts as a whole, an array with all of its elements: a definition of an element is one
+that may leave others alone, so it does not end the reach of earlier ones.  The iterative solution
+is the usual one (Aho, Sethi, Ullman, section 10.6), for one variable at a time, when it is asked
+for.  Everything is over-approximated: a definition that is not among those that reach a point is
+certainly not the one that is seen there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from asphalt.analysis.control_flow import ENTRY, ControlFlow, control_flow
+from asphalt.analysis.dominance import Dominance
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.point_accesses import UnitAccesses
+from asphalt.analysis.symbols import Scope
+from asphalt.ir.tree import Leaf, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A point that may give a storage a value; ``sure``: it certainly defines all of it.
+
+    The point ENTRY (no ``leaf``) stands for the value from before the unit was entered, which may
+    be none.
+    """
+
+    storage: str
+    point: int
+    leaf: Leaf | None
+    sure: bool
+
+    @property
+    def line(self) -> int:
+        """The line of the statement; 0 for the entry."""
+        return self.leaf.span.first if self.leaf is not None and self.leaf.span is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A point that may read the value of a storage."""
+
+    storage: str
+    point: int
+    leaf: Leaf
+
+
+class ReachingDefinitions:
+    """The graph of a unit and its definitions, made when they are asked for, each once."""
+
+    def __init__(self, scope: Scope, effects: Effects) -> None:
+        self.scope = scope
+        self._effects = effects
+        self._reach: dict[str, tuple[tuple[Definition, ...], list[int]]] = {}
+
+    @cached_property
+    def graph(self) -> ControlFlow:
+        """The control-flow graph of the unit."""
+        return control_flow(self.scope.unit)
+
+    @cached_property
+    def dominance(self) -> Dominance:
+        """Dominators, post-dominators and loops of the graph."""
+        return Dominance(self.graph)
+
+    @cached_property
+    def accesses(self) -> UnitAccesses:
+        """What each point defines and uses."""
+        return UnitAccesses(self.graph, self.scope, self._effects)
+
+    def definitions(self, storage: str) -> tuple[Definition, ...]:
+        """Everything that may define a storage, the value on entry first."""
+        return self._solved(storage)[0]
+
+    def at(self, point: int, storage: str) -> tuple[Definition, ...]:
+        """The definitions whose value a storage may have just before a point."""
+        found, before = self._solved(storage)
+        return tuple(d for number, d in enumerate(found) if before[point] >> number & 1)
+
+    def use_def(self, point: int) -> Mapping[str, tuple[Definition, ...]]:
+        """For each storage that a point may read: the definitions that it may see."""
+        return {storage: self.at(point, storage) for storage in sorted(self._used(point))}
+
+    def def_use(self, definition: Definition) -> tuple[Use, ...]:
+        """The points that may read what a definition has given."""
+        storage = definition.storage
+        found, before = self._solved(storage)
+        bit = found.index(definition)
+        uses: list[Use] = []
+        for point in self.graph.points:
+            reached = before[point.number] >> bit & 1
+            if point.leaf is not None and reached and self._reads(point.number, storage):
+                uses.append(Use(storage, point.number, point.leaf))
+        return tuple(uses)
+
+    def defined_in(self, node: Node, storage: str) -> tuple[Definition, ...]:
+        """The definitions inside of a node."""
+        inside = self.graph.inside(node)
+        return tuple(d for d in self.definitions(storage) if d.point in inside)
+
+    @cached_property
+    def storages(self) -> frozenset[str]:
+        """All storages that are named in the unit's statements."""
+        found: set[str] = set()
+        for point in self.graph.points:
+            done = self.accesses.at(point.number)
+            found |= done.used | set(done.defined)
+        return frozenset(found)
+
+    def _used(self, point: int) -> frozenset[str]:
+        done = self.accesses.at(point)
+        if done.everything:
+            return self.storages
+        if done.exposed:
+            return done.used | {s for s in self.storages if self.accesses.is_exposed(s)}
+        return done.used
+
+    def _reads(self, point: int, storage: str) -> bool:
+        done = self.accesses.at(point)
+        exposed = done.exposed and self.accesses.is_exposed(storage)
+        return done.everything or exposed or storage in done.used
+
+    def _defines(self, point: int, storage: str) -> bool | None:
+        """Whether a point defines a storage: for certain, maybe (False), not at all (None)."""
+        done = self.accesses.at(point)
+        if storage in done.defined:
+            return done.defined[storage] and not done.everything
+        exposed = done.exposed and self.accesses.is_exposed(storage)
+        return False if done.everything or exposed else None
+
+    def _solved(self, storage: str) -> tuple[tuple[Definition, ...], list[int]]:
+        """All definitions, and for each point those that reach it as bits."""
+        known = self._reach.get(storage)
+        if known is not None:
+            return known
+        graph = self.graph
+        found = [Definition(storage, ENTRY, None, True)]
+        gives: dict[int, tuple[int, bool]] = {}
+        for point in graph.points:
+            sure = self._defines(point.number, storage)
+            if sure is not None:
+                gives[point.number] = (1 << len(found), sure)
+                found.append(Definition(storage, point.number, point.leaf, sure))
+        before = [0] * len(graph.points)
+        after = [0] * len(graph.points)
+        after[ENTRY] = 1
+        work = deque(graph.successors[ENTRY])
+        waiting = set(work)
+        seen = {ENTRY}
+        while work:
+            here = work.popleft()
+            waiting.discard(here)
+            arriving = 0
+            for source in graph.predecessors[here]:
+                arriving |= after[source]
+            before[here] = arriving
+            bit, sure = gives.get(here, (0, False))
+            leaving = bit if sure else arriving | bit
+            if leaving != after[here] or here not in seen:
+                seen.add(here)
+                after[here] = leaving
+                for target in graph.successors[here]:
+                    if target not in waiting:
+                        waiting.add(target)
+                        work.append(target)
+        self._reach[storage] = (tuple(found), before)
+        return self._reach[storage]
