@@ -17,6 +17,7 @@ from asphalt.analysis.access import (
     Mode,
     NameKind,
     Names,
+    Reached,
     examine,
 )
 from asphalt.analysis.conditional_lines import conditional_statements
@@ -163,7 +164,11 @@ class UnitAccesses:
                 yield self.names.storage(name)
             case Call(args=args):
                 done = self.names.call(what)
-                sure = {s for s, mode, part in done.accesses if mode is Mode.WRITE and not part}
+                sure = {
+                    found.storage
+                    for found in done.accesses
+                    if found.mode is Mode.WRITE and found.subscripts is None and found.part is None
+                }
                 for arg in args:
                     value = arg.value if isinstance(arg, Keyword) else arg
                     if isinstance(value, Ref) and value.args is None:
@@ -291,7 +296,7 @@ def _with_marked(names: Names) -> Names:
     def call(call: Call) -> CallEffect:
         done = names.call(call)
         marked = sorted(n for arg in call.args for n in names_in(arg) if MARK in n)
-        more = tuple((n, mode, None) for n in marked for mode in (Mode.READ, Mode.MAYBE_WRITE))
+        more = tuple(Reached(n, mode) for n in marked for mode in (Mode.READ, Mode.MAYBE_WRITE))
         return replace(done, accesses=(*done.accesses, *more))
 
     return replace(names, kind=kind, storage=storage, call=call)
