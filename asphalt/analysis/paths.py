@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from asphalt.analysis.control_flow import ENTRY, EXIT, STOP, ControlFlow, Role
+from asphalt.analysis.verdict import Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,16 @@ class Path:
         else:
             parts.append(f"line {self.graph.points[last].line}")
         return "; ".join(parts)
+
+    def marks(self) -> tuple[Mark, ...]:
+        """The places where a branch is taken, with what happens there."""
+        found: dict[tuple[int, str], Mark] = {}
+        for here, there in zip(self.points, self.points[1:], strict=False):
+            leaf = self.graph.points[here].leaf
+            taken = self.graph.taken.get((here, there))
+            if taken is not None and leaf is not None and leaf.span is not None:
+                found[id(leaf), taken] = Mark(leaf.span, "path", taken)
+        return tuple(found.values())
 
 
 def path_witness(

@@ -10,6 +10,7 @@ from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.paths import Path, alternation, path_witness
 from asphalt.analysis.reaching import Definition
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.ir.source import Span
 from asphalt.ir.stmt import Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Do, Leaf, leaves
 
@@ -56,12 +57,12 @@ def check(producer: Producer) -> Answer:
             if _leaves_its_place(leaf) or leaf.label in targets:
                 message = "control may leave or enter between the producer and the call"
                 way = _skipping(exchange, producer.packing.nest)
-                return Refused(WAY_OUT, message, leaf.span, way)
+                return refused_by(WAY_OUT, message, leaf.span, way)
     for phase in producer.phases:
         way = _skipping(exchange, phase.nest)
         if way is not None:
             message = "the producer and the call do not take turns"
-            return Refused(WAY_OUT, message, phase.nest.head.span, way)
+            return refused_by(WAY_OUT, message, phase.nest.head.span, way)
     loops = " and ".join(f"the loop over {phase.variable}" for phase in producer.phases)
     return Holds(f"{loops} and the call run equally often, with no way out between")
 
@@ -110,14 +111,21 @@ def _refused(message: str, graph: ControlFlow, here: int, there: int) -> Refused
     if graph.points[here].role is Role.ACTION:
         points = (here - 1, here, there)
     span = leaf.span if leaf is not None else None
-    return Refused(WAY_OUT, message, span, str(Path(graph, points)))
+    return refused_by(WAY_OUT, message, span, Path(graph, points))
 
 
-def _skipping(exchange: Exchange, nest: Do) -> str | None:
+def refused_by(code: Code, message: str, span: Span | None, way: Path | str | None) -> Refused:
+    """The refusal with a way through the control flow as its witness, or one in words."""
+    if isinstance(way, Path):
+        return Refused(code, message, span, str(way), way.marks())
+    return Refused(code, message, span, way)
+
+
+def _skipping(exchange: Exchange, nest: Do) -> Path | None:
     """A way on which the nest is executed without the call, or the call without the nest."""
     graph = exchange.reaching.graph
     found = alternation(graph, graph.inside(nest), frozenset({exchange.point}))
-    return None if found is None else str(found.path)
+    return None if found is None else found.path
 
 
 def _may_go_anywhere(leaf: Leaf) -> bool:
@@ -141,7 +149,7 @@ def _jump(leaf: Leaf) -> Jump | None:
     return None
 
 
-def call_without(exchange: Exchange, found: Iterable[Definition]) -> str | None:
+def call_without(exchange: Exchange, found: Iterable[Definition]) -> Path | str | None:
     """A way from the entry to the call that passes none of these definitions, nor a loop around
     one that does not hold the call; or else, if there are several, their lines."""
     graph = exchange.reaching.graph
@@ -149,7 +157,7 @@ def call_without(exchange: Exchange, found: Iterable[Definition]) -> str | None:
     avoid = frozenset(n for definition in listed for n in region_of(exchange, definition))
     way = path_witness(graph, [ENTRY], {exchange.point}, avoid)
     if way is not None:
-        return str(way)
+        return way
     lines = sorted({definition.line for definition in listed})
     if len(lines) < 2:
         return None
@@ -167,14 +175,14 @@ def region_of(exchange: Exchange, definition: Definition) -> frozenset[int]:
     return frozenset({definition.point})
 
 
-def not_in_turn(exchange: Exchange, found: Iterable[Definition]) -> str | None:
+def not_in_turn(exchange: Exchange, found: Iterable[Definition]) -> Path | None:
     """A way on which one of these definitions is executed without the call, or the contrary."""
     graph = exchange.reaching.graph
     for definition in found:
         region = region_of(exchange, definition)
         way = alternation(graph, region, frozenset({exchange.point}))
         if way is not None:
-            return str(way.path)
+            return way.path
     return None
 
 

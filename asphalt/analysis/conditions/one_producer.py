@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from asphalt.analysis.access import ALIASED, examine
 from asphalt.analysis.conditions.equally_often import (
@@ -12,6 +11,7 @@ from asphalt.analysis.conditions.equally_often import (
     call_without,
     not_in_turn,
     reaching_lines,
+    refused_by,
 )
 from asphalt.analysis.conditions.equally_often import check as check
 from asphalt.analysis.conditions.send_side import CHANGED
@@ -89,8 +89,8 @@ def definer(exchange: Exchange) -> int | Refused:
             return Refused(NOT_TOGETHER, message, around.head.span)
     if exchange.guarded:
         message = "the call is under an IF of its own"
-        way = not_in_turn(exchange, reaching)
-        return Refused(NOT_TOGETHER, message, exchange.span, way)
+        skipped = not_in_turn(exchange, reaching)
+        return refused_by(NOT_TOGETHER, message, exchange.span, skipped)
     siblings = exchange.place.siblings
     for position in range(exchange.place.position - 1, -1, -1):
         node = siblings[position]
@@ -104,15 +104,16 @@ def definer(exchange: Exchange) -> int | Refused:
                 message = f"{buffer.spelled} changes between the nest that defines it and the call"
                 return Refused(CHANGED, message, answer.span, reaching_lines(reaching))
             way = call_without(exchange, here) if answer.code is NOT_TOGETHER else None
-            return replace(answer, witness=way or reaching_lines(here))
+            found = way or reaching_lines(here)
+            return refused_by(answer.code, answer.message, answer.span, found)
     written = exchange.values.writes_of(storage)
     if any(a.leaf is not exchange.leaf for a in written):
         message = f"{buffer.spelled} is defined outside of the block that holds the call"
         where = next(a.leaf for a in written if a.leaf is not exchange.leaf)
-        way = not_in_turn(exchange, reaching) or reaching_lines(reaching)
-        return Refused(NOT_TOGETHER, message, where.span or exchange.span, way)
+        why = not_in_turn(exchange, reaching) or reaching_lines(reaching)
+        return refused_by(NOT_TOGETHER, message, where.span or exchange.span, why)
     message = f"nothing in this procedure defines {buffer.spelled}"
-    return Refused(NO_LOOP, message, exchange.span, call_without(exchange, ()))
+    return refused_by(NO_LOOP, message, exchange.span, call_without(exchange, ()))
 
 
 def _is_defined_by_nest(exchange: Exchange, before: int, storage: str) -> bool:
