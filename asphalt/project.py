@@ -142,7 +142,7 @@ class Project:
         return replace(
             _report(name, exchange, "assumed" if judgement.assumptions else "proved"),
             code=next((ASSUMPTIONS[name].id for name in judgement.assumptions), None),
-            message=f"can be prepushed along {along} ({judgement.layout.pattern.value})",
+            message=f"can be prepushed along {along} ({judgement.layout.description})",
             assumptions=judgement.assumptions,
             evidence=(*judgement.evidence, *_caution(judgement)),
             backend="isend",

@@ -17,7 +17,7 @@ module asphalt_rt
   public :: asphalt_enter, asphalt_ranks, asphalt_sync
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
   public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
-  public :: asphalt_isend_at, asphalt_irecv_at
+  public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
@@ -178,7 +178,7 @@ contains
       k = min(wanted_k, longest)
       if (wanted_k <= 0) k = uneven_k(np, trips, longest, int(elements, int64) * bytes, grain)
     end if
-    piece = int(min(int(k, int64) * elements, int(huge(piece), int64)))
+    piece = int(min(int(k, int64) * elements, int(huge(piece)/2, int64)))
     mine = [k, piece, max(1, wanted_d), bytes, -bytes, merge(0, 1, fits)]
     most = mine
     if (np > 1) then
@@ -219,7 +219,7 @@ contains
         filled = max(filled, int(counts(p), int64))
       end if
     end do
-    if (filled + elements > huge(p)) return  ! positions are rounded up to whole iterations
+    if (filled > huge(p)/2) return  ! so that positions of pieces are integers
     fit = .true.
     if (slab) fit = filled == int(elements, int64) * max(0, trips)
   end function blocks_fit
@@ -263,6 +263,15 @@ contains
 
     pieces = count / piece + merge(1, 0, mod(count, piece) > 0)
   end function pieces
+
+  !> The iterations that write `elements` elements, the last of them maybe more, where one writes
+  !! `unit`; 0 if none ever does.
+  pure integer function asphalt_iterations(elements, unit)
+    integer, intent(in) :: elements, unit
+
+    asphalt_iterations = 0
+    if (unit > 0) asphalt_iterations = int(over(int(elements, int64), int(unit, int64)))
+  end function asphalt_iterations
 
   !> Goes on to the next piece: of the same block, or of the next one that is not empty.
   !!

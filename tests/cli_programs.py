@@ -56,18 +56,18 @@ end program main
 """
 
 REFUSED = """\
-subroutine exchange(n, s, r, counts, displs, comm)
+subroutine exchange(n, s, r, counts, displs, types, comm)
   use mpi
   implicit none
-  integer, intent(in) :: n, counts(*), displs(*), comm
+  integer, intent(in) :: n, counts(*), displs(*), types(*), comm
   real(8), intent(inout) :: s(n), r(n)
   integer :: i, ierr
 
   do i = 1, n
     s(i) = i
   end do
-  call MPI_Alltoallv(s, counts, displs, MPI_DOUBLE_PRECISION, r, counts, displs, &
-                     MPI_DOUBLE_PRECISION, comm, ierr)
+  call MPI_Alltoallw(s, counts, displs, types, r, counts, displs, types, &
+                     comm, ierr)
 end subroutine exchange
 """
 REFUSED_LINE = 11

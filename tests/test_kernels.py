@@ -48,6 +48,7 @@ def test_there_is_a_kernel_for_each_shape() -> None:
         "sample_sort",
         "spectral_transpose",
         "synthetic_fig3",
+        "uneven_slabs",
     }
 
 

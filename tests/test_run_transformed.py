@@ -26,6 +26,7 @@ FILES = (
     "showing.f90",
     "blocks.f90",
     "slabs.f90",
+    "uneven.f90",
     "modern.f90",
     "upper.f90",
     "layout.f90",

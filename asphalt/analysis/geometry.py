@@ -16,6 +16,7 @@ from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
+from asphalt.analysis.per_rank import Uneven
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape, shape_of
@@ -62,6 +63,8 @@ class Layout:
     source states it.  ``block``: steps of the dimension in one block.  ``offset``: the subscript
     of the tiled dimension is loop variable + ``offset``.
     ``dimension``: that dimension of the send buffer.  ``stated``: sizes as the source writes them.
+    ``uneven``: the counts and displacements, where blocks differ in length (then ``block`` and the
+    places inside of the buffers say nothing).
     """
 
     pattern: Pattern
@@ -74,6 +77,12 @@ class Layout:
     receive: Address
     guards: tuple[Guard | Divides, ...]
     stated: tuple[tuple[Poly, Expr], ...] = ()
+    uneven: Uneven | None = None
+
+    @property
+    def description(self) -> str:
+        """The pattern for people."""
+        return f"{self.pattern.value}{'' if self.uneven is None else ', uneven'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +135,7 @@ def layout_of(producer: Producer) -> Layout | Misfit:
     if shape is None:
         return Misfit("shape", f"the shape of {send.spelled} is not known", exchange.leaf)
     storage = exchange.names.storage(send.name)
-    found = _tiled_dimension(producer, send_writes(producer, storage), shape)
+    found = tiled_dimension(producer, send_writes(producer, storage), shape)
     if isinstance(found, Misfit):
         return found
     dimension, offset = found
@@ -173,7 +182,7 @@ def _argument(exchange: Exchange, name: str | None) -> Poly | None:
     return None if actual is None else exchange.values.polynomial(actual, exchange.leaf)
 
 
-def _tiled_dimension(
+def tiled_dimension(
     producer: Producer, writes: Iterable[Access], shape: Shape
 ) -> tuple[int, Poly] | Misfit:
     """The dimension that the tiled loop walks through, and subscript minus loop variable."""
@@ -206,7 +215,8 @@ def _varies(poly: Poly, write: Access) -> bool:
     return any(isinstance(atom, Ref) and atom.name in variables for atom in poly.atoms)
 
 
-def _ends(producer: Producer) -> tuple[Poly, Poly] | None:
+def loop_ends(producer: Producer) -> tuple[Poly, Poly] | None:
+    """The lowest and the highest value of the tiled loop's variable."""
     first = producer.region.value(producer.first, ())
     last = producer.region.value(producer.last, ())
     if first is None or last is None:
@@ -214,7 +224,7 @@ def _ends(producer: Producer) -> tuple[Poly, Poly] | None:
     return (first, last) if producer.direction > 0 else (last, first)
 
 
-def _equal(left: Poly, right: Poly) -> tuple[Guard, ...]:
+def equal(left: Poly, right: Poly) -> tuple[Guard, ...]:
     """Nothing where two sizes are equal up to algebra, else the guard that they are."""
     return () if left == right else (Guard(left, "==", right),)
 
@@ -229,7 +239,7 @@ def _every_block(
     count: Poly,
 ) -> Layout | Misfit:
     extent = shape.extent[dimension]
-    ends = _ends(producer)
+    ends = loop_ends(producer)
     assert extent is not None
     assert ends is not None
     leaf = producer.packing.tiled.head
@@ -250,9 +260,9 @@ def _every_block(
         )
         return Misfit("blocks", reason, leaf)
     guards = (
-        *_equal(unit * extent, count),
-        *_equal(ends[0] + offset, shape.lower[dimension]),
-        *_equal(ends[1] + offset, shape.lower[dimension] + extent - _ONE),
+        *equal(unit * extent, count),
+        *equal(ends[0] + offset, shape.lower[dimension]),
+        *equal(ends[1] + offset, shape.lower[dimension] + extent - _ONE),
     )
     address = Address(send.name, shape.lower, dimension, _ONE, dimension + 1, _ONE)
     plane = shape.stated_stride(dimension) or unit.expression()
@@ -270,10 +280,10 @@ def _slab(
     unit: Poly,
     count: Poly,
 ) -> Layout | Misfit:
-    ends = _ends(producer)
+    ends = loop_ends(producer)
     assert ends is not None
     block = count.divided_by(unit)
-    guards: tuple[Guard | Divides, ...] = _equal(ends[0] + offset, shape.lower[dimension])
+    guards: tuple[Guard | Divides, ...] = equal(ends[0] + offset, shape.lower[dimension])
     if block is None:
         if _numbers_differ(unit, count) and count.value is not None and unit.value is not None:
             leaf = producer.packing.tiled.head
@@ -329,14 +339,14 @@ def _receive(
         if _numbers_differ(shape.stride(dimension), layout.unit):
             return _crosses(exchange, receive)
         guards = (
-            *_equal(shape.stride(dimension), layout.unit),
-            *_equal(shape.stride(dimension + 1), count),
+            *equal(shape.stride(dimension), layout.unit),
+            *equal(shape.stride(dimension + 1), count),
         )
         return Address(receive.name, shape.lower, dimension, _ONE, last, _ONE), guards
     if layout.pattern is Pattern.SLAB and shape.rank == len(layout.send.fixed):
         if _numbers_differ(shape.stride(last), layout.unit):
             return _crosses(exchange, receive)
-        guards = _equal(shape.stride(last), layout.unit)
+        guards = equal(shape.stride(last), layout.unit)
         return Address(receive.name, shape.lower, last, _ONE, last, layout.block), guards
     return _crosses(exchange, receive)
 

@@ -24,6 +24,7 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import Layout, Misfit, layout_of
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.plan import Plan
+from asphalt.analysis.uneven import uneven_layout_of
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Answer, Holds, Refused
 
@@ -89,7 +90,9 @@ class _Checks:
             if isinstance(answer, Refused):
                 return self._failure(answer)
             self._note(answer)
-        layout = layout_of(self.producer)
+        arguments = self.exchange.call.procedure.exchange
+        uneven = arguments is not None and arguments.send_displacements is not None
+        layout = (uneven_layout_of if uneven else layout_of)(self.producer)
         if isinstance(layout, Misfit):
             if layout.kind == "receive":
                 # it comes to light early, but belongs behind the conditions on the send side

@@ -210,6 +210,8 @@ class Exchange:
     receive_type: str | None = None
     destination: str | None = None
     source: str | None = None
+    send_displacements: str | None = None
+    receive_displacements: str | None = None
 
 
 _BLOCKS = ("sendbuf", "sendcount", "sendtype", "recvbuf", "recvcount", "recvtype")
@@ -219,7 +221,16 @@ _OUT = ("buf", "count", "datatype")
 
 EXCHANGES = {
     **{name: Exchange("alltoall", "6.8", *_BLOCKS) for name in ("alltoall", "ialltoall")},
-    **{name: Exchange("alltoallv", "6.8", *_RAGGED) for name in ("alltoallv", "ialltoallv")},
+    **{
+        name: Exchange(
+            "alltoallv",
+            "6.8",
+            *_RAGGED,
+            send_displacements="sdispls",
+            receive_displacements="rdispls",
+        )
+        for name in ("alltoallv", "ialltoallv")
+    },
     **{name: Exchange("alltoallw", "6.8", *_TYPED) for name in ("alltoallw", "ialltoallw")},
     **{
         name: Exchange("send", "3.2, 3.4, 3.7", *_OUT, destination="dest")

@@ -33,6 +33,13 @@ HEADER = "asphalt_params.inc"
 RUNTIME = "asphalt_rt"
 _FROM_RUNTIME = (
     "asphalt_enter",
+    "asphalt_enter_uneven",
+    "asphalt_pieces_of",
+    "asphalt_most_pieces",
+    "asphalt_next_piece",
+    "asphalt_iterations",
+    "asphalt_irecv_at",
+    "asphalt_isend_at",
     "asphalt_ranks",
     "asphalt_irecv",
     "asphalt_isend",

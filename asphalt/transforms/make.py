@@ -122,9 +122,17 @@ class Maker:
         """``call name(args)``."""
         return self.leaf(Call(var(name), args), *comments)
 
-    def do(self, name: str, first: Expr, last: Expr, body: tuple[Node, ...], *comments: str) -> Do:
-        """``do name = first, last``."""
-        head = self.leaf(DoHead("count", var(name), first, last), *comments)
+    def do(
+        self,
+        name: str,
+        first: Expr,
+        last: Expr,
+        body: tuple[Node, ...],
+        *comments: str,
+        step: Expr | None = None,
+    ) -> Do:
+        """``do name = first, last[, step]``."""
+        head = self.leaf(DoHead("count", var(name), first, last, step), *comments)
         return Do(head, body, self.leaf(Plain("end do")))
 
     def branch(

@@ -32,7 +32,7 @@ FIRST, LAST, LO, HI = (var(f"asphalt_{n}") for n in ("first", "last", "lo", "hi"
 K, D, NP, ME = (var(f"asphalt_{n}") for n in ("k", "d", "np", "me"))
 TILE, TILES, AHEAD, PEER = (var(f"asphalt_{n}") for n in ("tile", "tiles", "ahead", "peer"))
 SLOT, EACH, BLOCK, PLANES = (var(f"asphalt_{n}") for n in ("slot", "each", "block", "planes"))
-POSTED = var("asphalt_posted")
+TILED, POSTED = var("asphalt_tiled"), var("asphalt_posted")
 REQUESTS, ERROR = var("asphalt_req"), var("asphalt_err")
 
 
@@ -83,6 +83,10 @@ class Pieces(ABC):
     @abstractmethod
     def this_tile(self, make: Maker) -> list[Node]:
         """Set ``asphalt_lo`` and ``asphalt_hi`` to the stretch of this tile."""
+
+    def sends(self) -> Expr:
+        """Whether a tile is sent."""
+        return TILED
 
     @abstractmethod
     def send(self, make: Maker) -> list[Node]:

@@ -48,12 +48,11 @@ from asphalt.transforms.pieces import (
     LAST,
     LO,
     REQUESTS,
+    TILED,
     TILES,
     K,
     Pieces,
 )
-
-TILED = var("asphalt_tiled")
 
 
 def prepush(unit: Unit, plan: Plan, site: str, eol: str) -> Unit:
@@ -134,7 +133,7 @@ class _Emission:
             *((make.branch(TILED, tuple(posts)),) if posts else ()),
             *self.pieces.this_tile(make),
             *nests,
-            make.branch(TILED, tuple(self.pieces.send(inner))),
+            make.branch(self.pieces.sends(), tuple(self.pieces.send(inner))),
         )
         return self.make.do("asphalt_tile", num(0), sub(TILES, num(1)), body)
 

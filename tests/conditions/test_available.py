@@ -24,7 +24,46 @@ end function count_of
 """
 LONG = "do k = 1, nz\n  s(:,k,:) = k\nend do\n"
 
+COUNTS = "integer, allocatable :: counts(:), displs(:)\n"
+FILLED = "allocate(counts(np), displs(np))\ncounts = n*nz\ndispls = [(n*nz*(p-1), p=1,np)]\n"
+VECTORS = """\
+call MPI_Alltoallv(s, counts, displs, MPI_DOUBLE_PRECISION, r, counts, displs, &
+                   MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+"""
+
 CASES = (
+    Case(
+        "ASP301",
+        "counts-set-after-the-nest",
+        program(declare=COUNTS, before=FILLED, between="counts(1) = 1\n", call=VECTORS),
+        program(declare=COUNTS, before=f"{FILLED}counts(1) = 1\n", call=VECTORS),
+    ),
+    Case(
+        "ASP301",
+        "displacements-set-in-the-nest",
+        program(
+            declare=COUNTS,
+            before=FILLED,
+            nest=NEST.replace("do p = 1, np\n", "do p = 1, np\n    displs(p) = n*nz*(p-1)\n"),
+            call=VECTORS,
+        ),
+        program(declare=COUNTS, before=FILLED, call=VECTORS),
+    ),
+    Case(
+        "ASP301",
+        "index-of-the-counts-changes",
+        program(
+            declare="integer :: c(99,2), j\n",
+            before="j = 1\nc(:,1) = n*nz\nc(:,2) = [(n*nz*(p-1), p=1,99)]\n",
+            between="j = 2\n",
+            call=VECTORS.replace("counts", "c(:,1)").replace("displs", "c(:,j)"),
+        ),
+        program(
+            declare="integer :: c(99,2), j\n",
+            before="j = 1\nj = 2\nc(:,1) = n*nz\nc(:,2) = [(n*nz*(p-1), p=1,99)]\n",
+            call=VECTORS.replace("counts", "c(:,1)").replace("displs", "c(:,j)"),
+        ),
+    ),
     Case(
         "ASP301",
         "count-set-in-the-nest",

@@ -23,7 +23,25 @@ def slab(nest: str, after: str = "") -> str:
     return program(arrays=ARRAYS, allocate=ALLOCATE, nest=nest, call=CALL, after=after)
 
 
+COLUMNS = "real(8), allocatable :: s(:,:,:), r(:,:,:)\ninteger :: counts(99) = 2, displs(99)\n"
+PLACES = "allocate(s(n,nz,np), r(n,nz,np))\ndispls(:np) = [(n*nz*(p-1), p=1,np)]\n"
+VECTORS = """\
+call MPI_Alltoallv(s, counts, displs, MPI_DOUBLE_PRECISION, r, counts, displs, &
+                   MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+"""
+
+
+def uneven(nest: str) -> str:
+    return program(arrays=COLUMNS, allocate=PLACES, nest=nest, call=VECTORS)
+
+
 CASES = (
+    Case(
+        "ASP904",
+        "uneven-blocks-from-their-ends",
+        uneven("do z = nz, 1, -1\n  s(:,z,:) = z\nend do\n"),
+        uneven("do z = 1, nz\n  s(:,z,:) = z\nend do\n"),
+    ),
     Case(
         "ASP902",
         "iterations-carry-a-value",

@@ -15,6 +15,10 @@ VECTORS = """\
 call MPI_Alltoallv(s, counts, displs, MPI_DOUBLE_PRECISION, r, counts, displs, &
                    MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
 """
+TYPED = """\
+call MPI_Alltoallw(s, counts, 8*displs, types, r, counts, 8*displs, types, MPI_COMM_WORLD, ierr)
+"""
+LISTS = "integer, allocatable :: counts(:), displs(:)\n"
 NON_BLOCKING = """\
 call MPI_Ialltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
                    MPI_COMM_WORLD, request, ierr)
@@ -32,16 +36,41 @@ type(pair) :: t
 CASES = (
     Case(
         "ASP001",
-        "counts-a-rank",
+        "a-type-a-rank",
         program(
-            declare="integer, allocatable :: counts(:), displs(:)\n",
-            before=COUNTS,
-            call=VECTORS,
+            declare=f"{LISTS}integer, allocatable :: types(:)\n",
+            before=f"{COUNTS}types = 0*counts + MPI_DOUBLE_PRECISION\n",
+            call=TYPED,
         ),
+        program(declare=LISTS, before=COUNTS, call=VECTORS),
+    ),
+    Case(
+        "ASP009",
+        "counts-are-an-expression",
         program(
-            declare="integer, allocatable :: counts(:), displs(:)\n",
+            declare=LISTS,
             before=COUNTS,
+            call=VECTORS.replace("r, counts,", "r, 1*counts,"),
         ),
+        program(declare=LISTS, before=COUNTS, call=VECTORS.replace("r, counts,", "r, counts(:),")),
+    ),
+    Case(
+        "ASP009",
+        "counts-with-gaps",
+        program(
+            declare=LISTS, before=COUNTS, call=VECTORS.replace("(s, counts", "(s, counts(::2)")
+        ),
+        program(declare=LISTS, before=COUNTS, call=VECTORS.replace("(s, counts", "(s, counts(1:)")),
+    ),
+    Case(
+        "ASP009",
+        "counts-are-a-component",
+        program(
+            declare=f"{LISTS}type :: list\n  integer :: of(9)\nend type list\ntype(list) :: t\n",
+            before=f"{COUNTS}t%of = n*nz\n",
+            call=VECTORS.replace("r, counts", "r, t%of"),
+        ),
+        program(declare=LISTS, before=COUNTS, call=VECTORS),
     ),
     Case(
         "ASP001",
@@ -149,5 +178,5 @@ def test_accepted_with_a_small_change(case: Case, tmp_path: Path) -> None:
 
 def test_the_message_names_the_operation_as_it_is_spelled(tmp_path: Path) -> None:
     report = site(tmp_path, CASES[0].refused).report
-    assert report.operation == "MPI_Alltoallv"
-    assert report.message.startswith("MPI_Alltoallv is not transformed yet")
+    assert report.operation == "MPI_Alltoallw"
+    assert report.message.startswith("MPI_Alltoallw is not transformed yet")

@@ -3,6 +3,7 @@ program main
   use blocks
   use modern, only: modern_exchanges
   use slabs
+  use uneven
   implicit none
   external :: upper, labels, shared, old, semicolons, names, functions
   integer :: np, me, half, half_np, half_me, ierr
@@ -41,6 +42,14 @@ program main
   call cubes(2, 3, 4*np, np, me)
   call cubes(2, 3, 4*np + 1, np, me)
   call packed_slabs(3, 4, np, me)
+  call dealt(2, 9, np, me)
+  call dealt(1, 4, np, me)
+  call dealt(3, 0, np, me)
+  call own_planes(3, .false., np, me)
+  call own_planes(3, .true., np, me)
+  call columns_of_ranks(3, 4, np, me)
+  call columns_of_ranks(2, 1, np, me)
+  call time_dependent(3, 4, np, me)
   call modern_exchanges(np, me)
   call upper(3, 7, np, me)
   call labels(np, me)

@@ -63,12 +63,18 @@ def check(producer: Producer, layout: Layout) -> Answer:
         for parameter, actual in exchange.call.bound()
         if parameter.kind not in ("BUFFER", "ERROR_CODE") and not parameter.is_count
     ]
+    lists = () if layout.uneven is None else layout.uneven.lists
     written = producer.footprint.written()
+    received = storage_of(layout.receive.buffer, scope)
+    for numbers in lists:
+        if storage_of(numbers.actual.name, scope) == received:
+            message = f"{numbers.actual.spelled} is received into while it is needed"
+            return Refused(CHANGES, message, exchange.span)
     for phase in producer.phases:
         if not _is_default_integer(phase.variable, scope):
             message = f"the loop variable {phase.variable} is not a default integer"
             return Refused(KIND, message, phase.tiled.head.span)
-    for expr in (*actuals, producer.first, producer.last):
+    for expr in (*actuals, *(n.actual for n in lists), producer.first, producer.last):
         for part in walk(expr):
             refused = _part(part, producer, written)
             if refused is not None:
@@ -148,6 +154,8 @@ def _needed(layout: Layout) -> Iterable[Poly]:
     yield from (layout.unit, layout.block, layout.offset)
     for address in (layout.send, layout.receive):
         yield from (*address.fixed, address.tile_factor, address.block_factor)
+    if layout.uneven is not None:
+        yield from (numbers.lower for numbers in layout.uneven.lists)
     for guard in layout.guards:
         match guard:
             case Guard(left=left, right=right):

@@ -39,6 +39,10 @@ class Decision:
 def check(producer: Producer, layout: Layout, uniformity: Uniformity) -> Decision | Refused:
     """Whether bounds, sizes and guards are uniform, or can be agreed."""
     exchange = producer.exchange
+    if layout.uneven is not None:
+        # nothing about the blocks or the loops has to be the same on two ranks
+        evidence = "the ranks agree on the length of a piece, and on their guards, at every entry"
+        return Decision(None, Holds(evidence))
     comm = exchange.call.args.get("comm")
     leaf = producer.phases[0].nest.head
     proved: list[Uniform] = []

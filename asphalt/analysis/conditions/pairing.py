@@ -5,6 +5,7 @@ from __future__ import annotations
 from asphalt.analysis.geometry import Layout
 from asphalt.analysis.nest import Producer, carried_by_rotation
 from asphalt.analysis.protocol import check_shape
+from asphalt.analysis.protocol_uneven import check_uneven
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 
@@ -27,7 +28,17 @@ ORDER = Code(
     9,
 )
 
-CODES = (PROTOCOL, ORDER)
+BACKWARDS = Code(
+    "ASP904",
+    "blocks of different lengths are filled from their ends",
+    "The tiled loop runs downwards.  A block is cut into pieces from its beginning on, because its "
+    "length is all that its sender and its receiver both know of it; the first piece would be "
+    "complete only with the last iteration.",
+    "Let the loop run upwards, if the order of its iterations is free.",
+    9,
+)
+
+CODES = (PROTOCOL, ORDER, BACKWARDS)
 
 
 def check(producer: Producer, layout: Layout) -> Answer:
@@ -45,7 +56,10 @@ def check(producer: Producer, layout: Layout) -> Answer:
             if point:
                 witness = ", ".join(f"{key}: {value}" for key, value in point.items())
             return Refused(ORDER, message, carried.later.span, witness)
-    fault = check_shape(layout.pattern)
+    if layout.uneven is not None and producer.direction < 0:
+        message = f"the loop over {producer.packing.variable} runs backwards"
+        return Refused(BACKWARDS, message, producer.packing.tiled.head.span)
+    fault = (check_shape if layout.uneven is None else check_uneven)(layout.pattern)
     if fault is not None:
         return Refused(PROTOCOL, str(fault), producer.exchange.span)
     return Holds("the schedule pairs up for 1 to 5 ranks and all small sizes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
@@ -15,9 +16,9 @@ from asphalt.ir.tree import Leaf, leaves
 OPERATION = Code(
     "ASP001",
     "this operation is not transformed yet",
-    "The call exchanges data between all ranks, but not in equal blocks with one blocking call.  "
-    "In MPI_ALLTOALLV the receiver does not know how the sender cuts its blocks.",
-    "Nothing can be done now; if all blocks have the same size, MPI_ALLTOALL can be used.",
+    "The call exchanges data between all ranks, but it is not a blocking MPI_ALLTOALL or "
+    "MPI_ALLTOALLV: it returns before the data has arrived, or has a data type for each rank.",
+    "Nothing can be done now; if all blocks have one type, MPI_ALLTOALLV can be used.",
 )
 IN_PLACE = Code(
     "ASP002",
@@ -64,21 +65,29 @@ SKIP = Code(
     "Remove the directive to have the site transformed.",
 )
 
-CODES = (OPERATION, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP)
+LISTS = Code(
+    "ASP009",
+    "counts or displacements are not elements of an array",
+    "MPI_ALLTOALLV has a count and a displacement for each rank.  Messages of parts of a block "
+    "need them one by one, which takes an integer array, or a run of its first dimension; an "
+    "expression, a component or a column of a larger array is not looked into.",
+    "Put them into an array before the nest.",
+)
+
+CODES = (OPERATION, LISTS, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP)
 
 
+_FAMILIES = ("alltoall", "alltoallv")
 _FUNCTIONS_USED = ("kind", "max", "merge", "min", "mod", "modulo", "storage_size")
 
 
 def check(exchange: Exchange) -> Answer:
-    """Whether the call is a blocking MPI_ALLTOALL of two whole arrays."""
+    """Whether the call is a blocking MPI_ALLTOALL or MPI_ALLTOALLV of two whole arrays."""
     call, procedure = exchange.call, exchange.call.procedure
     arguments = procedure.exchange
     assert arguments is not None
-    if arguments.family != "alltoall" or procedure.timing is not Timing.BLOCKING:
+    if arguments.family not in _FAMILIES or procedure.timing is not Timing.BLOCKING:
         message = f"{procedure.spelled} is not transformed yet"
-        if arguments.family != "alltoall":
-            message += ": the receiver does not know how the sender cuts its blocks"
         return Refused(OPERATION, message, exchange.span)
     if call.binding == "unknown":
         message = f"{procedure.spelled} comes from a module or an include file that is not given"
@@ -89,7 +98,13 @@ def check(exchange: Exchange) -> Answer:
         if call.anywhere(exchange.scope) or buffer_ref(exchange, argument) is None:
             message = f"{argument} is not an array that is passed from its first element"
             return Refused(BUFFER, message, exchange.span)
-    return Holds("a blocking exchange of equal blocks of two arrays")
+    if arguments.send_displacements is None:
+        return Holds("a blocking exchange of equal blocks of two arrays")
+    blocks = uneven_blocks(exchange)
+    if not isinstance(blocks, Uneven):
+        message = f"{blocks} is not an array with one integer for each rank"
+        return Refused(LISTS, message, exchange.span)
+    return Holds("a blocking exchange of blocks of two arrays, with counts in arrays")
 
 
 def check_text(exchange: Exchange, start: int) -> Answer:

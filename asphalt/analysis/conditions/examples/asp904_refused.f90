@@ -1,0 +1,22 @@
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3, nz = 8
+  integer :: z, p, np, ierr
+  real(8), allocatable :: s(:,:,:), r(:,:,:)
+  integer, allocatable :: planes(:), begins(:)
+
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(s(n,nz,np), r(n,nz,np), planes(np), begins(np))
+  planes = n*(nz/2)
+  begins = [(n*nz*(p-1), p=1,np)]
+  r = 0
+  do z = nz, 1, -1   ! backwards
+    s(:,z,:) = z
+  end do
+  call MPI_Alltoallv(s, planes, begins, MPI_DOUBLE_PRECISION, &
+                     r, planes, begins, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+end program exchange

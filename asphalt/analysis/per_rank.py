@@ -1,0 +1,113 @@
+"""Arguments with one integer for each rank: the counts and displacements of MPI_ALLTOALLV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.shapes import is_scalar, shape_of
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Ref, Section
+
+
+@dataclass(frozen=True, slots=True)
+class PerRank:
+    """The integer of rank p (from 0) is the element ``name(lower + p, *rest)``.
+
+    ``actual``: the argument as it is written.
+    """
+
+    actual: Ref
+    lower: Poly
+    rest: tuple[Expr, ...] = ()
+
+    def of(self, rank: Expr) -> Ref:
+        """The element that belongs to a rank."""
+        subscript = (self.lower + Poly.atom(rank)).expression()
+        return Ref(self.actual.name, self.actual.spelled, (subscript, *self.rest))
+
+
+@dataclass(frozen=True, slots=True)
+class Uneven:
+    """The blocks of an MPI_ALLTOALLV (MPI-4.0 section 6.8), counted in elements.
+
+    ``spread``: from the beginning of a block to that of the next, where the tiled loop fills all
+    blocks at once; None: they lie one behind the other, and it fills one after the other.
+    """
+
+    send_counts: PerRank
+    send_displacements: PerRank
+    receive_counts: PerRank
+    receive_displacements: PerRank
+    spread: Poly | None = None
+
+    @property
+    def lists(self) -> tuple[PerRank, ...]:
+        """The four of them, in the order of the call."""
+        return (
+            self.send_counts,
+            self.send_displacements,
+            self.receive_counts,
+            self.receive_displacements,
+        )
+
+
+def per_rank(exchange: Exchange, argument: str | None) -> PerRank | None:
+    """An argument that is an array, or a run of the first dimension of one; None: anything else."""
+    actual = exchange.call.args.get(argument or "")
+    if not isinstance(actual, Ref):
+        return None
+    symbol = exchange.scope.lookup(actual.name)
+    if symbol is None or symbol.type is None or symbol.type.base != "integer":
+        return None
+    shape = shape_of(actual.name, exchange.scope, exchange.values, exchange.leaf)
+    if shape is None:
+        return None
+    if actual.args is None:
+        return PerRank(actual, shape.lower[0]) if shape.rank == 1 else None
+    if len(actual.args) != shape.rank:
+        return None
+    first, *rest = actual.args
+    fixed = _subscripts(rest, exchange)
+    if fixed is None:
+        return None
+    match first:
+        case Section(lower=None, stride=None | Lit("integer", "1")):
+            return PerRank(actual, shape.lower[0], fixed)
+        case Section(lower=lower, stride=None | Lit("integer", "1")) if lower is not None:
+            return PerRank(actual, exchange.values.polynomial(lower, exchange.leaf), fixed)
+        case Section() | Keyword() | AltReturn():
+            return None
+    if rest or not is_scalar(first, exchange.scope):
+        return None  # a sequence that begins inside of an array may run on in the next column
+    return PerRank(actual, exchange.values.polynomial(first, exchange.leaf))
+
+
+def uneven_blocks(exchange: Exchange) -> Uneven | str:
+    """The counts and displacements of a call, without ``spread``; else the argument that is no
+    array whose elements could be named."""
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    found: list[PerRank] = []
+    for argument in (
+        arguments.send_count,
+        arguments.send_displacements,
+        arguments.receive_count,
+        arguments.receive_displacements,
+    ):
+        elements = per_rank(exchange, argument)
+        if elements is None:
+            return argument or ""
+        found.append(elements)
+    return Uneven(found[0], found[1], found[2], found[3])
+
+
+def _subscripts(args: Iterable[Arg], exchange: Exchange) -> tuple[Expr, ...] | None:
+    """The arguments if all of them are scalar subscripts."""
+    found: list[Expr] = []
+    for arg in args:
+        if isinstance(arg, Section | Keyword | AltReturn) or not is_scalar(arg, exchange.scope):
+            return None
+        found.append(arg)
+    return tuple(found)

@@ -1,0 +1,87 @@
+"""The geometry of an exchange whose blocks differ in length (MPI_ALLTOALLV).
+
+The cuts do not depend on it: a block of so many elements is cut into pieces of an agreed number of
+elements, wherever it lies (``schedule_uneven``).  What the geometry must tell is which iterations
+write a piece.  The tiled loop walks through the last dimension of the send buffer, and the blocks
+are whole planes of it, one behind the other (*slab*); or the last dimension is the rank, and the
+loop walks through the dimension before it (*every block*).  Where the blocks begin and how long
+they are is only known at run time: each rank looks at its own counts and displacements
+(``blocks_fit`` in the run-time library), and all agree on what they found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.geometry import (
+    Address,
+    Guard,
+    Layout,
+    Misfit,
+    buffer_ref,
+    equal,
+    loop_ends,
+    send_writes,
+    tiled_dimension,
+)
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.per_rank import Uneven, uneven_blocks
+from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.shapes import shape_of
+
+_ONE = Poly.constant(1)
+
+
+def uneven_layout_of(producer: Producer) -> Layout | Misfit:
+    """The geometry of an MPI_ALLTOALLV when this producer is tiled."""
+    exchange = producer.exchange
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    send, receive = (buffer_ref(exchange, a) for a in (arguments.send, arguments.receive))
+    assert send is not None
+    assert receive is not None
+    blocks = uneven_blocks(exchange)
+    assert isinstance(blocks, Uneven)
+    shape = shape_of(send.name, exchange.scope, exchange.values, producer.packing.nest.head)
+    if shape is None:
+        return Misfit("shape", f"the shape of {send.spelled} is not known", exchange.leaf)
+    storage = exchange.names.storage(send.name)
+    found = tiled_dimension(producer, send_writes(producer, storage), shape)
+    if isinstance(found, Misfit):
+        return found
+    dimension, offset = found
+    ends = loop_ends(producer)
+    assert ends is not None
+    unit = shape.stride(dimension)
+    plane = shape.stated_stride(dimension) or unit.expression()
+    guards: tuple[Guard, ...] = equal(ends[0] + offset, shape.lower[dimension])
+    pattern = Pattern.SLAB
+    if dimension < shape.rank - 1:
+        extent = shape.extent[dimension]
+        if dimension < shape.rank - 2 or extent is None:
+            reason = (
+                f"dimension {dimension + 1} of {send.spelled} is neither the last one nor the one "
+                "before the ranks"
+            )
+            return Misfit("blocks", reason, producer.packing.tiled.head)
+        pattern = Pattern.EVERY_BLOCK
+        blocks = replace(blocks, spread=unit * extent)
+        last, upper = ends[1] + offset, shape.lower[dimension] + extent - _ONE
+        if last != upper:
+            guards = (*guards, Guard(last, "<=", upper))
+    place = Address(send.name, shape.lower, dimension, _ONE, dimension, _ONE)
+    landing = Address(receive.name, (), 0, _ONE, 0, _ONE)
+    return Layout(
+        pattern,
+        dimension,
+        offset,
+        unit,
+        plane,
+        blocks.spread or Poly(),
+        place,
+        landing,
+        guards,
+        ((unit, plane),),
+        blocks,
+    )

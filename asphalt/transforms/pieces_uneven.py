@@ -1,0 +1,302 @@
+"""The messages of blocks that differ in length (MPI_ALLTOALLV).
+
+Sender and receiver know one thing of a block both: how many elements it has.  They cut it into
+pieces of ``asphalt_piece`` elements, which all ranks agree on (``analysis.schedule_uneven``).  All
+receives are posted before the loop over the tiles; their requests stand behind the ring of D tiles
+of sends.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from asphalt.analysis.per_rank import PerRank, Uneven
+from asphalt.analysis.plan import Plan
+from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Leaf, Node
+from asphalt.transforms.make import (
+    Maker,
+    add,
+    compare,
+    fn,
+    mul,
+    num,
+    quotient,
+    respelled,
+    simplified,
+    sub,
+    var,
+)
+from asphalt.transforms.pieces import (
+    ERROR,
+    FIRST,
+    HI,
+    LAST,
+    LO,
+    ME,
+    NP,
+    PEER,
+    SLOT,
+    TAG,
+    TILE,
+    TILED,
+    TILES,
+    D,
+    K,
+    Pieces,
+)
+
+PIECE, PIECES, UNIT = (var(f"asphalt_{n}") for n in ("piece", "pieces", "unit"))
+FROM, COUNT, INDEX = (var(f"asphalt_{n}") for n in ("from", "count", "i"))
+COMM, POSTED = var("asphalt_comm"), var("asphalt_posted")
+BEGIN, END = var("asphalt_begin"), var("asphalt_end")
+
+
+class UnevenPieces(Pieces):
+    """What both patterns of uneven blocks have in common."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        assert self.layout.uneven is not None
+        self.uneven: Uneven = self.layout.uneven
+
+    # -- what differs ------------------------------------------------------------------------
+
+    @abstractmethod
+    def sends_a_tile(self) -> Expr:
+        """The slots of a tile in the ring of sends."""
+
+    @abstractmethod
+    def tiles(self) -> Expr:
+        """The number of tiles that have something to send."""
+
+    # -- what is shared ----------------------------------------------------------------------
+
+    def of_peer(self, numbers: PerRank) -> Ref:
+        """The number that belongs to ``asphalt_peer``."""
+        named = respelled(numbers.of(PEER), self.scope)
+        assert isinstance(named, Ref)
+        return named
+
+    def whole_list(self, numbers: PerRank) -> Expr:
+        """All numbers, as the call of the user has them."""
+        named = respelled(numbers.actual, self.scope)
+        assert isinstance(named, Ref)
+        return named
+
+    def prepare(self, make: Maker) -> list[Node]:
+        return [make.assign(UNIT, self.size(self.layout.unit))]
+
+    def enter(self, make: Maker, site: str) -> Leaf:
+        slab = self.layout.pattern is Pattern.SLAB
+        blocks = self.uneven
+        return make.call(
+            "asphalt_enter_uneven",
+            self.handle("comm"),
+            self.datatype(),
+            quotient(fn("storage_size", self.buffer(self.layout.send)), num(8)),
+            UNIT,
+            self.trips(),
+            num(self.plan.grain),
+            var(f"asphalt_k_{site}"),
+            var(f"asphalt_d_{site}"),
+            self.legal(),
+            *(
+                self.whole_list(numbers)
+                for numbers in (
+                    blocks.send_counts,
+                    blocks.send_displacements,
+                    blocks.receive_counts,
+                )
+            ),
+            Lit("logical", ".true." if slab else ".false."),
+            num(0) if blocks.spread is None else self.size(blocks.spread),
+            COMM,
+            ME,
+            NP,
+            K,
+            PIECE,
+            D,
+            ERROR,
+        )
+
+    def decided(self, make: Maker) -> list[Node]:
+        received = self.whole_list(self.uneven.receive_counts)
+        return [
+            make.assign(PIECES, self.tiles()),
+            make.assign(POSTED, fn("asphalt_pieces_of", received, NP, PIECE)),
+        ]
+
+    def whole(self, make: Maker) -> list[Node]:
+        return [make.assign(PIECES, num(0)), make.assign(POSTED, num(0))]
+
+    def requests(self) -> Expr:
+        return add(mul(self.sends_a_tile(), D), POSTED)
+
+    def posted_before(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        loop, body = inner.inner(), inner.inner().inner()
+        length = self.of_peer(self.uneven.receive_counts)
+        landing = self.of_peer(self.uneven.receive_displacements)
+        pieces = loop.do(
+            "asphalt_from",
+            num(0),
+            sub(length, num(1)),
+            (
+                body.assign(COUNT, fn("min", PIECE, sub(length, FROM))),
+                body.assign(SLOT, add(SLOT, num(1))),
+                self.piece(body, "asphalt_irecv_at", self.layout.receive.buffer, landing, SLOT),
+            ),
+            step=PIECE,
+        )
+        ranks = inner.do(
+            "asphalt_i",
+            num(1),
+            NP,
+            (loop.assign(PEER, fn("modulo", sub(ME, INDEX), NP)), pieces),
+            "sender and receiver both know the length of a block: both cut it by length",
+        )
+        then: tuple[Node, ...] = (
+            inner.assign(SLOT, mul(self.sends_a_tile(), D)),
+            ranks,
+            *self.before_first_tile(inner),
+        )
+        return [
+            make.assign(TILES, fn("max", num(1), PIECES)),
+            make.assign(END, fn("max", FIRST, add(LAST, num(1)))),
+            make.branch(TILED, then),
+        ]
+
+    def before_first_tile(self, make: Maker) -> list[Node]:
+        """Statements behind the posts, where tiles are sent."""
+        return []
+
+    def posted_in_tile(self, make: Maker) -> list[Node]:
+        return []
+
+    def piece(self, make: Maker, procedure: str, buffer: str, block: Expr, slot: Expr) -> Leaf:
+        """Start a message of ``asphalt_count`` elements, ``asphalt_from`` elements into a block."""
+        named = respelled(var(buffer), self.scope)
+        return make.call(
+            procedure,
+            named,
+            add(block, FROM),
+            COUNT,
+            self.datatype(),
+            PEER,
+            num(TAG),
+            COMM,
+            fn("asphalt_req", slot),
+            ERROR,
+        )
+
+    def send_piece(self, make: Maker, slot: Expr) -> Leaf:
+        """Send the piece to ``asphalt_peer``."""
+        block = self.of_peer(self.uneven.send_displacements)
+        return self.piece(make, "asphalt_isend_at", self.layout.send.buffer, block, slot)
+
+    def iterations_for(self, elements: Expr) -> Expr:
+        """The iterations that write so many elements."""
+        return fn("asphalt_iterations", elements, UNIT)
+
+
+class UnevenSlab(UnevenPieces):
+    """Each tile is the next piece of a block, and what computes it; the blocks in rotated order.
+
+    A rank without anything to send has one tile with everything.
+    """
+
+    def sends_a_tile(self) -> Expr:
+        return num(1)
+
+    def tiles(self) -> Expr:
+        return fn("asphalt_pieces_of", self.whole_list(self.uneven.send_counts), NP, PIECE)
+
+    def before_first_tile(self, make: Maker) -> list[Node]:
+        comment = "rank r begins with the block of rank r+1, so that not all send to one rank"
+        return [
+            make.assign(PEER, ME, comment),
+            make.assign(FROM, num(0)),
+            make.assign(COUNT, self.of_peer(self.uneven.send_counts)),
+        ]
+
+    def sends(self) -> Expr:
+        return compare(PIECES, ">", num(0))
+
+    def this_tile(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        counts = self.whole_list(self.uneven.send_counts)
+        sending = (
+            inner.call("asphalt_next_piece", counts, NP, PIECE, PEER, FROM, COUNT),
+            inner.assign(BEGIN, add(self.of_peer(self.uneven.send_displacements), FROM)),
+            inner.assign(LO, add(FIRST, self.iterations_for(BEGIN))),
+            inner.assign(HI, sub(add(FIRST, self.iterations_for(add(BEGIN, COUNT))), num(1))),
+        )
+        whole = (inner.assign(LO, FIRST), inner.assign(HI, LAST))
+        return [make.branch(self.sends(), sending, whole)]
+
+    def send(self, make: Maker) -> list[Node]:
+        return [
+            make.assign(SLOT, add(fn("mod", TILE, D), num(1))),
+            self.wait(make, SLOT, num(1)),
+            self.send_piece(make, SLOT),
+        ]
+
+    def afterwards(self, make: Maker) -> list[Node]:
+        """The loop variables as the original order leaves them."""
+        restored: dict[str, Node] = {}
+        for phase in self.plan.producer.phases:
+            head = phase.tiled.head.what
+            assert isinstance(head, DoHead)
+            assert isinstance(head.var, Ref)
+            restored[head.var.name] = make.assign(head.var, END)
+        return list(restored.values())
+
+
+class UnevenBlocks(UnevenPieces):
+    """Each tile is a piece of every block that is long enough; the last one computes the rest."""
+
+    def sends_a_tile(self) -> Expr:
+        return NP
+
+    def tiles(self) -> Expr:
+        return fn("asphalt_most_pieces", self.whole_list(self.uneven.send_counts), NP, PIECE)
+
+    def this_tile(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        low = add(FIRST, self.iterations_for(FROM))
+        high = add(FIRST, self.iterations_for(add(FROM, PIECE)))
+        last = compare(TILE, "==", sub(TILES, num(1)))
+        return [
+            make.assign(FROM, mul(TILE, PIECE)),
+            make.assign(LO, fn("min", low, END)),
+            make.assign(HI, sub(fn("min", high, END), num(1))),
+            make.branch(last, (inner.assign(HI, LAST),)),
+        ]
+
+    def send(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        deeper = inner.inner()
+        left = sub(self.of_peer(self.uneven.send_counts), FROM)
+        return [
+            make.assign(SLOT, mul(NP, fn("mod", TILE, D))),
+            self.wait(make, add(SLOT, num(1)), NP),
+            make.do(
+                "asphalt_i",
+                num(1),
+                NP,
+                (
+                    inner.assign(PEER, fn("modulo", add(ME, INDEX), NP)),
+                    inner.assign(COUNT, fn("min", PIECE, left)),
+                    inner.branch(
+                        compare(COUNT, ">", num(0)),
+                        (self.send_piece(deeper, simplified(add(SLOT, INDEX))),),
+                    ),
+                ),
+            ),
+        ]
+
+    def afterwards(self, make: Maker) -> list[Node]:
+        return []
