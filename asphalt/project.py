@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Mark, Refused
+from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
@@ -29,7 +30,7 @@ from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead
-from asphalt.ir.tree import Arm, File, Unit, leaves
+from asphalt.ir.tree import Arm, File, Leaf, Unit, leaves
 from asphalt.naming import site_name
 from asphalt.report.model import MarkReport, Problem, SiteReport
 from asphalt.settings import Settings
@@ -103,29 +104,44 @@ class Project:
     def _sites(self) -> tuple[Site, ...]:
         scopes = Scopes(self._tree)
         effects, uniformity = Effects(scopes), Uniformity(scopes)
-        found = [
-            site
+        direct = tuple(
+            exchange
             for located in self._tree.site_units(all_to_all_operations())
-            for site in self._sites_of(located, effects, uniformity)
-        ]
+            for exchange in exchanges(located, effects)
+        )
+        by_unit: dict[tuple[str, int], list[Exchange]] = {}
+        for exchange in (*direct, *wrapped_exchanges(direct, effects)):
+            where = (exchange.located.path, id(exchange.located.unit))
+            by_unit.setdefault(where, []).append(exchange)
+        found = [site for here in by_unit.values() for site in self._sites_of(here, uniformity)]
         return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
 
-    def _sites_of(
-        self, located: Located, effects: Effects, uniformity: Uniformity
-    ) -> Iterator[Site]:
-        here = exchanges(located, effects)
+    def _sites_of(self, exchanges: list[Exchange], uniformity: Uniformity) -> Iterator[Site]:
+        """The sites of one unit."""
+        here = sorted(exchanges, key=lambda e: (e.span.first, e.span.first_col))
         for number, exchange in enumerate(here, 1):
+            located = exchange.located
             name = site_name(Path(located.path), located.unit.name, number, len(here))
             if _is_applied(exchange):
                 yield Site(name, exchange, None, _report(name, exchange, "applied"))
                 continue
             judgement = judge(exchange, uniformity)
             if isinstance(judgement, Plan):
-                width = self._tree.file(located.path).width
-                judgement = seconded(judgement, width, self._tree.index(located.path))
+                judgement = self._seconded(judgement)
             if isinstance(judgement, Refused):
                 judgement = completed(exchange, judgement)
             yield Site(name, exchange, judgement, self._judged(name, exchange, judgement))
+
+    def _seconded(self, plan: Plan) -> Plan | Refused:
+        """The plan, unless two parsers disagree about its unit or a wrapper that it relies on."""
+        path = plan.exchange.located.path
+        judgement = seconded(plan, self._tree.file(path).width, self._tree.index(path))
+        for wrapper in plan.exchange.through:
+            width, index = self._tree.file(wrapper.path).width, self._tree.index(wrapper.path)
+            other = other_reading(wrapper, leaves(wrapper.unit), width, index)
+            if other is not None:
+                return Refused(PARSERS, f"{PARSERS.title}: {other}", plan.exchange.span)
+        return judgement
 
     def _judged(self, name: str, exchange: Exchange, judgement: Plan | Refused) -> SiteReport:
         marks = tuple(_mark(mark) for mark in marks_of(exchange, judgement))
@@ -225,6 +241,17 @@ def seconded(plan: Plan, width: int, index: FileIndex) -> Plan | Refused:
     return replace(plan, evidence=(*plan.evidence, evidence))
 
 
+def other_reading(
+    located: Located, statements: Iterable[Leaf], width: int, index: FileIndex
+) -> str | None:
+    """How another parser reads a procedure or one of these statements of it; None: as we do."""
+    other = differs(index, located.chain)
+    if other is not None:
+        return other
+    found = opinions(statements, located.form, width)
+    return f"line {found.disagreements[0].line}" if found.disagreements else None
+
+
 def _first(*values: int | None) -> int:
     return next(value for value in values if value is not None)
 
@@ -250,7 +277,7 @@ def _report(name: str, exchange: Exchange, verdict: str) -> SiteReport:
         name,
         exchange.located.path,
         exchange.span.first,
-        exchange.call.procedure.spelled,
+        exchange.operation,
         exchange.located.unit.name,
         verdict,
     )

@@ -44,7 +44,9 @@ def marks_of(exchange: Exchange, judgement: Plan | Refused | None) -> tuple[Mark
         marks += [mark for mark in judgement.marks if mark not in marks]
         if judgement.span is not None:
             marks.append(Mark(judgement.span, "offending", judgement.message))
-    marks.append(Mark(exchange.span, "exchange", "the exchange"))
+    what = "the exchange" if exchange.wrapper is None else f"the exchange: {exchange.operation}"
+    marks.append(Mark(exchange.span, "exchange", what))
+    marks += [mark for mark in exchange.via if mark not in marks]
     if received is not None:
         use = _first_use(exchange, exchange.names.storage(received.name))
         if use is not None and use.leaf.span is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from asphalt.analysis.access import Names
@@ -13,6 +13,7 @@ from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.scalars import Level
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
+from asphalt.analysis.verdict import Mark
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call, Guarded
@@ -47,7 +48,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One exchange site: the call, where it stands, and what is known about its unit."""
+    """One exchange site: the call, where it stands, and what is known about its unit.
+
+    Where the statement calls a procedure that wraps the exchange (``wrappers``), ``call`` is the
+    exchange in this unit's terms, ``wrapper`` the name that is called, ``through`` the procedures
+    from there to MPI, ``via`` their calls; ``opaque`` says why ``call`` is not fully known, and
+    ``sole`` that nothing else calls the wrapper.
+    """
 
     located: Located
     leaf: Leaf
@@ -59,6 +66,11 @@ class Exchange:
     names: Names = field(repr=False)
     effects: Effects = field(repr=False)
     reaching: ReachingDefinitions = field(repr=False)
+    wrapper: str | None = None
+    via: tuple[Mark, ...] = field(default=(), repr=False)
+    through: tuple[Located, ...] = field(default=(), repr=False)
+    opaque: str | None = None
+    sole: bool = False
 
     @property
     def point(self) -> int:
@@ -66,6 +78,12 @@ class Exchange:
         point = self.reaching.graph.action(self.leaf)
         assert point is not None
         return point
+
+    @property
+    def operation(self) -> str:
+        """What is called, for people: a wrapper with the operation behind it."""
+        spelled = self.call.procedure.spelled
+        return spelled if self.wrapper is None else f"{self.wrapper} ({spelled})"
 
     @property
     def span(self) -> Span:
@@ -125,8 +143,16 @@ def exchanges(located: Located, effects: Effects) -> tuple[Exchange, ...]:
         if entry[1].procedure.exchange is not None
         and entry[1].procedure.exchange.family in _ALL_TO_ALL
     ]
+    return at_calls(located, effects, found)
+
+
+def at_calls(
+    located: Located, effects: Effects, found: Sequence[tuple[Leaf, MpiCall, bool, Place]]
+) -> tuple[Exchange, ...]:
+    """The exchanges at some statements of one unit, with what is known about it."""
     if not found:
         return ()
+    scope = effects.scopes.of(located)
     values = Values(scope, effects)
     names = effects.names(scope)
     reaching = ReachingDefinitions(scope, effects)

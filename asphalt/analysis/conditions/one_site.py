@@ -58,11 +58,14 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
     if judgement.level is Level.UNIFORM:
         return Holds(f"all ranks come to the call: {judgement.evidence}")
     operation = exchange.call.operation
+    own = {(exchange.located.path, exchange.span.first)}
+    if exchange.sole:  # what it calls is called from nowhere else
+        own |= {(mark.span.file, mark.span.first) for mark in exchange.via}
     others = [
         mention
         for mention in scope.program.mpi_calls()
         if _general_name(mention.operation) == _general_name(operation)
-        and (mention.path, mention.line) != (exchange.located.path, exchange.span.first)
+        and (mention.path, mention.line) not in own
     ]
     if not others:
         spelled = exchange.call.procedure.spelled

@@ -74,7 +74,18 @@ LISTS = Code(
     "Put them into an array before the nest.",
 )
 
-CODES = (OPERATION, LISTS, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP)
+WRAPPER = Code(
+    "ASP008",
+    "the exchange is inside of a procedure that does more than exchange",
+    "The call is that of a procedure which passes its arguments on to an exchange.  It is treated "
+    "like the exchange itself where the procedure does nothing else, apart from setting local "
+    "variables and looking at the error code, and where every argument of the exchange can be "
+    "written with what the caller passes.",
+    "Leave only the exchange in the procedure, with dummy arguments as its arguments; or call MPI "
+    "where the data is computed.",
+)
+
+CODES = (OPERATION, LISTS, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP, WRAPPER)
 
 
 _FAMILIES = ("alltoall", "alltoallv")
@@ -86,6 +97,8 @@ def check(exchange: Exchange) -> Answer:
     call, procedure = exchange.call, exchange.call.procedure
     arguments = procedure.exchange
     assert arguments is not None
+    if exchange.opaque is not None:
+        return _wrapped(exchange, exchange.opaque)
     if arguments.family not in _FAMILIES or procedure.timing is not Timing.BLOCKING:
         message = f"{procedure.spelled} is not transformed yet"
         return Refused(OPERATION, message, exchange.span)
@@ -105,6 +118,13 @@ def check(exchange: Exchange) -> Answer:
         message = f"{blocks} is not an array with one integer for each rank"
         return Refused(LISTS, message, exchange.span)
     return Holds("a blocking exchange of blocks of two arrays, with counts in arrays")
+
+
+def _wrapped(exchange: Exchange, reason: str) -> Refused:
+    """The refusal of a call whose exchange cannot be judged here, with the way to it."""
+    steps = [exchange.span, *(mark.span for mark in exchange.via)]
+    way = " -> ".join(f"{span.file}:{span.first}" for span in steps)
+    return Refused(WRAPPER, reason, exchange.span, f"the way to MPI: {way}", exchange.via)
 
 
 def check_text(exchange: Exchange, start: int) -> Answer:

@@ -1,0 +1,377 @@
+"""Procedures that only wrap an exchange: at their callers, the call of the wrapper is the exchange.
+
+    subroutine my_alltoall(s, r, n, comm)          call my_alltoall(a, b, 3*m, world)
+      call MPI_Alltoall(s, n, MPI_REAL, r, n,  -->   is judged as
+                        MPI_REAL, comm, ierr)        call MPI_Alltoall(a, 3*m, MPI_REAL, b, ...)
+
+A wrapper sends a dummy argument that it does not define.  If its arguments can be written in the
+caller's terms, and it does nothing else that anybody could miss when the exchange is done in tiles
+instead, the caller's call is judged and transformed like one of MPI itself.  Wrappers of wrappers
+are followed in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.access import EffectKind, examine
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.exchange import Exchange, at_calls, statements
+from asphalt.analysis.geometry import buffer_ref
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.references import bind, expressions_of, passed_on
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.verdict import Mark
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, names_in
+from asphalt.ir.program import Located
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.stmt import Assign, Call, Decl, Guarded, Jump, JumpKind, Plain, UnitHead
+from asphalt.ir.tree import Block, Branch, Leaf, Node, leaves
+
+MOST_LEVELS = 4  # of wrappers around wrappers
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Why the exchange of a wrapper cannot be judged at a call of it."""
+
+    reason: str
+    leaf: Leaf | None = None
+
+
+def wrapped_exchanges(found: tuple[Exchange, ...], effects: Effects) -> Iterator[Exchange]:
+    """The calls of procedures that only wrap one of the exchanges ``found``, and of those that
+    wrap these in turn, each call once."""
+    seen: set[int] = set()
+    level = found
+    for _ in range(MOST_LEVELS):
+        outer = [e for inner in level if _passes_on(inner) for e in _callers(inner, effects)]
+        level = tuple({id(e.leaf): e for e in outer if id(e.leaf) not in seen}.values())
+        seen |= {id(e.leaf) for e in level}
+        yield from level
+
+
+def _passes_on(exchange: Exchange) -> bool:
+    """Whether an exchange sends a dummy argument that its procedure does not define."""
+    arguments = exchange.call.procedure.exchange
+    unit = exchange.located.unit
+    if arguments is None or unit.kind != "subroutine" or not unit.name:
+        return False
+    actual = exchange.call.args.get(arguments.send or "")
+    if not isinstance(actual, Ref):
+        return False
+    symbol = exchange.scope.lookup(actual.name)
+    if symbol is None or symbol.origin is not Origin.DUMMY:
+        return False
+    storage = exchange.names.storage(actual.name)
+    return all(a.leaf is exchange.leaf for a in exchange.values.writes_of(storage))
+
+
+def _callers(inner: Exchange, effects: Effects) -> Iterator[Exchange]:
+    """The calls of the procedure that holds an exchange."""
+    wrapper, program = inner.located, inner.scope.program
+    generic = _generic_names(wrapper)
+    mentioning: dict[int, Located] = {}
+    for name in (wrapper.unit.name, *generic):
+        for caller in program.mentions(name):
+            mentioning[id(caller.unit)] = caller
+    found: list[Exchange] = []
+    for caller in mentioning.values():
+        scope = effects.scopes.of(caller)
+        calls = [
+            (leaf, inner.call, isinstance(leaf.what, Guarded), place)
+            for leaf, place in statements(caller.unit.body)
+            if (call := _call_in(leaf)) is not None
+            and leaf.span is not None
+            and isinstance(call.procedure, Ref)
+            and _means(call.procedure, wrapper, generic, scope)
+        ]
+        found += at_calls(caller, effects, calls)
+    sole = len(found) == 1 and _is_only_mention(found[0], wrapper, mentioning)
+    for outer in found:
+        call = _call_in(outer.leaf)
+        assert call is not None
+        yield _at_caller(inner, call, replace(outer, sole=sole))
+
+
+def _call_in(leaf: Leaf) -> Call | None:
+    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    return what if isinstance(what, Call) else None
+
+
+def _is_only_mention(call: Exchange, wrapper: Located, mentioning: Mapping[int, Located]) -> bool:
+    """Whether a call is the only way by which a procedure is reached."""
+    name = wrapper.unit.name
+    if len(mentioning) != 1 or passed_on(call.located, name):
+        return False
+    return not any(
+        name in names_in(expr)
+        for node in call.located.unit.body
+        for leaf in leaves(node)
+        if leaf is not call.leaf
+        for expr in expressions_of(leaf.what)
+    )
+
+
+def _generic_names(wrapper: Located) -> tuple[str, ...]:
+    """The generic names that the module of a procedure gives to it."""
+    names: list[str] = []
+    for host in wrapper.chain[:-1]:
+        for node in host.spec:
+            if not isinstance(node, Block) or node.kind != "interface":
+                continue
+            head = node.head.what
+            listed = {
+                entity.name
+                for inner in node.body
+                if isinstance(inner, Leaf) and isinstance(inner.what, Decl)
+                for entity in inner.what.entities
+            }
+            if isinstance(head, UnitHead) and head.name and wrapper.unit.name in listed:
+                names.append(head.name)
+    return tuple(names)
+
+
+def _means(procedure: Ref, wrapper: Located, generic: tuple[str, ...], scope: Scope) -> bool:
+    """Whether a name is that of the wrapper, or a generic one that may mean it."""
+    if procedure.name in generic:
+        return _is_generic(procedure, scope)
+    target = procedure_named(procedure, scope)
+    if target is None:
+        return False
+    names = tuple(unit.name for unit in wrapper.chain)
+    return target.path == wrapper.path and tuple(unit.name for unit in target.chain) == names
+
+
+def _is_generic(procedure: Ref, scope: Scope) -> bool:
+    symbol = scope.lookup(procedure.name)
+    return symbol is None or "generic" in symbol.attrs
+
+
+def _at_caller(inner: Exchange, call: Call, outer: Exchange) -> Exchange:
+    """The exchange at a call of the procedure that holds it."""
+    assert isinstance(call.procedure, Ref)
+    step = Mark(inner.span, "path", f"{inner.located.unit.name} exchanges here")
+    outer = replace(
+        outer,
+        wrapper=call.procedure.spelled,
+        via=(step, *inner.via),
+        through=(inner.located, *inner.through),
+    )
+    if inner.opaque is not None:
+        return _unseen(inner, call, outer, inner.opaque)
+    if call.procedure.name != inner.located.unit.name:
+        message = f"{call.procedure.spelled} is a generic name that may mean several procedures"
+        return _unseen(inner, call, outer, message)
+    args = _substituted(inner, call, outer.scope)
+    if isinstance(args, Opaque):
+        if args.leaf is not None and args.leaf.span is not None and args.leaf is not inner.leaf:
+            offending = Mark(args.leaf.span, "path", args.reason)
+            outer = replace(outer, via=(offending, *outer.via))
+        return _unseen(inner, call, outer, args.reason)
+    return replace(outer, call=replace(inner.call, args=args, error=args.get("ierror")))
+
+
+def _unseen(inner: Exchange, call: Call, outer: Exchange, reason: str) -> Exchange:
+    """An exchange of which the caller only knows what it passes on."""
+    head = inner.located.unit.head
+    dummies = head.what.args if head is not None and isinstance(head.what, UnitHead) else ()
+    actuals = bind(call.args, dummies) or {}
+    args = {
+        parameter: actuals[actual.name]
+        for parameter, actual in inner.call.args.items()
+        if isinstance(actual, Ref) and actual.name in actuals
+    }
+    return replace(outer, opaque=reason, call=replace(inner.call, args=args, error=None))
+
+
+def _substituted(inner: Exchange, call: Call, scope: Scope) -> dict[str, Expr] | Opaque:
+    """The arguments of the exchange in the terms of the caller."""
+    unit = inner.located.unit
+    head = unit.head.what if unit.head is not None else None
+    if not isinstance(head, UnitHead):
+        return Opaque("the procedure cannot be understood")
+    actuals = bind(call.args, head.args)
+    if actuals is None:
+        return Opaque(f"the arguments do not fit {unit.name}")
+    fault = _only_exchanges(inner)
+    if fault is not None:
+        return fault
+    arguments = inner.call.procedure.exchange
+    assert arguments is not None
+    if inner.call.procedure.timing is not Timing.BLOCKING:
+        return Opaque(f"{inner.call.procedure.spelled} is not a blocking exchange", inner.leaf)
+    args: dict[str, Expr] = {}
+    for parameter, actual in inner.call.bound():
+        if parameter.kind == "BUFFER":
+            answer = _buffer(inner, actual, actuals)
+        elif parameter.kind == "ERROR_CODE":
+            if not isinstance(actual, Ref) or actual.name not in actuals:
+                continue  # of the wrapper alone
+            answer = actuals[actual.name]
+        elif parameter.is_count:
+            value = inner.values.polynomial(actual, inner.leaf)
+            answer = _in_terms_of(value.expression(), inner, actuals, scope)
+        else:
+            answer = _in_terms_of(actual, inner, actuals, scope)
+        if answer is None:
+            message = f"the {parameter.name} of the exchange is not known to the caller"
+            return Opaque(message, inner.leaf)
+        args[parameter.name] = answer
+    return args
+
+
+def _buffer(inner: Exchange, actual: Expr, actuals: Mapping[str, Expr]) -> Expr | None:
+    """The caller's buffer: the dummy from its first element on is what was passed, from its first
+    element on."""
+    if not isinstance(actual, Ref) or actual.name not in actuals:
+        return None
+    arguments = inner.call.procedure.exchange
+    assert arguments is not None
+    for argument in (arguments.send, arguments.receive):
+        if inner.call.args.get(argument or "") is actual and buffer_ref(inner, argument) is None:
+            return None
+    symbol = inner.scope.lookup(actual.name)
+    unusual = {"pointer", "allocatable", "value", "optional", "volatile", "asynchronous"}
+    if symbol is None or symbol.attrs & unusual or symbol.dims is None:
+        return None
+    passed = actuals[actual.name]
+    return passed if isinstance(passed, Ref | Component) else None
+
+
+def _in_terms_of(
+    expr: Expr, inner: Exchange, actuals: Mapping[str, Expr], scope: Scope
+) -> Expr | None:
+    """An expression of the wrapper in the caller's terms: of dummies that the wrapper does not
+    change, of literals, and of constants of MPI that the caller has by the same name."""
+    match expr:
+        case Lit():
+            return expr
+        case Op(operands=operands):
+            parts = [_in_terms_of(part, inner, actuals, scope) for part in operands]
+            if any(part is None for part in parts):
+                return None
+            return replace(expr, operands=tuple(part for part in parts if part is not None))
+        case Ref(name="size", args=(Ref(name=array, args=None), *rest)):
+            # of an assumed shape, which is that of the actual argument
+            symbol, passed = inner.scope.lookup(array), actuals.get(array)
+            if not isinstance(passed, Ref) or passed.args is not None or symbol is None:
+                return None
+            if any(dim.kind != "assumed_shape" for dim in symbol.dims or ()) or not symbol.dims:
+                return None
+            if not all(isinstance(arg, Lit) for arg in rest):
+                return None
+            if not all(_is_intrinsic("size", place) for place in (inner.scope, scope)):
+                return None
+            return replace(expr, args=(passed, *rest))
+        case Ref(name=name, args=None):
+            constant = mpi_constant(expr, inner.scope)
+            if constant is not None:
+                return expr if mpi_constant(expr, scope) == constant else None
+            symbol = inner.scope.lookup(name)
+            if symbol is None or name not in actuals:
+                return None
+            plain = symbol.dims is None and not symbol.attrs & {"optional", "pointer", "target"}
+            if symbol.origin is not Origin.DUMMY or not plain:
+                return None
+            if any(a.leaf is not inner.leaf for a in inner.values.writes_of(name)):
+                return None
+            return _parenthesised(actuals[name])
+    return None
+
+
+def _is_intrinsic(name: str, scope: Scope) -> bool:
+    symbol = scope.lookup(name)
+    return symbol is None or symbol.origin is Origin.INTRINSIC
+
+
+def _parenthesised(actual: Expr) -> Expr:
+    return Op("()", (actual,)) if isinstance(actual, Op) and actual.op != "()" else actual
+
+
+def _only_exchanges(inner: Exchange) -> Opaque | None:
+    """Why a procedure does more than the exchange; None: it does not.
+
+    Beside the exchange it may assign local scalars, ask MPI for numbers into such, and look at the
+    error code of the exchange.
+    """
+    unit = inner.located.unit
+    for leaf in leaves(unit):
+        kinds = {trivia.kind for trivia in leaf.lead}
+        if leaf.frozen or kinds & {TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL}:
+            return Opaque(f"{unit.name} depends on the preprocessor", leaf)
+    if len(inner.place.levels) != 1 or inner.guarded:
+        return Opaque(f"{unit.name} exchanges under a condition or in a loop", inner.leaf)
+    position = inner.place.position
+    for number, node in enumerate(unit.body):
+        if number == position:
+            continue
+        if not _harmless(node, inner, number > position):
+            first = next(iter(leaves(node)))
+            return Opaque(f"{unit.name} does more than the exchange", first)
+    return None
+
+
+def _harmless(node: Node, inner: Exchange, behind: bool) -> bool:
+    match node:
+        case Branch(kind="if", arms=(arm,)) if behind:
+            return _is_error_check(getattr(arm.head.what, "exprs", ()), inner)
+        case Leaf(what=Guarded(condition=condition)) if behind:
+            return _is_error_check((condition,), inner)
+        case Leaf(what=Plain(keyword="continue"), label=None):
+            return True
+        case Leaf(what=Jump(kind=JumpKind.RETURN), label=None):
+            return behind and node is inner.located.unit.body[-1]
+        case Leaf(what=Assign(pointer=False), label=None):
+            footprint = examine((node,), inner.names)
+            return not footprint.effects and _only_locals(footprint.written(), inner)
+        case Leaf(what=Call() as call, label=None):
+            found = mpi_call(call, inner.scope)
+            if found is None or not found.procedure.local or found.procedure.exchange is not None:
+                return False
+            effects = {effect.kind for effect in examine((node,), inner.names).effects}
+            written = examine((node,), inner.names).written()
+            asks = found.procedure.functional or _only_asks(found)
+            return asks and effects <= {EffectKind.MPI} and _only_locals(written, inner)
+    return False
+
+
+def _only_asks(call: MpiCall) -> bool:
+    """Whether a call only gives numbers about a communicator or a type."""
+    return all(
+        parameter.direction.value == "in" or parameter.kind in ("RANK", "COMM_SIZE", "ERROR_CODE")
+        for parameter in call.procedure.parameters
+    )
+
+
+def _only_locals(storages: frozenset[str], inner: Exchange) -> bool:
+    for storage in storages:
+        symbol = inner.scope.lookup(storage)
+        if symbol is None or symbol.origin is not Origin.LOCAL or symbol.dims is not None:
+            return False
+        if symbol.attrs & {"save", "pointer", "target", "volatile"} or symbol.equivalenced:
+            return False
+    return True
+
+
+def _is_error_check(conditions: tuple[Arg, ...], inner: Exchange) -> bool:
+    """``ierr /= MPI_SUCCESS``: with what is done then, an exchange that succeeded has nothing to
+    do."""
+    error = inner.call.error
+    if not isinstance(error, Ref) or len(conditions) != 1:
+        return False
+    match conditions[0]:
+        case Op(op="/=", operands=(Ref(name=name, args=None), other)) if name == error.name:
+            return _is_success(other, inner)
+        case Op(op="/=", operands=(other, Ref(name=name, args=None))) if name == error.name:
+            return _is_success(other, inner)
+    return False
+
+
+def _is_success(expr: Expr, inner: Exchange) -> bool:
+    if isinstance(expr, Lit):
+        return expr.integer == 0
+    return mpi_constant(expr, inner.scope) == "mpi_success"
