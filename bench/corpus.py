@@ -26,7 +26,7 @@ from asphalt.frontend.scan import has_mpi_name
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.report.model import SiteReport
 from asphalt.settings import Settings
-from bench.coverage import Coverage, coverage_of, verdict_rows, worth_lifting
+from bench.coverage import Coverage, coverage_of, possible, verdict_rows, worth_lifting
 from bench.sources import FOLDER, FetchError, fetch
 
 PAGE = Path("docs") / "coverage.md"
@@ -150,7 +150,9 @@ def _timed_scan(
         raise SystemExit(f"asphalt scan {root} failed:\n{done.stderr}")
     fields = SiteReport.__dataclass_fields__
     return seconds, tuple(
-        SiteReport(**{name: _frozen(site[name]) for name in fields if name in site})
+        SiteReport(
+            **{name: _frozen(site[name]) for name in fields if name in site and name != "marks"}
+        )
         for site in json.loads(done.stdout)["sites"]
     )
 
@@ -192,9 +194,11 @@ def _page(done: Sequence[Scanned]) -> str:
         "## Verdicts",
         "",
     ]
-    rows = verdict_rows({s.package.name: s.sites for s in done})
-    table = [[label, title, *map(str, counts)] for label, title, counts in rows]
-    lines += _table(["verdict", "meaning", *names], table)
+    rows = verdict_rows({f"{s.package.name}-{s.version}": s.sites for s in done})
+    table = [[r.label, r.title, *map(str, r.counts), f"`{r.example}`"] for r in rows]
+    lines += _table(["verdict", "meaning", *names, "for example"], table)
+    lines += ["", "The codes lead to what they mean, with a program that gets each and one that is"]
+    lines += ["transformed.  `asphalt explain FILE:LINE` draws the evidence over the source."]
     lines += ["", "## The three refusals most worth lifting", ""]
     lines += [
         "By the number of sites.  Routines that differ only in the type they are written for count",
@@ -212,18 +216,24 @@ def _page(done: Sequence[Scanned]) -> str:
     for rank, (code, number, where) in enumerate(worth_lifting(large), 1):
         about = ALL_CODES[code]
         lines += [
-            f"{rank}. **{code}, {about.title}**: {number} sites, in {where}.  {about.meaning}"
+            f"{rank}. **[{code}](verdicts.md#{code.lower()}), {about.title}**: {number} sites, in "
+            f"{where}.  {about.meaning}"
         ]
     lines += ["", "## Every site", ""]
-    table = [
-        [f"{s.file}:{s.line}", s.unit, s.operation, f"{s.verdict} {s.code or ''}", s.message]
-        for s in sites
-    ]
+    table = [[f"{s.file}:{s.line}", s.unit, s.operation, _linked(s), s.message] for s in sites]
     lines += _table(["where", "procedure", "operation", "verdict", "why"], table)
     lines += ["", "## What was not analysed", ""]
     for scanned in done:
         lines += _unanalysed(scanned)
     return "\n".join(lines) + "\n"
+
+
+def _linked(site: SiteReport) -> str:
+    return (
+        f"{site.verdict} [{site.code}](verdicts.md#{site.code.lower()})"
+        if site.code
+        else (site.verdict)
+    )
 
 
 def _figures(done: Sequence[Scanned]) -> list[list[str]]:
@@ -241,6 +251,12 @@ def _figures(done: Sequence[Scanned]) -> list[list[str]]:
         ),
         ("MPI calls that the preprocessor removes", lambda s: str(len(s.coverage.removed))),
         ("exchange sites", lambda s: str(len(s.sites))),
+        (
+            "of which calls of procedures that wrap the exchange",
+            lambda s: str(sum("(" in site.operation for site in s.sites)),
+        ),
+        ("possible (proved, or proved under assumptions)", lambda s: str(possible(s.sites))),
+        ("refused", lambda s: str(sum(site.verdict == "refused" for site in s.sites))),
         ("files with a problem", lambda s: str(len({p.file for p in s.coverage.problems}))),
         ("neither analysed nor reported", lambda s: str(len(s.coverage.lost))),
         ("seconds (of processors), nothing cached", lambda s: str(s.cold)),

@@ -131,15 +131,50 @@ def worth_lifting(sites: Iterable[SiteReport], count: int = 3) -> list[tuple[str
     return [(code, number, ", ".join(files)) for code, number, files in ranked[:count]]
 
 
-def verdict_rows(trees: Mapping[str, Sequence[SiteReport]]) -> list[tuple[str, str, list[int]]]:
-    """Rows of verdicts and codes: label, title, number of sites in each tree."""
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """How often a verdict is given with one code; ``example`` is the first such site, with the
+    name of its tree in front."""
+
+    verdict: str
+    code: str
+    counts: tuple[int, ...]
+    example: str
+
+    @property
+    def title(self) -> str:
+        """What the code says."""
+        return ALL_CODES[self.code].title if self.code in ALL_CODES else ""
+
+    @property
+    def label(self) -> str:
+        """The verdict, and its code as a link to what is said about it."""
+        link = f" [{self.code}](verdicts.md#{self.code.lower()})" if self.code else ""
+        return f"{self.verdict}{link}"
+
+
+def verdict_rows(trees: Mapping[str, Sequence[SiteReport]]) -> list[VerdictRow]:
+    """A row for each verdict and code: proved first, then what is assumed, then what is refused."""
     keys = {(s.verdict, s.code or "") for sites in trees.values() for s in sites}
     rows = []
-    for verdict, code in sorted(keys):
-        counts = [
-            sum((s.verdict, s.code or "") == (verdict, code) for s in sites)
-            for sites in trees.values()
-        ]
-        title = ALL_CODES[code].title if code in ALL_CODES else ""
-        rows.append((f"{verdict} {code}".strip(), title, counts))
+    for verdict, code in sorted(keys, key=lambda key: (_ORDER.index(key[0]), _number(key[1]))):
+        found = {
+            name: [s for s in sites if (s.verdict, s.code or "") == (verdict, code)]
+            for name, sites in trees.items()
+        }
+        first = next((name, sites[0]) for name, sites in found.items() if sites)
+        example = f"{first[0]}/{first[1].file}:{first[1].line}"
+        rows.append(VerdictRow(verdict, code, tuple(map(len, found.values())), example))
     return rows
+
+
+_ORDER = ("applied", "proved", "assumed", "refused", "skipped")
+
+
+def _number(code: str) -> int:
+    return int(code.removeprefix("ASP") or 0)
+
+
+def possible(sites: Iterable[SiteReport]) -> int:
+    """How many exchanges are transformed, or would be if their assumptions were accepted."""
+    return sum(site.verdict in ("applied", "proved", "assumed") for site in sites)

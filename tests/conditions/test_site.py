@@ -33,7 +33,25 @@ end type pair
 type(pair) :: t
 """
 
+SWAP = """\
+subroutine swap(s, r, count, comm)
+  use mpi
+  real(8), intent(in) :: s(*)
+  real(8), intent(inout) :: r(*)
+  integer, intent(in) :: count, comm
+  integer :: ierr
+  call MPI_Alltoall(s, count, MPI_DOUBLE_PRECISION, r, count, MPI_DOUBLE_PRECISION, comm, ierr)
+{more}end subroutine swap
+"""
+CALL_SWAP = "call swap(s, r, n*nz, MPI_COMM_WORLD)\n"
+
 CASES = (
+    Case(
+        "ASP008",
+        "wrapper-that-does-more",
+        program(call=CALL_SWAP, beside=SWAP.format(more="  r(1) = count\n")),
+        program(call=CALL_SWAP, beside=SWAP.format(more="  if (ierr /= 0) stop 1\n")),
+    ),
     Case(
         "ASP001",
         "a-type-a-rank",
