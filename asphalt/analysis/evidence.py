@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.access import Access, Mode, examine
+from asphalt.analysis.access import examine
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
+from asphalt.analysis.nest import Reorder
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.source import Span
+from asphalt.ir.stmt import Allocation
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
 
 _MOST_DEFINITIONS = 8
@@ -49,8 +51,8 @@ def marks_of(exchange: Exchange, judgement: Plan | Refused | None) -> tuple[Mark
     marks += [mark for mark in exchange.via if mark not in marks]
     if received is not None:
         use = _first_use(exchange, exchange.names.storage(received.name))
-        if use is not None and use.leaf.span is not None:
-            marks.append(Mark(use.leaf.span, "use", f"first use of {received.spelled}"))
+        if use is not None:
+            marks.append(Mark(use, "use", f"first use of {received.spelled}"))
     return tuple(marks)
 
 
@@ -81,14 +83,16 @@ def _defining(exchange: Exchange, judgement: Plan | Refused | None, sent: Ref) -
             last = number == len(nests) - 1
             what = f"defines {sent.spelled}" if last else "computes what is packed"
             yield Mark(span, "producer", f"the producer: this nest {what}")
-    if nests:
-        writes: list[Access] = [
-            access for access in examine((nests[-1],), exchange.names).of(storage) if access.writes
-        ]
-    else:
-        writes = [a for a in exchange.values.writes_of(storage) if a.leaf is not exchange.leaf]
-    spans = dict.fromkeys(a.leaf.span for a in writes if a.leaf.span is not None)
-    for span in tuple(spans)[:_MOST_DEFINITIONS]:
+    reaching = exchange.reaching.at(exchange.point, storage)
+    spans = dict.fromkeys(
+        definition.leaf.span
+        for definition in sorted(reaching, key=lambda d: d.line)
+        if definition.leaf is not None
+        and definition.leaf is not exchange.leaf
+        and not isinstance(definition.leaf.what, Allocation)
+        and definition.leaf.span is not None
+    )
+    for span in tuple(spans)[-_MOST_DEFINITIONS:]:
         yield Mark(span, "definition", f"defines {sent.spelled}")
 
 
@@ -105,17 +109,16 @@ def _producer(
     return ()
 
 
-def _first_use(exchange: Exchange, storage: str) -> Access | None:
-    """The first statement behind the call, in the order of the source, that reads a storage; in a
-    loop around the call what stands in front of it comes behind it, too."""
-    for level in reversed(exchange.place.levels):
-        behind = level.nodes[level.position + 1 :]
-        again = level.nodes[: level.position] if level.repeated else ()
-        for node in (*behind, *again):
-            for access in examine((node,), exchange.names).of(storage):
-                if access.mode is Mode.READ:
-                    return access
-    return None
+def _first_use(exchange: Exchange, storage: str) -> Span | None:
+    """The first statement, in the order of the source behind the call, that may read what the
+    exchange has put into a storage."""
+    lines: list[Span] = []
+    for definition in exchange.reaching.definitions(storage):
+        if definition.point == exchange.point:
+            uses = exchange.reaching.def_use(definition)
+            lines += [use.leaf.span for use in uses if use.leaf.span is not None]
+    behind = [span for span in lines if span.first > exchange.span.last]
+    return min(behind or lines, key=lambda span: span.first, default=None)
 
 
 def _whole(node: Node) -> Span | None:
@@ -125,6 +128,42 @@ def _whole(node: Node) -> Span | None:
         return None
     first, last = spans[0], spans[-1]
     return Span(first.file, first.first, first.first_col, last.last, last.last_col)
+
+
+def order_witness(carried: Reorder) -> str:
+    """Two iterations whose order would change: which has to stay before which."""
+    first, second = (_numbered(carried, leaf, when) for leaf, when in _ends(carried))
+    return f"{first} has to stay before {second}"
+
+
+def order_marks(carried: Reorder) -> tuple[Mark, ...]:
+    """The two statements whose order would change."""
+    return tuple(
+        Mark(leaf.span, "path", f"{'first' if when == 'then' else 'later'}: {values}".rstrip(": "))
+        for leaf, when in _ends(carried)
+        if leaf.span is not None
+        for values in (_iteration(carried, when),)
+    )
+
+
+def _ends(carried: Reorder) -> tuple[tuple[Leaf, str], ...]:
+    return ((carried.earlier, "then"), (carried.later, "later"))
+
+
+def _numbered(carried: Reorder, leaf: Leaf, when: str) -> str:
+    line = f"line {leaf.span.first}" if leaf.span is not None else "a statement"
+    values = _iteration(carried, when)
+    return f"{line} with {values}" if values else line
+
+
+def _iteration(carried: Reorder, when: str) -> str:
+    """The values of the loop variables at one end, as ``z=5, p=1``."""
+    point = carried.violation.point or {}
+    return ", ".join(
+        f"{name.removesuffix(when).rstrip()}={value}"
+        for name, value in point.items()
+        if name.endswith(f" {when}")
+    )
 
 
 def _statement(exchange: Exchange, span: Span) -> str:

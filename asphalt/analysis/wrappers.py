@@ -212,6 +212,8 @@ def _substituted(inner: Exchange, call: Call, scope: Scope) -> dict[str, Expr] |
             if not isinstance(actual, Ref) or actual.name not in actuals:
                 continue  # of the wrapper alone
             answer = actuals[actual.name]
+        elif _is_list(actual, inner):
+            answer = _whole_array(actual, inner, actuals)
         elif parameter.is_count:
             value = inner.values.polynomial(actual, inner.leaf)
             answer = _in_terms_of(value.expression(), inner, actuals, scope)
@@ -240,6 +242,30 @@ def _buffer(inner: Exchange, actual: Expr, actuals: Mapping[str, Expr]) -> Expr 
         return None
     passed = actuals[actual.name]
     return passed if isinstance(passed, Ref | Component) else None
+
+
+def _is_list(actual: Expr, inner: Exchange) -> bool:
+    """Whether an argument is an array, such as the counts of MPI_ALLTOALLV."""
+    if not isinstance(actual, Ref) or mpi_constant(actual, inner.scope) is not None:
+        return False
+    symbol = inner.scope.lookup(actual.name)
+    return symbol is not None and symbol.dims is not None
+
+
+def _whole_array(actual: Expr, inner: Exchange, actuals: Mapping[str, Expr]) -> Expr | None:
+    """The caller's array for a dummy of one dimension that the wrapper passes on and leaves as it
+    is: the same elements from the first on."""
+    if not isinstance(actual, Ref) or actual.args is not None:
+        return None
+    symbol, passed = inner.scope.lookup(actual.name), actuals.get(actual.name)
+    if symbol is None or symbol.origin is not Origin.DUMMY or len(symbol.dims or ()) != 1:
+        return None
+    if symbol.attrs & {"optional", "pointer", "target", "allocatable", "volatile"}:
+        return None
+    storage = inner.names.storage(actual.name)
+    if any(a.leaf is not inner.leaf for a in inner.values.writes_of(storage)):
+        return None
+    return passed if isinstance(passed, Ref) and passed.args is None else None
 
 
 def _in_terms_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from asphalt.analysis.access import ALIASED, examine
 from asphalt.analysis.conditions.equally_often import (
@@ -15,6 +16,7 @@ from asphalt.analysis.conditions.equally_often import (
 )
 from asphalt.analysis.conditions.equally_often import check as check
 from asphalt.analysis.conditions.send_side import CHANGED
+from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.nest import (
@@ -28,7 +30,7 @@ from asphalt.analysis.nest import (
     tilable_loops,
 )
 from asphalt.analysis.scalars import exposed, is_copy
-from asphalt.analysis.verdict import Code, Refused
+from asphalt.analysis.verdict import Code, Mark, Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
@@ -183,21 +185,35 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
         message = (
             f"tiling the loop over {packing.variable} would change the order of {_what(carried)}"
         )
-        return Refused(ORDER, message, carried.later.span, _witness(carried))
+        return Refused(
+            ORDER, message, carried.later.span, order_witness(carried), order_marks(carried)
+        )
     fused, obstacle = _fuse(exchange, alone)
     if not is_copy(packing.nest, exchange.names):
         return (alone, *fused)
     if not fused:
         message = "the nest only copies into the send buffer"
         if obstacle is not None:
-            message += f"; the computation cannot be tiled with it: {obstacle}"
+            message += f"; the computation cannot be tiled with it: {obstacle.text}"
         else:
             message += ", and no nest before it computes what is copied"
-        return Refused(ONLY_COPY, message, packing.nest.head.span)
+        span = packing.nest.head.span
+        if obstacle is None:
+            return Refused(ONLY_COPY, message, span)
+        return Refused(ONLY_COPY, message, span, obstacle.witness, obstacle.marks)
     return fused
 
 
-def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...], str | None]:
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a nest cannot be tiled together with those behind it."""
+
+    text: str
+    witness: str | None = None
+    marks: tuple[Mark, ...] = ()
+
+
+def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...], Obstacle | None]:
     """Take in the nests before the first phase, as long as a later phase reads what they write.
 
     Gives the producer with each of them taken in, and what kept the next one out.
@@ -217,7 +233,8 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...],
         written = examine((node,), exchange.names).written()
         if not written & _read_from_before(producer):
             return fused, None
-        obstacle = "its loops do not run over the same iterations"
+        text = "its loops do not run over the same iterations"
+        obstacle: Obstacle | None = Obstacle(text, marks=_mark(node.head, text))
         for loops in tilable_loops(node):
             phases = (Phase(position, loops), *producer.phases)
             wider = make_producer(exchange, phases, (*producer.moved, *moved))
@@ -225,11 +242,12 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...],
                 continue
             carried = carried_by_interchange(wider, phases[0]) or carried_by_fusion(wider)
             if carried is None:
-                producer, moved, obstacle = wider, [], ""
+                producer, moved, obstacle = wider, [], None
                 fused = (*fused, wider)
                 break
-            obstacle = f"the order of {_what(carried)} would change ({_witness(carried)})"
-        if obstacle:
+            text = f"the order of {_what(carried)} would change"
+            obstacle = Obstacle(text, order_witness(carried), order_marks(carried))
+        if obstacle is not None:
             return fused, obstacle
         position = producer.start - 1
     return fused, None
@@ -247,12 +265,18 @@ def _read_from_before(producer: Producer) -> frozenset[str]:
     )
 
 
-def _why_not(exchange: Exchange, producer: Producer, node: Node) -> str | None:
+def _why_not(exchange: Exchange, producer: Producer, node: Node) -> Obstacle | None:
     written = examine((node,), exchange.names).written()
     if written & producer.footprint.read():
         first = next(iter(leaves(node)))
-        return f"line {first.span.first if first.span else 0} defines what it copies and is no loop"
+        line = first.span.first if first.span else 0
+        text = f"line {line} defines what it copies and is no loop"
+        return Obstacle(text, marks=_mark(first, "defines what is copied, and is no loop"))
     return None
+
+
+def _mark(leaf: Leaf, text: str) -> tuple[Mark, ...]:
+    return (Mark(leaf.span, "path", text),) if leaf.span is not None else ()
 
 
 def _is_free_scalar(exchange: Exchange, leaf: Leaf) -> bool:
@@ -283,13 +307,3 @@ def _what(carried: Reorder) -> str:
     if carried.storage == ALIASED:
         return "pointers, targets or components"
     return carried.storage.rsplit("::", 1)[-1] or "iterations whose number is not known"
-
-
-def _witness(carried: Reorder) -> str:
-    lines = [leaf.span.first for leaf in (carried.earlier, carried.later) if leaf.span is not None]
-    text = " and ".join(f"line {line}" for line in lines)
-    point = carried.violation.point
-    if point:
-        values = ", ".join(f"{name}={value}" for name, value in point.items())
-        text += f" with {values}"
-    return text

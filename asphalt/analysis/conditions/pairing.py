@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.geometry import Layout
 from asphalt.analysis.nest import Producer, carried_by_rotation
 from asphalt.analysis.protocol import check_shape
@@ -51,11 +52,8 @@ def check(producer: Producer, layout: Layout) -> Answer:
         if carried is not None:
             name = carried.storage.rsplit("::", 1)[-1]
             message = f"the iterations are not independent: they share {name}"
-            point = carried.violation.point
-            witness = None
-            if point:
-                witness = ", ".join(f"{key}: {value}" for key, value in point.items())
-            return Refused(ORDER, message, carried.later.span, witness)
+            witness = order_witness(carried)
+            return Refused(ORDER, message, carried.later.span, witness, order_marks(carried))
     if layout.uneven is not None and producer.direction < 0:
         message = f"the loop over {producer.packing.variable} runs backwards"
         return Refused(BACKWARDS, message, producer.packing.tiled.head.span)
