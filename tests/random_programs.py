@@ -17,7 +17,7 @@ subroutine {name}(n, nz, np, me)
   real(8) :: {arrays}
   real(8) :: w(n, -2:nz*np+3), v(n), x, y
   integer :: i, j, z, p, m, step, ierr
-  s = -1
+{lists}  s = -1
   r = -2
   w = 3
   v = 4
@@ -28,6 +28,29 @@ subroutine {name}(n, nz, np, me)
   j = 0
   p = 0
   z = 0
+"""
+_LISTS = """\
+  integer :: ends(0:np)
+  integer, dimension(np) :: scounts, sdispls, rcounts, rdispls
+"""
+_UNEVEN_CALL = """\
+call MPI_Alltoallv(s, scounts, sdispls, MPI_DOUBLE_PRECISION, r, rcounts, rdispls, &
+                   MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+"""
+# How many of the nz planes of a block (of the nz*np planes of a slab) go from rank a to rank b.
+_SLAB_LISTS = """\
+ends = [(min(nz*np, (p*nz*np + {more})/max(1, np + {less})), p=0,np)]
+ends(np) = nz*np
+scounts = n*(ends(1:) - ends(:np-1))
+sdispls = n*ends(:np-1)
+rcounts = n*(ends(me+1) - ends(me))
+rdispls = [(sum(rcounts(:p-1)), p=1,np)]
+"""
+_BLOCK_LISTS = """\
+scounts = [(mod({more}*me + {less}*p, n*nz + 1), p=0,np-1)]
+rcounts = [(mod({more}*p + {less}*me, n*nz + 1), p=0,np-1)]
+sdispls = [(n*nz*p, p=0,np-1)]
+rdispls = [(sum(rcounts(:p-1)), p=1,np)]
 """
 _CALL = """\
 call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
@@ -43,6 +66,7 @@ class Procedure:
         self.random = random
         self.slab = random.random() < 0.4
         self.down = random.random() < 0.15
+        self.uneven = random.random() < 0.3
         self.text = self._text()
 
     def _pick(self, *choices: str) -> str:
@@ -53,19 +77,28 @@ class Procedure:
 
     def _text(self) -> str:
         arrays = "s(n, nz*np), r(n, nz*np)" if self.slab else "s(n, nz, np), r(n, nz, np)"
+        if self.uneven and self.slab:
+            # the planes of one rank from all, up to all planes of all
+            arrays = "s(n, nz*np), r(n, nz*np*np)"
         body = "".join(
             [
                 self._maybe(0.5, self._loop(self._work())),
                 self._maybe(0.2, f"m = {self._pick('2', 'n', 'nz')}\n"),
                 self._loop(self._packing()),
                 self._maybe(0.1, self._pick("x = 1\n", "y = x\n", "w(1,1) = 0\n")),
-                _CALL,
+                _UNEVEN_CALL if self.uneven else _CALL,
                 self._maybe(0.3, "w(1,1) = r(1,1" + ("" if self.slab else ",1") + ")\n"),
             ]
         )
+        if self.uneven:
+            lists = _SLAB_LISTS if self.slab else _BLOCK_LISTS
+            more, less = self._pick("0", "1", "3", "5"), self._pick("-1", "0", "1", "2")
+            if not self.slab:
+                less = self._pick("0", "1", "7")
+            body = lists.format(more=more, less=less) + body
         if self.random.random() < 0.3:
             body = f"do step = 1, 3\n{body}end do\n"
-        shown = [f"call show('{self.name}', r, n*nz*np)\n"]
+        shown = [f"call show('{self.name}', r, size(r))\n"]
         shown.append(self._maybe(0.7, f"call show('{self.name} s', s, n*nz*np)\n"))
         for variable in ("x", "y", "dble(z)", "dble(i)", "dble(j)", "dble(m)"):
             shown.append(
@@ -75,7 +108,9 @@ class Procedure:
         shown.append(self._maybe(0.3, f"call show('{self.name} w', w, size(w))\n"))
         lines = (body + "".join(shown)).splitlines(keepends=True)
         text = "".join(f"  {line}" for line in lines)
-        return f"{_HEAD.format(name=self.name, arrays=arrays)}{text}end subroutine {self.name}\n\n"
+        lists = _LISTS if self.uneven else ""
+        head = _HEAD.format(name=self.name, arrays=arrays, lists=lists)
+        return f"{head}{text}end subroutine {self.name}\n\n"
 
     def _bounds(self) -> str:
         last = "nz*np" if self.slab else "nz"
