@@ -37,6 +37,9 @@ module asphalt_rt
   !> More tiles than this hide nothing more, and each of them costs requests and calls.
   integer(int64), parameter :: many_tiles = 128_int64
 
+  !> The most elements of a piece, and of what a rank sends: the sum of both is a default integer.
+  integer(int64), parameter :: most_elements = 1073741823_int64
+
   !> The key under which a communicator carries its private duplicate; made at the first use.
   integer :: private_key = 0
   logical :: private_key_exists = .false.
@@ -173,12 +176,12 @@ contains
     fits = ierror == MPI_SUCCESS .and. dense .and. legal .and. all(rcounts(:np-1) >= 0) &
       .and. blocks_fit(np, elements, trips, scounts, sdispls, slab, spread)
     longest = 0
-    if (fits .and. elements > 0) longest = maxval(scounts(:np-1)) / elements
+    if (fits .and. elements > 0) longest = asphalt_iterations(maxval(scounts(:np-1)), elements)
     if (longest > 0) then
       k = min(wanted_k, longest)
       if (wanted_k <= 0) k = uneven_k(np, trips, longest, int(elements, int64) * bytes, grain)
     end if
-    piece = int(min(int(k, int64) * elements, int(huge(piece)/2, int64)))
+    piece = int(min(int(k, int64) * elements, most_elements))
     mine = [k, piece, max(1, wanted_d), bytes, -bytes, merge(0, 1, fits)]
     most = mine
     if (np > 1) then
@@ -219,7 +222,7 @@ contains
         filled = max(filled, int(counts(p), int64))
       end if
     end do
-    if (filled > huge(p)/2) return  ! so that positions of pieces are integers
+    if (filled > most_elements) return
     fit = .true.
     if (slab) fit = filled == int(elements, int64) * max(0, trips)
   end function blocks_fit

@@ -18,9 +18,10 @@ def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path
     assert (outcome.code, outcome.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["enter.f90", "uneven.f90"])
 @pytest.mark.parametrize("mpi", installed(), ids=str)
-def test_enter(mpi: Mpi, tmp_path: Path) -> None:
-    program = build(mpi, [RUNTIME, PROGRAMS / "enter.f90"], tmp_path, ["-O1", "-fcheck=all"])
+def test_enter(mpi: Mpi, name: str, tmp_path: Path) -> None:
+    program = build(mpi, [RUNTIME, PROGRAMS / name], tmp_path, ["-O1", "-fcheck=all"])
     for ranks in (1, 2, 3, 4):
         outcome = run(mpi, program, ranks)
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
