@@ -126,6 +126,16 @@ PROVED = {
     "asks-for-the-size": program(
         wrapper("call MPI_Comm_size(comm, np, ierr)\n" + CALL, f"{DECLARE}integer :: ierr, np\n")
     ),
+    "another-name": program(wrapper(), call="call other(a, b, m*nz, MPI_COMM_WORLD)").replace(
+        "  use swapping\n", "  use swapping, only: other => swap\n"
+    ),
+    "handles-of-mpi-f08": program(
+        wrapper(declare=DECLARE.replace("n, comm", "n\ntype(MPI_Comm), intent(in) :: comm")
+                + "integer :: ierr\n")
+    ).replace("use mpi\n", "use mpi_f08\n"),
+    "internal": program(call="call swap(a, b, m*nz, MPI_COMM_WORLD)", external=True).replace(
+        "end program", f"contains\n{wrapper()}end program"
+    ),
     "two-levels": program(
         WITH_ERROR, NESTED, call="call outer(m*nz, a, b, ierr)"
     ),
@@ -164,6 +174,11 @@ REFUSED = {
         + "call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)\n"
     ).replace("    integer :: request\n", ""),
     "preprocessor": wrapper("#ifdef PARALLEL\n" + CALL + "#else\n" + CALL + "#endif\n"),
+    "another-entry": wrapper(CALL + "return\nentry swop(s, r, n, comm)\nr(1) = 0\n"),
+    "saves-everything": wrapper("k = k + 1\n" + CALL, f"save\n{DECLARE}integer :: ierr, k\n"),
+    "module-variable": wrapper("calls = calls + 1\n" + CALL),
+    "optional": wrapper(CALL, f"{DECLARE}integer :: ierr\n".replace(
+        "intent(in) :: n", "optional, intent(in) :: n")),
     "two-exchanges": wrapper(CALL + CALL),
 }  # fmt: skip
 
@@ -173,14 +188,14 @@ def test_the_call_of_a_wrapper_is_proved(name: str, tmp_path: Path) -> None:
     found = sites(tmp_path, PROVED[name])
     site = next(site for site in found if site.report.unit == "exchange")
     assert (site.report.verdict, site.report.code) == ("proved", None), site.report
-    called = "outer" if name == "two-levels" else "swap"
+    called = {"two-levels": "outer", "another-name": "other"}.get(name, "swap")
     assert site.report.operation == f"{called} (MPI_Alltoall)"
     assert [mark.role for mark in site.report.marks][-1] in ("path", "use")
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_more_is_listed_with_the_way_to_mpi(name: str, tmp_path: Path) -> None:
-    text = program(REFUSED[name])
+    text = program(REFUSED[name], head="  integer :: calls = 0\n")
     if name == "pointer":
         text = text.replace("real(8), allocatable :: a(:,:,:), b", "real(8), pointer :: a(:,:,:)\n"
                             "  real(8), allocatable :: b")  # fmt: skip
@@ -194,6 +209,17 @@ def test_what_does_more_is_listed_with_the_way_to_mpi(name: str, tmp_path: Path)
         assert any(mark.role == "path" for mark in report.marks)
 
     assert found
+
+
+def test_types_of_handles_must_be_the_same(tmp_path: Path) -> None:
+    """The caller's constant is an integer, that of the wrapper is not."""
+    body = CALL.replace("comm", "MPI_COMM_WORLD")
+    text = program(wrapper(body, f"{DECLARE.replace('n, comm', 'n')}integer :: ierr\n", "s, r, n"),
+                   call="call swap(a, b, m*nz)")  # fmt: skip
+    assert sites(tmp_path, text)[0].report.verdict == "proved"
+    inner, outer = text.split("program exchange", 1)
+    mixed = inner.replace("use mpi\n", "use mpi_f08\n") + "program exchange" + outer
+    assert sites(tmp_path, mixed)[0].report.code == "ASP008"
 
 
 def test_what_cannot_be_named_by_the_caller(tmp_path: Path) -> None:

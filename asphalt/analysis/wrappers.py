@@ -163,7 +163,7 @@ def _at_caller(inner: Exchange, call: Call, outer: Exchange) -> Exchange:
     )
     if inner.opaque is not None:
         return _unseen(inner, call, outer, inner.opaque)
-    if call.procedure.name != inner.located.unit.name:
+    if call.procedure.name in _generic_names(inner.located):
         message = f"{call.procedure.spelled} is a generic name that may mean several procedures"
         return _unseen(inner, call, outer, message)
     args = _substituted(inner, call, outer.scope)
@@ -274,9 +274,9 @@ def _in_terms_of(
     """An expression of the wrapper in the caller's terms: of dummies that the wrapper does not
     change, of literals, and of constants of MPI that the caller has by the same name."""
     match expr:
-        case Lit():
-            return expr
-        case Op(operands=operands):
+        case Lit(kind="integer", text=text):
+            return expr if text.isdecimal() else None  # its kind may have a name
+        case Op(op="+" | "-" | "*" | "/" | "**" | "()", operands=operands):
             parts = [_in_terms_of(part, inner, actuals, scope) for part in operands]
             if any(part is None for part in parts):
                 return None
@@ -296,17 +296,25 @@ def _in_terms_of(
         case Ref(name=name, args=None):
             constant = mpi_constant(expr, inner.scope)
             if constant is not None:
-                return expr if mpi_constant(expr, scope) == constant else None
+                return expr if _is_same_constant(expr, inner.scope, scope) else None
             symbol = inner.scope.lookup(name)
             if symbol is None or name not in actuals:
                 return None
             plain = symbol.dims is None and not symbol.attrs & {"optional", "pointer", "target"}
             if symbol.origin is not Origin.DUMMY or not plain:
                 return None
-            if any(a.leaf is not inner.leaf for a in inner.values.writes_of(name)):
+            storage = inner.names.storage(name)
+            if any(a.leaf is not inner.leaf for a in inner.values.writes_of(storage)):
                 return None
             return _parenthesised(actuals[name])
     return None
+
+
+def _is_same_constant(ref: Ref, inner: Scope, outer: Scope) -> bool:
+    """Whether a name means the same constant of MPI in both units, and is of the same type."""
+    symbols = [scope.lookup(ref.name) for scope in (inner, outer)]
+    typed = [symbol is not None and symbol.owner == "mpi_f08" for symbol in symbols]
+    return mpi_constant(ref, inner) == mpi_constant(ref, outer) and typed[0] == typed[1]
 
 
 def _is_intrinsic(name: str, scope: Scope) -> bool:
