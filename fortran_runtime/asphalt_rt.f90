@@ -8,13 +8,14 @@
 !! This file needs nothing but Fortran 2003, MPI 2.2 and its module `mpi`.  Callers that use
 !! `mpi_f08` pass the `MPI_VAL` components of their handles.
 module asphalt_rt
-  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr, c_ptr, c_signed_char, c_size_t
   use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_ERRORS_ARE_FATAL, &
                  MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, MPI_REQUEST_NULL, MPI_STATUS_IGNORE, &
                  MPI_STATUSES_IGNORE, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_enter, asphalt_ranks, asphalt_sync
+  public :: asphalt_enter, asphalt_ranks, asphalt_window
+  public :: asphalt_sync, asphalt_byte, asphalt_copy
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
   public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
   public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
@@ -23,6 +24,9 @@ module asphalt_rt
   integer, parameter :: int64 = selected_int_kind(18)
   !> Integers of one byte.
   integer, parameter :: int8 = selected_int_kind(2)
+
+  !> The kind of integers in which memory is counted where the type does not matter.
+  integer, parameter :: asphalt_byte = c_signed_char
 
   !> A request that is complete.
   integer, parameter :: asphalt_no_request = MPI_REQUEST_NULL
@@ -75,6 +79,15 @@ module asphalt_rt
       integer(MPI_ADDRESS_KIND), intent(out) :: address
       integer, intent(out) :: ierror
     end subroutine MPI_Get_address
+
+    type(c_ptr) function memcpy(to, from, bytes) bind(c, name='memcpy')
+      import :: c_ptr, c_signed_char, c_size_t
+      implicit none
+      !GCC$ attributes no_arg_check :: to, from
+      !DIR$ ignore_tkr to, from
+      integer(c_signed_char), dimension(*) :: to, from
+      integer(c_size_t), value :: bytes
+    end function memcpy
   end interface
 
 contains
@@ -88,19 +101,21 @@ contains
   !! `wanted_k` = 0 means: choose.  `legal`: the guards of this rank hold.  `certain`: `datatype`,
   !! `elements`, `trips` and `legal` are known to be equal on all ranks of `comm`; if not, the ranks
   !! agree here by one reduction.  `slab`: the streams to the ranks follow one another (otherwise,
-  !! and by default, every tile sends to every rank).
+  !! and by default, every tile sends to every rank).  `ready`: one more size that must be equal.
   !!
   !! `own`, `me`, `np`: the private duplicate of `comm`, rank and size in it.  `k`: iterations of a
   !! tile, 1 <= `k` <= `trips`, or 0: do not tile.  `d`: tiles in flight, at least 1 and at most
   !! the number of tiles.  `ierror`: the first error, if `comm` has an error handler that returns.
   subroutine asphalt_enter(comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d, &
-                           legal, certain, own, me, np, k, d, ierror, slab)
+                           legal, certain, own, me, np, k, d, ierror, slab, ready)
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
     logical, intent(in) :: legal, certain
     integer, intent(out) :: own, me, np, k, d, ierror
     logical, intent(in), optional :: slab
+    integer, intent(in), optional :: ready
     logical :: usable, dense
     integer(int64) :: streams
+    integer :: more
 
     k = 0
     d = 1
@@ -115,7 +130,9 @@ contains
       if (k > 0) d = int(max(1_int64, min(int(wanted_d, int64), tiles(streams, trips, k))))
     end if
     if (certain .or. np == 1) return
-    call agree(own, [k, d, trips, elements, bytes], k, ierror)
+    more = 0
+    if (present(ready)) more = ready
+    call agree(own, [k, d, trips, elements, bytes, more], k, ierror)
   end subroutine asphalt_enter
 
   !> The private duplicate of `comm`, rank and size in it; not usable: there is nothing to tile on,
@@ -315,6 +332,21 @@ contains
     tiles = streams * ((int(trips, int64) + k - 1) / k)
   end function tiles
 
+  !> The planes of a block that a tile sends, where they are not those of its iterations.
+  !!
+  !! `tile` of `tiles` (from 0) has up to `k` iterations.  In the order of the loop, `ready` + t `k`
+  !! of the `block` planes are final before tile t; the last tile sends what is left.  `from`: planes
+  !! before those that this tile sends; `planes`: how many it sends, maybe none.
+  pure subroutine asphalt_window(tile, tiles, k, ready, block, from, planes)
+    integer, intent(in) :: tile, tiles, k, ready, block
+    integer, intent(out) :: from, planes
+
+    from = 0
+    if (tile > 0) from = min(max(ready + tile * k, 0), block)
+    planes = block - from
+    if (tile < tiles - 1) planes = min(max(ready + (tile + 1) * k, 0), block) - from
+  end subroutine asphalt_window
+
   !> The tile length where the header leaves it open; 0: tiling would not pay.
   !!
   !! `piece`: bytes that one iteration adds to one message.  What a tile hides is the transfer of
@@ -469,6 +501,24 @@ contains
 
     call MPI_Get_address(buf, address, ierror)
   end subroutine asphalt_sync
+
+  !> Copies what was received into `clone` to the beginning of `buf`, a contiguous variable of any
+  !! type.  The copy is one of memory, as that of the exchange was, and compilers see to it that
+  !! neither side is kept in registers: what has arrived is seen, and what is copied, too.
+  subroutine asphalt_copy(clone, buf)
+    integer(asphalt_byte), allocatable, intent(inout) :: clone(:,:,:)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer(asphalt_byte), dimension(*) :: buf
+    integer(c_size_t) :: bytes
+    type(c_ptr) :: unused
+
+    call asphalt_sync(clone)
+    bytes = size(clone, 1)
+    bytes = bytes * size(clone, 2) * size(clone, 3)
+    unused = memcpy(buf, clone, bytes)
+    call asphalt_sync(buf)
+  end subroutine asphalt_copy
 
   !> The same for an MPI that calls it as a C function: leaves the duplicate alone.
   integer function keep_duplicate()

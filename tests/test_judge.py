@@ -78,9 +78,9 @@ def test_fewer_phases_where_more_will_not_do(tmp_path: Path) -> None:
 
 
 def test_the_refusal_is_that_of_the_way_that_came_furthest(tmp_path: Path) -> None:
-    nest = "do z = 1, nz\n  do p = 1, np\n    s(:,z,p) = 2*r(:,z,p)\n  end do\nend do\n"
+    nest = "do z = 1, nz\n  do p = 1, np\n    s(:,z,p) = 2*z\n  end do\nend do\ns(1,1,1) = 0\n"
     report = site(tmp_path, program(nest=nest)).report
-    assert report.code == "ASP501"
+    assert report.code == "ASP601"
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def named(value: object) -> str | None:
 
 def test_there_is_a_kernel_for_each_shape() -> None:
     assert {case.name for case in CASES} == {
+        "fft_inplace",
         "fixed_legacy",
         "plane_slab",
         "sample_sort",

@@ -27,6 +27,8 @@ FILES = (
     "blocks.f90",
     "slabs.f90",
     "uneven.f90",
+    "clones.f90",
+    "windows.f90",
     "modern.f90",
     "upper.f90",
     "layout.f90",

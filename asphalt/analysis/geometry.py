@@ -20,6 +20,7 @@ from asphalt.analysis.per_rank import Uneven
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.window import Gaps, Window
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
 
@@ -65,6 +66,8 @@ class Layout:
     ``dimension``: that dimension of the send buffer.  ``stated``: sizes as the source writes them.
     ``uneven``: the counts and displacements, where blocks differ in length (then ``block`` and the
     places inside of the buffers say nothing).
+    ``window``: which planes a tile sends, where they are not those of its iterations.  ``apart``:
+    why pieces cannot land in the receive buffer; only ``receive.buffer`` counts then.
     """
 
     pattern: Pattern
@@ -77,6 +80,8 @@ class Layout:
     receive: Address
     guards: tuple[Guard | Divides, ...]
     stated: tuple[tuple[Poly, Expr], ...] = ()
+    window: Window | None = None
+    apart: str | None = None
     uneven: Uneven | None = None
 
     @property
@@ -89,7 +94,7 @@ class Layout:
 class Misfit:
     """Why there is no layout: a reason for people, and the statement that shows it."""
 
-    kind: str  # subscripts | strided | blocks | receive | shape
+    kind: str  # subscripts | strided | blocks | shape
     reason: str
     leaf: Leaf
 
@@ -151,10 +156,14 @@ def layout_of(producer: Producer) -> Layout | Misfit:
         layout = _every_block(producer, send, shape, dimension, offset, unit, count)
     if isinstance(layout, Misfit):
         return layout
-    address = _receive(exchange, receive, layout, count)
-    if isinstance(address, Misfit):
-        return address
-    target, more = address
+    landing = shape_of(receive.name, exchange.scope, exchange.values, exchange.leaf)
+    if landing is None:
+        return Misfit("shape", f"the shape of {receive.spelled} is not known", exchange.leaf)
+    address = _receive(receive, landing, layout, count)
+    if address is not None and address[1] and shape.stated and landing.stated:
+        address = None  # what the source states differs: that it is equal is not likely
+    target, more = address or (Address(receive.name, (), 0, _ZERO, 0, _ZERO), ())
+    apart = f"pieces do not line up with the dimensions of {receive.spelled}"
     stated = [(unit, layout.plane)]
     written = _written_here(producer, arguments.send_count)
     if written is not None:
@@ -164,6 +173,7 @@ def layout_of(producer: Producer) -> Layout | Misfit:
         receive=target,
         guards=(*guards, *layout.guards, *more),
         stated=tuple(stated),
+        apart=apart if address is None else None,
     )
 
 
@@ -187,6 +197,7 @@ def tiled_dimension(
 ) -> tuple[int, Poly] | Misfit:
     """The dimension that the tiled loop walks through, and subscript minus loop variable."""
     variable = Ref(producer.packing.variable, producer.packing.variable)
+    misfit: Misfit | None = None
     for write in writes:
         if write.subscripts is None or len(write.subscripts) != shape.rank:
             reason = "the send buffer is defined as a whole, or through another shape"
@@ -204,8 +215,8 @@ def tiled_dimension(
             f"no subscript of the send buffer is {variable.name} plus something that does not "
             "change in the nest"
         )
-        return Misfit("subscripts", reason, write.leaf)
-    return Misfit(
+        misfit = misfit or Misfit("subscripts", reason, write.leaf)
+    return misfit or Misfit(
         "subscripts", "nothing in the nest writes the send buffer", producer.packing.nest.head
     )
 
@@ -224,6 +235,19 @@ def loop_ends(producer: Producer) -> tuple[Poly, Poly] | None:
     return (first, last) if producer.direction > 0 else (last, first)
 
 
+def gaps(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> Gaps | None:
+    """The planes of a dimension that the tiled loop leaves out, in the order of the loop."""
+    ends = loop_ends(producer)
+    if ends is None:
+        return None
+    extent, lower = shape.extent[dimension], shape.lower[dimension]
+    low = ends[0] + offset - lower
+    high = None if extent is None else lower + extent - _ONE - ends[1] - offset
+    if producer.direction > 0:
+        return Gaps(low, high)
+    return None if high is None else Gaps(high, low)
+
+
 def equal(left: Poly, right: Poly) -> tuple[Guard, ...]:
     """Nothing where two sizes are equal up to algebra, else the guard that they are."""
     return () if left == right else (Guard(left, "==", right),)
@@ -239,9 +263,10 @@ def _every_block(
     count: Poly,
 ) -> Layout | Misfit:
     extent = shape.extent[dimension]
-    ends = loop_ends(producer)
+    left_out = gaps(producer, shape, dimension, offset)
     assert extent is not None
-    assert ends is not None
+    assert left_out is not None
+    assert left_out.behind is not None
     leaf = producer.packing.tiled.head
     if dimension != shape.rank - 2:
         for block in range(shape.rank):
@@ -261,13 +286,34 @@ def _every_block(
         return Misfit("blocks", reason, leaf)
     guards = (
         *equal(unit * extent, count),
-        *equal(ends[0] + offset, shape.lower[dimension]),
-        *equal(ends[1] + offset, shape.lower[dimension] + extent - _ONE),
+        *(() if left_out.known else exactly(producer, shape, dimension, offset)),
     )
+    window = Window(left_out.before) if left_out.known else None
     address = Address(send.name, shape.lower, dimension, _ONE, dimension + 1, _ONE)
     plane = shape.stated_stride(dimension) or unit.expression()
     return Layout(
-        Pattern.EVERY_BLOCK, dimension, offset, unit, plane, extent, address, address, guards
+        Pattern.EVERY_BLOCK,
+        dimension,
+        offset,
+        unit,
+        plane,
+        extent,
+        address,
+        address,
+        guards,
+        window=window,
+    )
+
+
+def exactly(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> tuple[Guard, ...]:
+    """The guards that the tiled loop runs over exactly the planes of a dimension."""
+    ends, extent = loop_ends(producer), shape.extent[dimension]
+    assert ends is not None
+    assert extent is not None
+    lower = shape.lower[dimension]
+    return (
+        *equal(ends[0] + offset, lower),
+        *equal(ends[1] + offset, lower + extent - _ONE),
     )
 
 
@@ -283,7 +329,13 @@ def _slab(
     ends = loop_ends(producer)
     assert ends is not None
     block = count.divided_by(unit)
-    guards: tuple[Guard | Divides, ...] = equal(ends[0] + offset, shape.lower[dimension])
+    left_out = gaps(producer, shape, dimension, offset)
+    window: Window | None = None
+    guards: tuple[Guard | Divides, ...] = ()
+    if left_out is not None and left_out.known:
+        window = Window(left_out.before)
+    else:
+        guards = equal(ends[0] + offset, shape.lower[dimension])
     if block is None:
         if _numbers_differ(unit, count) and count.value is not None and unit.value is not None:
             leaf = producer.packing.tiled.head
@@ -295,7 +347,18 @@ def _slab(
         guards = (*guards, Divides(count, unit))
     address = Address(send.name, shape.lower, dimension, _ONE, dimension, block)
     plane = shape.stated_stride(dimension) or unit.expression()
-    return Layout(Pattern.SLAB, dimension, offset, unit, plane, block, address, address, guards)
+    return Layout(
+        Pattern.SLAB,
+        dimension,
+        offset,
+        unit,
+        plane,
+        block,
+        address,
+        address,
+        guards,
+        window=window,
+    )
 
 
 def _quotient(a: Poly, b: Poly) -> Poly:
@@ -320,12 +383,10 @@ def _term(monomial: tuple[Expr, ...], coefficient: int) -> str:
 
 
 def _receive(
-    exchange: Exchange, receive: Ref, layout: Layout, count: Poly
-) -> tuple[Address, tuple[Guard, ...]] | Misfit:
-    """Where pieces land: the element ``rank*count + position*unit`` of the receive buffer."""
-    shape = shape_of(receive.name, exchange.scope, exchange.values, exchange.leaf)
-    if shape is None:
-        return Misfit("shape", f"the shape of {receive.spelled} is not known", exchange.leaf)
+    receive: Ref, shape: Shape, layout: Layout, count: Poly
+) -> tuple[Address, tuple[Guard, ...]] | None:
+    """Where pieces land: the element ``rank*count + position*unit`` of the receive buffer; None:
+    it cannot be written with subscripts in its declared shape."""
     last = shape.rank - 1
     if last > 0 and shape.stride(last) == count:
         steps = layout.unit.divided_by(shape.stride(last - 1))
@@ -337,7 +398,7 @@ def _receive(
     if layout.pattern is Pattern.EVERY_BLOCK and shape.rank == len(layout.send.fixed):
         dimension = layout.dimension
         if _numbers_differ(shape.stride(dimension), layout.unit):
-            return _crosses(exchange, receive)
+            return None
         guards = (
             *equal(shape.stride(dimension), layout.unit),
             *equal(shape.stride(dimension + 1), count),
@@ -345,15 +406,10 @@ def _receive(
         return Address(receive.name, shape.lower, dimension, _ONE, last, _ONE), guards
     if layout.pattern is Pattern.SLAB and shape.rank == len(layout.send.fixed):
         if _numbers_differ(shape.stride(last), layout.unit):
-            return _crosses(exchange, receive)
+            return None
         guards = equal(shape.stride(last), layout.unit)
         return Address(receive.name, shape.lower, last, _ONE, last, layout.block), guards
-    return _crosses(exchange, receive)
-
-
-def _crosses(exchange: Exchange, receive: Ref) -> Misfit:
-    reason = f"the pieces do not begin at a whole element of a dimension of {receive.spelled}"
-    return Misfit("receive", reason, exchange.leaf)
+    return None
 
 
 def _in_last_dimension(receive: Ref, shape: Shape, layout: Layout, count: Poly) -> Address | None:

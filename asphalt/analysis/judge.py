@@ -28,8 +28,6 @@ from asphalt.analysis.uneven import uneven_layout_of
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Answer, Holds, Refused
 
-_RECEIVE_FITS = 9  # as many conditions hold before it as before the order of slabs
-
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
@@ -94,9 +92,6 @@ class _Checks:
         uneven = arguments is not None and arguments.send_displacements is not None
         layout = (uneven_layout_of if uneven else layout_of)(self.producer)
         if isinstance(layout, Misfit):
-            if layout.kind == "receive":
-                # it comes to light early, but belongs behind the conditions on the send side
-                return _Failure(_RECEIVE_FITS, contiguous.misfit(layout))
             return self._failure(finality.misfit(layout))
         return self._with_layout(layout)
 
@@ -110,8 +105,11 @@ class _Checks:
             return self._failure(final)
         self._note(final.holds)
         layout = final.layout
+        landing = receive_side.check(self.producer, layout)
+        if isinstance(landing, Refused):
+            return self._failure(landing)
+        self._note(landing.holds)
         late: tuple[Callable[[], Answer], ...] = (
-            lambda: receive_side.check(self.producer, layout),
             lambda: send_side.check(self.producer, layout),
             lambda: contiguous.check(self.exchange, layout),
             lambda: pairing.check(self.producer, layout),
@@ -134,6 +132,7 @@ class _Checks:
             decision.proved,
             tuple(self.evidence),
             tuple(self.assumptions),
+            landing.clone,
         )
 
     def _note(self, holds: Holds) -> None:

@@ -17,7 +17,8 @@ class Plan:
     """How one exchange is prepushed.
 
     ``proved``: the inputs of the choice at the entry, each proved uniform; None: the ranks agree
-    by a reduction.  ``evidence``: one sentence a condition, in their order.
+    by a reduction.  ``evidence``: one sentence a condition, in their order.  ``clone``: why pieces
+    land in a clone of the receive buffer; None: they land in the buffer itself.
     """
 
     producer: Producer
@@ -25,6 +26,7 @@ class Plan:
     proved: tuple[Uniform, ...] | None
     evidence: tuple[str, ...]
     assumptions: tuple[str, ...] = ()
+    clone: str | None = None
 
     @property
     def exchange(self) -> Exchange:

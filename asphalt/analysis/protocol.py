@@ -22,6 +22,7 @@ from asphalt.analysis.schedule import (
     Event,
     Post,
     RankProgram,
+    Reach,
     Send,
     Shape,
     Sizes,
@@ -338,6 +339,31 @@ def check_sizes(shape: Shape, sizes: Sizes) -> ProtocolError | None:
     return check(
         programs, Alltoall(sizes.count, iterations(shape, sizes), last_writer(shape, sizes))
     )
+
+
+@cache
+def check_reach(
+    shape: Shape, late: int, prologue: bool, ranks: int = 5, planes: int = 4
+) -> ProtocolError | None:
+    """The first fault of a shape's schedule where iterations do not complete their own planes.
+
+    1 to ``ranks`` ranks, 0 to ``planes`` planes, from a plane less than none to two before and
+    behind the loop (without ``prologue``: no more before than are ``late``), every K, D up to 3.
+    """
+    for count in range(1, ranks + 1):
+        for trips in range(planes + 1):
+            for before in range(-1, 3):
+                if not prologue and before > late and shape is Shape.EVERY_BLOCK:
+                    continue
+                for behind in range(-1, 3):
+                    reach = Reach(before, late, behind, prologue)
+                    for tile in range(trips + 3):
+                        for depth in (1, 2, 3):
+                            sizes = Sizes(count, trips, 1, tile, depth, reach)
+                            fault = check_sizes(shape, sizes)
+                            if fault is not None:
+                                return ProtocolError(fault.kind, f"{fault.witness}, with {sizes}")
+    return None
 
 
 @cache

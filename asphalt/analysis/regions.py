@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access
+from asphalt.analysis.affine_conditions import conditions_around, extremes, is_integer
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.frame import loop_variable as loop_variable
@@ -49,8 +50,13 @@ class Region:
         """The start of the region, as seen inside ``loops``."""
         return Standpoint(Frame(self.values, self.changing), self.start, loops)
 
-    def _enter(self, problem: Problem, access: Access, suffix: str) -> dict[Expr, str]:
-        """Declare the loop variables of an access and bound them; gives atom -> variable."""
+    def _enter(
+        self, problem: Problem, access: Access, suffix: str, free: Do | None = None
+    ) -> dict[Expr, str]:
+        """Declare the loop variables of an access and bound them; gives atom -> variable.
+
+        The variable of the loop ``free`` gets no bounds.
+        """
         bound: dict[Expr, str] = {}
         for depth, loop in enumerate(access.loops):
             head = loop.head.what
@@ -67,12 +73,19 @@ class Region:
             )
             bound[atom] = f"{name}{suffix}"
             problem.variable(bound[atom])
-            if not direction:
+            if not direction or loop is free:
                 continue
             for limit, relation in bounds:
-                poly = None if limit is None else self.value(limit, outer)
-                if poly is not None:
-                    problem.add(Poly.atom(atom), relation, poly, bound)
+                for part in extremes(limit, relation):
+                    poly = self.value(part, outer)
+                    if poly is not None:
+                        problem.add(Poly.atom(atom), relation, poly, bound)
+        for relation, left, right, outer in conditions_around(access.loops, access.leaf):
+            if not all(is_integer(side, self.values.scope) for side in (left, right)):
+                continue
+            one, other = self.value(left, outer), self.value(right, outer)
+            if one is not None and other is not None:
+                problem.add(one, relation, other, bound)
         return bound
 
     def _element(
@@ -88,7 +101,7 @@ class Region:
             atom = Ref(f"element {name}", name)
             both = {**bound, atom: name}
             problem.variable(name)
-            limits: tuple[tuple[Expr | None, str], ...] = ((_scalar(subscript), "="),)
+            limits: tuple[tuple[Expr | None, str], ...] = _scalar(subscript)
             if isinstance(subscript, Section):
                 limits = ((subscript.lower, ">="), (subscript.upper, "<="))
                 if subscript.stride is not None and subscript.stride != _ONE:
@@ -162,18 +175,25 @@ class Region:
         return None if region is None else region.rank
 
     def write_elsewhere(
-        self, write: Access, tiled: Do, dimension: int, offset: Poly, relation: str
+        self,
+        write: Access,
+        tiled: Do,
+        dimension: int,
+        offset: Poly,
+        relation: str,
+        distance: int | None = None,
     ) -> Violation | None:
         """An iteration of ``tiled`` that writes an element which another iteration sends.
 
         ``relation`` (``<`` or ``>``) says how the variable of the writing iteration lies to that of
-        the sending one.
+        the sending one.  With a ``distance`` it must lie further away than that, and the bounds of
+        ``tiled`` are not looked at: a distance that depends on the trip count is none.
 
         Element ``e`` is sent with the iteration in which the loop variable is
         ``e(dimension) - offset``.
         """
         problem = Problem()
-        bound = self._enter(problem, write, "")
+        bound = self._enter(problem, write, "", None if distance is None else tiled)
         rank = self._rank(write) or 0
         names = tuple(f"subscript {i + 1}" for i in range(max(rank, dimension + 1)))
         self._element(problem, write, bound, names)
@@ -186,7 +206,8 @@ class Region:
             Poly.atom(sender),
             {element: names[dimension], sender: "sent with"},
         )
-        problem.compare(variable, relation, "sent with")
+        away = distance or 0
+        problem.compare(variable, relation, "sent with", away if relation == ">" else -away)
         return _answer(problem)
 
     def out_of_bounds(
@@ -197,15 +218,20 @@ class Region:
         subscript = access.subscripts[dimension]
         for relation, limit in (("<", lower), (">", upper)):
             for side in _sides(subscript, relation):
-                problem = Problem()
-                bound = self._enter(problem, access, "")
-                poly = self.value(side, access.loops)
-                if poly is None or not problem.add(poly, relation, limit, bound):
-                    return Violation(None)
-                violation = _answer(problem)
-                if violation is not None:
-                    return violation
+                # a MIN is above the limit only if all of its arguments are
+                parts = extremes(side, "<=" if relation == ">" else ">=")
+                answers = [self._outside(access, part, relation, limit) for part in parts]
+                if None not in answers:
+                    return answers[0]
         return None
+
+    def _outside(self, access: Access, side: Expr, relation: str, limit: Poly) -> Violation | None:
+        problem = Problem()
+        bound = self._enter(problem, access, "")
+        poly = self.value(side, access.loops)
+        if poly is None or not problem.add(poly, relation, limit, bound):
+            return Violation(None)
+        return _answer(problem)
 
     def conflict(
         self,
@@ -234,15 +260,22 @@ def _by_name(bound: Mapping[Expr, str]) -> dict[str, str]:
     return {atom.name: name for atom, name in bound.items() if isinstance(atom, Ref)}
 
 
-def _scalar(subscript: Expr | Section) -> Expr | None:
-    return None if isinstance(subscript, Section) else subscript
+def _scalar(subscript: Expr | Section) -> tuple[tuple[Expr, str], ...]:
+    """What is known of one element: a MAX is at least each of its arguments, a MIN at most."""
+    if isinstance(subscript, Section):
+        return ()
+    least = [(part, ">=") for part in extremes(subscript, ">=") if part != subscript]
+    most = [(part, "<=") for part in extremes(subscript, "<=") if part != subscript]
+    return ((subscript, "="), *least, *most)
 
 
 def _sides(subscript: Expr | Section, relation: str) -> tuple[Expr, ...]:
     """What of a subscript may lie below (``<``) or above (``>``) its dimension: not an open end
     of a section, which is the bound of the dimension itself."""
     if not isinstance(subscript, Section):
-        return (subscript,)
+        # a MAX is above the limit if one of its arguments is
+        parts = extremes(subscript, ">=" if relation == ">" else "<=")
+        return parts[1:] or parts
     ends: tuple[Expr | None, ...] = (subscript.lower, subscript.upper)
     if subscript.stride is None:  # with a stride it may run downwards
         ends = ends[:1] if relation == "<" else ends[1:]

@@ -67,12 +67,28 @@ class Shape(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """How the iterations of the producer lie to the planes that are sent.
+
+    ``before``, ``behind``: planes in front of that of the first iteration and behind that of the
+    last, in the order of the loop (every block: of a block; slab: of the whole buffer).  Negative:
+    so many iterations have no plane there.  ``late``: an iteration may still write so many planes
+    back.  ``prologue``: a tile without iterations sends what is final before the loop.
+    """
+
+    before: int
+    late: int
+    behind: int
+    prologue: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Sizes:
     """The sizes of one execution of a site.
 
-    ``trips``: iterations over which one block is filled (every block: trip count of the tiled
-    loop; slab: planes of one rank's block).  ``elements``: what one iteration adds to one block.
-    ``tile`` (K) and ``depth`` (D); ``tile`` 0: not tiled.
+    ``trips``: planes of one block (without ``reach``, that many iterations fill it).
+    ``elements``: elements of a plane.  ``tile`` (K) and ``depth`` (D); ``tile`` 0: not tiled.
+    ``reach`` None: each iteration completes one plane, and all of them all planes.
     """
 
     ranks: int
@@ -80,6 +96,7 @@ class Sizes:
     elements: int
     tile: int
     depth: int
+    reach: Reach | None = None
 
     @property
     def count(self) -> int:
@@ -117,48 +134,109 @@ def slots(shape: Shape, sizes: Sizes) -> int:
 
 def iterations(shape: Shape, sizes: Sizes) -> int:
     """The trip count of the producer's loop."""
-    return sizes.trips if shape is Shape.EVERY_BLOCK else sizes.trips * sizes.ranks
+    planes = sizes.trips if shape is Shape.EVERY_BLOCK else sizes.trips * sizes.ranks
+    outside = 0 if sizes.reach is None else sizes.reach.before + sizes.reach.behind
+    return max(0, planes - outside)
 
 
 def last_writer(shape: Shape, sizes: Sizes) -> Callable[[int], int]:
-    """For an element of the send buffer, the iteration of the producer that makes it final."""
+    """For an element of the send buffer, the iteration of the producer that makes it final.
+
+    -1: the loop does not write it.  With a reach, an iteration may write its own plane, and in the
+    every-block shape any plane behind it and as many in front of it as it is late.
+    """
+    reach = sizes.reach or Reach(0, 0, 0)
+    trips = iterations(shape, sizes)
+
+    def writes(iteration: int, plane: int) -> bool:
+        own = reach.before + iteration
+        return plane == own if shape is Shape.SLAB else plane >= own - reach.late
+
+    def last(element: int) -> int:
+        block = element if shape is Shape.SLAB else element % sizes.count
+        plane = block // sizes.elements
+        return max((i for i in range(trips) if writes(i, plane)), default=-1)
+
+    if sizes.reach is not None:
+        return last
     if shape is Shape.SLAB:
         return lambda element: element // sizes.elements
     return lambda element: element % sizes.count // sizes.elements
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """The iterations of one tile, and the planes of each block that it sends."""
+
+    iterations: range
+    planes: range
+
+
+def _tiles(sizes: Sizes) -> tuple[_Tile, ...]:
+    """The tiles of the every-block shape."""
+    if sizes.reach is None:
+        stretches = [sizes.stretch(tile) for tile in range(sizes.tiles)]
+        return tuple(_Tile(stretch, stretch) for stretch in stretches)
+    reach = sizes.reach
+    trips = iterations(Shape.EVERY_BLOCK, sizes)
+    ready = reach.before - reach.late
+    empty = 1 if reach.prologue else 0
+    tiles = empty + -(-trips // sizes.tile)
+    found = []
+    for tile in range(tiles):
+        first = max(0, tile - empty) * sizes.tile
+        stop = min((tile - empty + 1) * sizes.tile, trips)
+        planes = window(tile, tiles, sizes.tile, ready - empty * sizes.tile, sizes.trips)
+        found.append(_Tile(range(first, stop), planes))
+    return tuple(found)
+
+
+def window(tile: int, tiles: int, k: int, ready: int, block: int) -> range:
+    """The planes of a block that a tile sends, where they are not those of its iterations.
+
+    Before tile t, ``ready`` + t ``k`` planes of the ``block`` are final; the last tile sends what
+    is left.  (``asphalt_window`` of the run-time library.)
+    """
+    start = min(max(ready + tile * k, 0), block) if tile > 0 else 0
+    stop = min(max(ready + (tile + 1) * k, 0), block) if tile < tiles - 1 else block
+    return range(start, stop)
 
 
 def _every_block(rank: int, sizes: Sizes) -> RankProgram:
     """Tile t sends the same stretch of every block, one message a rank.
 
     Receives are posted D tiles ahead.  After computing tile t, the sends and receives of tile t-D
-    are waited for; the sends of tile t then take the freed slots.
+    are waited for; the sends of tile t then take the freed slots.  A tile in which no plane becomes
+    final sends nothing.
     """
-    if not sizes.tiled:
-        return (Compute(0, range(sizes.trips)), Collective())
+    trips = iterations(Shape.EVERY_BLOCK, sizes)
+    if not sizes.tiled or trips == 0:
+        return (Compute(0, range(trips)), Collective())
     ranks, depth = sizes.ranks, sizes.depth
+    tiles = _tiles(sizes)
     events: list[Event] = []
     posted = 0
-    for step in range(sizes.tiles):
-        limit = min(step + depth, sizes.tiles)
+    for step, tile in enumerate(tiles):
+        limit = min(step + depth, len(tiles))
         for ahead in range(posted, limit):
             slot = ranks * (depth + ahead % (2 * depth))
-            for turn in range(1, ranks + 1):
+            for turn in range(1, ranks + 1) if tiles[ahead].planes else ():
                 source = (rank - turn) % ranks
-                offset, length = _piece(sizes, source, ahead)
+                offset, length = _piece(sizes, source, tiles[ahead].planes)
                 events.append(Post(ahead, source, offset, length, slot + turn - 1))
         posted = max(posted, limit)
-        events.append(Compute(step, sizes.stretch(step)))
+        events.append(Compute(step, tile.iterations))
         slot = ranks * (step % depth)
         waited = list(range(slot, slot + ranks))
         if step >= depth:
             received = ranks * (depth + (step - depth) % (2 * depth))
             waited += range(received, received + ranks)
         events.append(Wait(step, tuple(waited)))
-        for turn in range(1, ranks + 1):
+        for turn in range(1, ranks + 1) if tile.planes else ():
             peer = (rank + turn) % ranks
-            offset, length = _piece(sizes, peer, step)
+            offset, length = _piece(sizes, peer, tile.planes)
             events.append(Send(step, peer, offset, length, slot + turn - 1))
-    events.append(Wait(sizes.tiles, tuple(range(slots(Shape.EVERY_BLOCK, sizes)))))
+    events.append(Wait(len(tiles), tuple(range(slots(Shape.EVERY_BLOCK, sizes)))))
     return tuple(events)
 
 
@@ -166,10 +244,13 @@ def _slab(rank: int, sizes: Sizes) -> RankProgram:
     """Step t fills a stretch of the block of one rank and sends it there.
 
     Rank r starts at the block of rank r+1 and wraps around, so that no two ranks send to the same
-    one; in the same step it receives from the rank that is sending to it.
+    one; in the same step it receives from the rank that is sending to it.  Of the planes of a step
+    those that the loop reaches are computed, the others were final before.
     """
-    if not sizes.tiled:
-        return (Compute(0, range(iterations(Shape.SLAB, sizes))), Collective())
+    trips = iterations(Shape.SLAB, sizes)
+    reach = sizes.reach or Reach(0, 0, 0)
+    if not sizes.tiled or reach.before < 0 or reach.before + trips > sizes.ranks * sizes.trips:
+        return (Compute(0, range(trips)), Collective())
     ranks, depth = sizes.ranks, sizes.depth
     steps = sizes.tiles * ranks
     events: list[Event] = []
@@ -178,25 +259,24 @@ def _slab(rank: int, sizes: Sizes) -> RankProgram:
         limit = min(step + depth, steps)
         for ahead in range(posted, limit):
             source = (rank - 1 - ahead // sizes.tiles) % ranks
-            offset, length = _piece(sizes, source, ahead % sizes.tiles)
+            offset, length = _piece(sizes, source, sizes.stretch(ahead % sizes.tiles))
             events.append(Post(ahead, source, offset, length, depth + ahead % (2 * depth)))
         posted = max(posted, limit)
         peer = (rank + 1 + step // sizes.tiles) % ranks
         stretch = sizes.stretch(step % sizes.tiles)
-        first = peer * sizes.trips
-        events.append(Compute(step, range(first + stretch.start, first + stretch.stop)))
+        first = peer * sizes.trips - reach.before
+        start, stop = max(0, first + stretch.start), min(first + stretch.stop, trips)
+        events.append(Compute(step, range(start, stop) if start < stop else range(0)))
         waited = [step % depth]
         if step >= depth:
             waited.append(depth + (step - depth) % (2 * depth))
         events.append(Wait(step, tuple(waited)))
-        offset, length = _piece(sizes, peer, step % sizes.tiles)
+        offset, length = _piece(sizes, peer, stretch)
         events.append(Send(step, peer, offset, length, step % depth))
     events.append(Wait(steps, tuple(range(slots(Shape.SLAB, sizes)))))
     return tuple(events)
 
 
-def _piece(sizes: Sizes, block: int, tile: int) -> tuple[int, int]:
-    """Offset and length of one tile's stretch of a block."""
-    stretch = sizes.stretch(tile)
-    offset = block * sizes.count + stretch.start * sizes.elements
-    return offset, len(stretch) * sizes.elements
+def _piece(sizes: Sizes, block: int, planes: range) -> tuple[int, int]:
+    """Offset and length of some planes of a block."""
+    return block * sizes.count + planes.start * sizes.elements, len(planes) * sizes.elements

@@ -41,15 +41,22 @@ _FROM_RUNTIME = (
     "asphalt_irecv_at",
     "asphalt_isend_at",
     "asphalt_ranks",
+    "asphalt_window",
     "asphalt_irecv",
     "asphalt_isend",
     "asphalt_progress",
     "asphalt_waitall",
     "asphalt_sync",
+    "asphalt_copy",
+    "asphalt_byte",
     "asphalt_no_request",
 )
 _LOGICAL = ("asphalt_tiled",)
-_ARRAYS = ("asphalt_req",)
+_ARRAYS: dict[str, tuple[Expr | None, tuple[Dim, ...]]] = {
+    "asphalt_req": (None, (Dim("assumed_shape"),)),
+    "asphalt_clone": (var("asphalt_byte"), (Dim("assumed_shape"),) * 3),
+}
+"""Allocatable arrays: the kind of their integers, and their dimensions."""
 
 
 def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
@@ -58,6 +65,8 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     ``sites`` are the names of the sites that were transformed in the unit.
     """
     used = _used_names(unit.body)
+    if "asphalt_clone" in used:
+        used.add("asphalt_byte")
     column = _column(unit, form)
     uses = tuple(name for name in _FROM_RUNTIME if name in used)
     parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d")}
@@ -68,12 +77,10 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
         Include(HEADER),
         Decl("type", TypeSpec("integer", _checked_kind(sites)), (), None, (_entity("asphalt_k"),)),
         Decl("type", TypeSpec("integer"), (), None, tuple(_entity(name) for name in scalars)),
-        Decl(
-            "type",
-            TypeSpec("integer"),
-            ("allocatable",),
-            None,
-            tuple(_entity(name, (Dim("assumed_shape"),)) for name in _ARRAYS if name in used),
+        *(
+            Decl("type", TypeSpec("integer", kind), ("allocatable",), None, (_entity(name, dims),))
+            for name, (kind, dims) in _ARRAYS.items()
+            if name in used
         ),
         Decl("type", TypeSpec("logical"), (), None, tuple(_entity(n) for n in _LOGICAL)),
     ]

@@ -8,6 +8,7 @@ from asphalt.transforms.pieces import Pieces
 from asphalt.transforms.pieces_block import EveryBlock
 from asphalt.transforms.pieces_slab import Slab
 from asphalt.transforms.pieces_uneven import UnevenBlocks, UnevenSlab
+from asphalt.transforms.pieces_window import EveryBlockWindow, SlabWindow
 
 
 def pieces_of(plan: Plan) -> Pieces:
@@ -15,6 +16,10 @@ def pieces_of(plan: Plan) -> Pieces:
     uneven = plan.layout.uneven is not None
     match plan.layout.pattern:
         case Pattern.EVERY_BLOCK:
-            return UnevenBlocks(plan) if uneven else EveryBlock(plan)
+            if uneven:
+                return UnevenBlocks(plan)
+            return EveryBlock(plan) if plan.layout.window is None else EveryBlockWindow(plan)
         case Pattern.SLAB:
-            return UnevenSlab(plan) if uneven else Slab(plan)
+            if uneven:
+                return UnevenSlab(plan)
+            return Slab(plan) if plan.layout.window is None else SlabWindow(plan)

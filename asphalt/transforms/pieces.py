@@ -31,7 +31,8 @@ TAG = 0  # nobody else sends on the private communicator, and a pair's messages 
 FIRST, LAST, LO, HI = (var(f"asphalt_{n}") for n in ("first", "last", "lo", "hi"))
 K, D, NP, ME = (var(f"asphalt_{n}") for n in ("k", "d", "np", "me"))
 TILE, TILES, AHEAD, PEER = (var(f"asphalt_{n}") for n in ("tile", "tiles", "ahead", "peer"))
-SLOT, EACH, BLOCK, PLANES = (var(f"asphalt_{n}") for n in ("slot", "each", "block", "planes"))
+SLOT, EACH, BLOCK = (var(f"asphalt_{n}") for n in ("slot", "each", "block"))
+FROM, PLANES = var("asphalt_from"), var("asphalt_planes")
 TILED, POSTED = var("asphalt_tiled"), var("asphalt_posted")
 REQUESTS, ERROR = var("asphalt_req"), var("asphalt_err")
 
@@ -95,6 +96,11 @@ class Pieces(ABC):
     @abstractmethod
     def afterwards(self, make: Maker) -> list[Node]:
         """Statements behind the tile loop, where tiles were sent."""
+
+    def clone(self, make: Maker) -> list[Node]:
+        """Make room for the clone of the receive buffer, where the plan has one."""
+        assert self.plan.clone is None
+        return []
 
     # -- what is shared ----------------------------------------------------------------------
 

@@ -35,16 +35,23 @@ class EveryBlock(EqualBlocks):
         return self.trips()
 
     def decided(self, make: Maker) -> list[Node]:
-        tiles = quotient(simplified(sub(add(self.trips(), K), num(1))), K)
-        return [make.assign(TILES, some_tiles(tiles))]
+        return [make.assign(TILES, some_tiles(self.tiles()))]
+
+    def tiles(self) -> Expr:
+        """The number of tiles."""
+        return quotient(simplified(sub(add(self.trips(), K), num(1))), K)
+
+    def block(self) -> Expr:
+        return self.size(self.layout.block)
 
     def messages_a_tile(self) -> Expr:
         return NP
 
     def this_tile(self, make: Maker) -> list[Node]:
-        return self._stretch(make, TILE)
+        return self.share(make, TILE)
 
-    def _stretch(self, make: Maker, tile: Expr) -> list[Node]:
+    def share(self, make: Maker, tile: Expr) -> list[Node]:
+        """Set what ``inside`` and ``planes`` are made of to what a tile sends."""
         steps = mul(tile, K)
         if self.plan.producer.direction > 0:
             end = fn("min", sub(add(LO, K), num(1)), LAST)
@@ -52,12 +59,21 @@ class EveryBlock(EqualBlocks):
         end = fn("max", add(sub(LO, K), num(1)), LAST)
         return [make.assign(LO, sub(FIRST, steps)), make.assign(HI, end)]
 
-    def _planes(self) -> Expr:
+    def share_again(self, make: Maker) -> list[Node]:
+        """The same for this tile, behind its iterations: nothing where they are the same."""
+        return []
+
+    def messages(self) -> Expr:
+        """Messages that a rank sends in the tile of ``share``."""
+        return NP
+
+    def planes(self) -> Expr:
+        """Planes of a block that a tile sends."""
         low, high = (LO, HI) if self.plan.producer.direction > 0 else (HI, LO)
         return add(sub(high, low), num(1))
 
-    def _inside(self) -> Poly:
-        """How many planes of a block lie before the tile."""
+    def inside(self) -> Poly:
+        """How many planes of a block lie before those that a tile sends."""
         send = self.layout.send
         lowest = LO if self.plan.producer.direction > 0 else HI
         return Poly.atom(lowest) + self.layout.offset - send.fixed[send.tile_dimension]
@@ -66,17 +82,18 @@ class EveryBlock(EqualBlocks):
         inner = make.inner()
         ring = add(D, fn("mod", AHEAD, mul(num(2), D)))
         index = var("asphalt_i")
-        source = self.element(self.layout.receive, self._inside(), Poly.atom(PEER))
+        source = self.landing(self.inside(), PEER)
+        planes = self.planes()
         return [
-            *self._stretch(make, AHEAD),
+            *self.share(make, AHEAD),
             make.assign(SLOT, mul(NP, ring)),
             make.do(
                 "asphalt_i",
                 num(1),
-                NP,
+                self.messages(),
                 (
                     inner.assign(PEER, fn("modulo", sub(ME, index), NP)),
-                    self.message(inner, "asphalt_irecv", source, self._planes(), add(SLOT, index)),
+                    self.message(inner, "asphalt_irecv", source, planes, add(SLOT, index)),
                 ),
             ),
         ]
@@ -85,19 +102,21 @@ class EveryBlock(EqualBlocks):
         inner = make.inner()
         ring = add(D, fn("mod", add(TILE, D), mul(num(2), D)))
         index = var("asphalt_i")
-        piece = self.element(self.layout.send, self._inside(), Poly.atom(PEER))
+        piece = self.element(self.layout.send, self.inside(), Poly.atom(PEER))
+        planes = self.planes()
         return [
             make.assign(SLOT, mul(NP, ring), "tile - D must be through before its slots are used"),
             self.wait(make, add(SLOT, num(1)), NP),
             make.assign(SLOT, mul(NP, fn("mod", TILE, D))),
             self.wait(make, add(SLOT, num(1)), NP),
+            *self.share_again(make),
             make.do(
                 "asphalt_i",
                 num(1),
-                NP,
+                self.messages(),
                 (
                     inner.assign(PEER, fn("modulo", add(ME, index), NP)),
-                    self.message(inner, "asphalt_isend", piece, self._planes(), add(SLOT, index)),
+                    self.message(inner, "asphalt_isend", piece, planes, add(SLOT, index)),
                 ),
             ),
         ]

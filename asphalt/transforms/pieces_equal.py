@@ -14,6 +14,7 @@ from asphalt.analysis.geometry import Address
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.ir.expr import Expr, Keyword, Lit, Ref
 from asphalt.ir.tree import Leaf, Node
+from asphalt.transforms import landing
 from asphalt.transforms.make import Maker, add, fn, mul, num, quotient, size, sub, var
 from asphalt.transforms.pieces import (
     AHEAD,
@@ -42,12 +43,20 @@ class EqualBlocks(Pieces):
         """Iterations over which one stream of messages runs."""
 
     @abstractmethod
+    def block(self) -> Expr:
+        """Planes of one rank's block."""
+
+    @abstractmethod
     def messages_a_tile(self) -> Expr:
         """Messages that a rank sends (and receives) in one tile."""
 
     @abstractmethod
     def receive_ahead(self, make: Maker) -> list[Node]:
         """Post the receives of tile ``asphalt_ahead``."""
+
+    def agreed(self) -> list[Keyword]:
+        """More sizes that must be equal on all ranks, as arguments of ``asphalt_enter``."""
+        return []
 
     # -- what is shared ----------------------------------------------------------------------
 
@@ -74,6 +83,7 @@ class EqualBlocks(Pieces):
             D,
             ERROR,
             *(() if blocks else (slab,)),
+            *self.agreed(),
         )
 
     def requests(self) -> Expr:
@@ -90,7 +100,8 @@ class EqualBlocks(Pieces):
             POSTED,
             last,
             tuple(self.receive_ahead(make.inner())),
-            "receives stand ready D tiles ahead, where the call would have put the data",
+            "receives stand ready D tiles ahead"
+            + ("" if self.plan.clone else ", where the call would have put the data"),
         )
         return [post, make.assign(POSTED, AHEAD)]
 
@@ -103,6 +114,19 @@ class EqualBlocks(Pieces):
         subscripts[address.tile_dimension] += inside * address.tile_factor
         subscripts[address.block_dimension] += rank * block
         return replace(self.buffer(address), args=tuple(size(s, self.scope) for s in subscripts))
+
+    def landing(self, inside: Poly, rank: Expr) -> Ref:
+        """Where the piece lands that begins ``inside`` planes into the block of ``rank``."""
+        if self.plan.clone is None:
+            return self.element(self.layout.receive, inside, Poly.atom(rank))
+        return landing.element(self.elements(size(inside, self.scope)), rank)
+
+    def clone(self, make: Maker) -> list[Node]:
+        why = self.plan.clone
+        if why is None:
+            return []
+        block = self.elements(self.block())
+        return [landing.allocate(make, self.buffer(self.layout.receive), block, NP, why)]
 
     def elements(self, planes: Expr) -> Expr:
         """The number of elements of so many planes."""

@@ -12,6 +12,7 @@ from asphalt.transforms.pieces import (
     BLOCK,
     EACH,
     FIRST,
+    FROM,
     HI,
     LAST,
     LO,
@@ -54,49 +55,60 @@ class Slab(EqualBlocks):
     def whole(self, make: Maker) -> list[Node]:
         return [*super().whole(make), make.assign(EACH, num(1))]
 
+    def block(self) -> Expr:
+        return BLOCK
+
     def messages_a_tile(self) -> Expr:
         return num(1)
 
-    def _within(self, make: Maker, tile: Expr) -> list[Node]:
+    def within(self, make: Maker, tile: Expr) -> list[Node]:
         """Set how far into its block a tile begins, and how many planes it has."""
-        start = var("asphalt_from")
         return [
-            make.assign(start, mul(fn("mod", tile, EACH), K)),
-            make.assign(PLANES, fn("min", K, sub(BLOCK, start))),
+            make.assign(FROM, mul(fn("mod", tile, EACH), K)),
+            make.assign(PLANES, fn("min", K, sub(BLOCK, FROM))),
         ]
 
     def this_tile(self, make: Maker) -> list[Node]:
         inner = make.inner()
         target = fn("modulo", add(add(ME, num(1)), quotient(TILE, EACH)), NP)
-        begin = add(add(FIRST, mul(PEER, BLOCK)), var("asphalt_from"))
         comment = "rank r begins with the block of rank r+1, so that not all send to one rank"
         tiled = (
             inner.assign(PEER, target, comment),
-            *self._within(inner, TILE),
-            inner.assign(LO, begin),
-            inner.assign(HI, sub(add(LO, PLANES), num(1))),
+            *self.within(inner, TILE),
+            *self.stretch(inner),
         )
         whole = (inner.assign(LO, FIRST), inner.assign(HI, LAST))
         return [make.branch(var("asphalt_tiled"), tiled, whole)]
 
+    def stretch(self, make: Maker) -> list[Node]:
+        """Set the iterations that complete the planes of this tile."""
+        begin = add(add(FIRST, mul(PEER, BLOCK)), FROM)
+        return [make.assign(LO, begin), make.assign(HI, sub(add(LO, PLANES), num(1)))]
+
+    def share_again(self, make: Maker) -> list[Node]:
+        """Set what ``sent`` is made of, behind the iterations."""
+        return []
+
+    def sent(self) -> tuple[Ref, Expr]:
+        """The first element that this tile sends, and its number of planes."""
+        send = self.layout.send
+        inside = Poly.atom(LO) + self.layout.offset - send.fixed[send.tile_dimension]
+        return self.element(send, inside, Poly()), add(sub(HI, LO), num(1))
+
     def receive_ahead(self, make: Maker) -> list[Node]:
         source = fn("modulo", sub(sub(ME, num(1)), quotient(AHEAD, EACH)), NP)
         ring = add(D, fn("mod", AHEAD, mul(num(2), D)))
-        start = Poly.atom(var("asphalt_from"))
-        piece = self.element(self.layout.receive, start, Poly.atom(PEER))
+        piece = self.landing(Poly.atom(FROM), PEER)
         return [
             make.assign(PEER, source),
-            *self._within(make, AHEAD),
+            *self.within(make, AHEAD),
             make.assign(SLOT, add(ring, num(1))),
             self.message(make, "asphalt_irecv", piece, PLANES, SLOT),
         ]
 
     def send(self, make: Maker) -> list[Node]:
         ring = add(D, fn("mod", add(TILE, D), mul(num(2), D)))
-        send = self.layout.send
-        inside = Poly.atom(LO) + self.layout.offset - send.fixed[send.tile_dimension]
-        piece = self.element(send, inside, Poly())
-        planes = add(sub(HI, LO), num(1))
+        piece, planes = self.sent()
         target = fn("modulo", add(add(ME, num(1)), quotient(TILE, EACH)), NP)
         comment = "tile - D must be through before its slots are used"
         return [
@@ -105,11 +117,16 @@ class Slab(EqualBlocks):
             make.assign(SLOT, add(fn("mod", TILE, D), num(1))),
             self.wait(make, SLOT, num(1)),
             make.assign(PEER, target),
+            *self.share_again(make),
             self.message(make, "asphalt_isend", piece, planes, SLOT),
         ]
 
     def extra_guards(self) -> list[Expr]:
         return [compare(self.trips(), "==", mul(NP, BLOCK))]
+
+    def value_afterwards(self) -> Expr:
+        """What the variable of the loop is behind it."""
+        return add(LAST, num(1))
 
     def afterwards(self, make: Maker) -> list[Node]:
         """The loop variables as the original order leaves them."""
@@ -118,5 +135,5 @@ class Slab(EqualBlocks):
             head = phase.tiled.head.what
             assert isinstance(head, DoHead)
             assert isinstance(head.var, Ref)
-            restored[head.var.name] = make.assign(head.var, add(LAST, num(1)))
+            restored[head.var.name] = make.assign(head.var, self.value_afterwards())
         return list(restored.values())

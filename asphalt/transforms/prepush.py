@@ -38,6 +38,7 @@ from asphalt.ir.expr import Keyword, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
+from asphalt.transforms import landing
 from asphalt.transforms.edit import map_leaves, rewrite_list, shifted
 from asphalt.transforms.make import Maker, compare, fn, num, sub, var
 from asphalt.transforms.patterns import pieces_of
@@ -107,7 +108,11 @@ class _Emission:
             *self.pieces.prepare(make),
             self.pieces.enter(make, self.site),
             make.assign(TILED, compare(K, ">", num(0))),
-            make.branch(TILED, tuple(self.pieces.decided(inner)), tuple(self.pieces.whole(inner))),
+            make.branch(
+                TILED,
+                (*self.pieces.decided(inner), *self.pieces.clone(inner)),
+                tuple(self.pieces.whole(inner)),
+            ),
             make.leaf(
                 Allocation("allocate", (fn("asphalt_req", self.pieces.requests()),), (nothing,))
             ),
@@ -180,11 +185,16 @@ class _Emission:
     def _finish(self, call: Leaf) -> tuple[Node, ...]:
         """Wait for everything, or call the original."""
         make, inner = self.make, self.make.inner()
-        buffers = (self.plan.layout.send, self.plan.layout.receive)
+        layout = self.plan.layout
+        send, receive = (self.pieces.buffer(a) for a in (layout.send, layout.receive))
         then: list[Node] = [
             inner.call("asphalt_waitall", self.pieces.requests(), REQUESTS, ERROR),
-            *(inner.call("asphalt_sync", self.pieces.buffer(address)) for address in buffers),
+            inner.call("asphalt_sync", send),
         ]
+        if self.plan.clone is None:
+            then.append(inner.call("asphalt_sync", receive))
+        else:
+            then += landing.copy(inner, receive)
         error = self.plan.exchange.call.error
         if error is not None:
             then.append(inner.assign(error, ERROR))

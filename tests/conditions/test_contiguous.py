@@ -48,18 +48,6 @@ CASES = (
         program(call=CALL.replace("r, n*nz, MPI_DOUBLE_PRECISION", "r, n*nz, MPI_REAL8")),
         program(),
     ),
-    Case(
-        "ASP804",
-        "pieces-begin-inside-of-a-column",
-        program(arrays="real(8) :: s(4,6,4), r(6,4,4)\n", allocate="", **{
-            "nest": "do z = 1, 6\n  s(:,z,:) = z\nend do\n",
-            "call": CALL.replace("n*nz", "24"),
-        }),
-        program(arrays="real(8) :: s(4,6,4), r(4,6,4)\n", allocate="", **{
-            "nest": "do z = 1, 6\n  s(:,z,:) = z\nend do\n",
-            "call": CALL.replace("n*nz", "24"),
-        }),
-    ),
 )  # fmt: skip
 
 

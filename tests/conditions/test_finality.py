@@ -7,6 +7,14 @@ from pathlib import Path
 import pytest
 from judging import CALL, NEST, Case, assert_accepted, assert_refused, program, site
 
+from asphalt.analysis.plan import Plan
+
+MIRRORED = "do z = 1, nz\n  s(:,z,:) = z\n  if (z > 1) s(:,nz+1-z,:) = 0\nend do\n"
+SLABS = {
+    "arrays": "real(8), allocatable :: s(:,:), r(:,:)\n",
+    "allocate": "allocate(s(n,nz*np), r(n,nz*np))\n",
+}
+SLAB_LATE = "do z = 1, nz*np\n  s(2:,z) = z\n  if (z > 1) s(1,z-1) = z\nend do\n"
 LATE = """\
 do z = 1, nz
   s(:,z,:) = z
@@ -47,15 +55,15 @@ DATA = "integer :: idx(nz) = [8, 7, 6, 5, 4, 3, 2, 1]\n"
 CASES = (
     Case(
         "ASP401",
-        "plane-before-it",
-        program(nest=PLANE_BEFORE),
-        program(nest=PLANE_BEFORE.replace("z-1", "z")),
+        "mirrored-plane",
+        program(nest=MIRRORED),
+        program(nest=MIRRORED.replace("nz+1-z", "z-1")),
     ),
     Case(
         "ASP401",
-        "some-plane-before-it",
-        program(nest=LATE),
-        program(nest=LATE.replace("max(1,z-1)", "z")),
+        "plane-before-it-in-slabs",
+        program(**SLABS, nest=SLAB_LATE),
+        program(**SLABS, nest=SLAB_LATE.replace("z-1", "z")),
     ),
     Case(
         "ASP401",
@@ -124,9 +132,55 @@ def test_the_witness_is_a_write_after_the_send(tmp_path: Path) -> None:
     assert words
 
 
-def test_sizes_that_the_run_must_compare_become_guards(tmp_path: Path) -> None:
-    from asphalt.analysis.plan import Plan
+@pytest.mark.parametrize(
+    ("nest", "late", "ready"),
+    [
+        (PLANE_BEFORE, 1, -1),
+        (LATE, 1, -1),
+        ("do z = 2, nz\n  s(:,z,:) = z\n  s(:,z-1,:) = s(:,z-1,:) + 1\nend do\n", 1, 0),
+        ("do z = 3, nz\n  s(:,z,:) = z\n  s(1,z-2:z,:) = 1\nend do\n", 2, 0),
+        ("do z = 3, nz-1\n  s(:,z,:) = z\nend do\n", 0, 2),
+        ("do z = 1, nz-1\n  s(:,z,:) = z\nend do\n", 0, 0),
+        ("do z = nz-2, 1, -1\n  s(:,z,:) = z\n  s(1,z+1,:) = 0\nend do\n", 1, 1),
+        ("do z = nz, 1, -1\n  s(:,min(z+3,nz),:) = 0\n  s(:,z,:) = z\nend do\n", 3, -3),
+        ("do z = 1, nz+1\n  if (z <= nz) s(:,z,:) = z\n  if (z >= 2) s(1,z-1,:) = 0\n"
+         "end do\n", 1, -1),
+        ("do z = 1, nz\n  s(:,z,:) = z\n  if (z == 1) then\n    s(1,z,:) = 0\n"
+         "  else if (n > 1) then\n    s(1,z-1,:) = 0\n  end if\nend do\n", 1, -1),
+    ],
+)  # fmt: skip
+def test_planes_that_are_not_final_in_their_own_iteration(
+    nest: str, late: int, ready: int, tmp_path: Path
+) -> None:
+    judgement = site(tmp_path, program(nest=nest)).judgement
+    assert isinstance(judgement, Plan)
+    window = judgement.layout.window
+    assert window is not None
+    assert (window.late, window.ready.value, window.prologue) == (late, ready, ready > 0)
 
+
+@pytest.mark.parametrize(
+    "nest",
+    [
+        # the condition is one of real numbers, changes before the write, or is another loop's
+        "do z = 1, nz\n  x = z\n  s(:,z,:) = z\n  if (x > 1) s(:,z-1,:) = 0\nend do\n",
+        "do z = 1, nz\n  s(:,z,:) = z\n  i = z\n  if (i > 1) s(:,i-1,:) = 0\nend do\n",
+        "do z = 1, nz\n  s(:,z,:) = z\n  i = 3\n  if (i > 2) then\n    do i = 0, 1\n"
+        "      s(:,z-i,:) = 0\n    end do\n  end if\nend do\n",
+        "do z = 1, nz\n  s(:,z,:) = z\n  if (z > 1 .or. n > 1) s(:,z-1,:) = 0\nend do\n",
+        "do z = 1, nz\n  s(:,z,:) = z\n  if (.not. z > 1) s(:,z-1,:) = 0\nend do\n",
+        "do z = 1, nz\n  s(:,z,:) = z\n  if (z > 1) then\n    x = 1\n  else\n"
+        "    s(:,z-1,:) = 0\n  end if\nend do\n",
+    ],
+)
+def test_conditions_that_do_not_keep_a_subscript_in_its_dimension(
+    nest: str, tmp_path: Path
+) -> None:
+    report = site(tmp_path, program(declare="real :: x\n", nest=nest)).report
+    assert report.code in ("ASP401", "ASP405")
+
+
+def test_sizes_that_the_run_must_compare_become_guards(tmp_path: Path) -> None:
     text = program(
         declare="integer :: m\n",
         before="m = n + np - np\n",

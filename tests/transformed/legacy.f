@@ -20,6 +20,57 @@ C     FIXED FORM: COMMON BUFFERS, LABELLED AND SHARED DO TERMINATIONS
       CALL SHOW('LABELS', R, N*NZ*NP)
       END
 
+C     THE RECEIVE BUFFER IS WHAT THE PLANES ARE COMPUTED FROM
+      SUBROUTINE LANDED(NP, ME)
+      USE SHOWING, ONLY: SHOW
+      INCLUDE 'mpif.h'
+      INTEGER NP, ME, N, NZ, MAXP
+      PARAMETER (N = 3, NZ = 7, MAXP = 4)
+      DOUBLE PRECISION S(N,NZ,MAXP), R(N,NZ,MAXP)
+      COMMON /INPLAC/ S, R
+      INTEGER I, IZ, IP, IERR
+      DO 10 IP = 1, MAXP
+      DO 10 IZ = 1, NZ
+      DO 10 I = 1, N
+   10 R(I,IZ,IP) = I + 10*IZ + 100*IP + 1000*ME
+      DO 30 IZ = 1, NZ
+         DO 20 IP = 1, NP
+            DO 20 I = 1, N
+               S(I,IZ,IP) = 2*R(I,IZ,IP) + R(1,NZ,NP)
+   20    CONTINUE
+   30 CONTINUE
+      CALL MPI_ALLTOALL(S, N*NZ, MPI_DOUBLE_PRECISION, R, N*NZ,
+     &                  MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, IERR)
+      CALL SHOW('LANDED', R, N*NZ*MAXP)
+      END
+
+C     A PLANE IS FINISHED BY THE NEXT ITERATION, THE FIRST IS SET BEFORE
+      SUBROUTINE LATE(NP, ME)
+      USE SHOWING, ONLY: SHOW
+      INCLUDE 'mpif.h'
+      INTEGER NP, ME, N, NZ, MAXP
+      PARAMETER (N = 3, NZ = 9, MAXP = 4)
+      DOUBLE PRECISION S(N,NZ,MAXP), R(N,NZ,MAXP)
+      COMMON /LATER/ S, R
+      INTEGER I, IZ, IP, IERR
+      DO 10 IP = 1, MAXP
+      DO 10 I = 1, N
+      S(I,NZ,IP) = ME
+   10 S(I,1,IP) = I + ME
+      DO 30 IZ = 2, NZ - 1
+         DO 20 IP = 1, NP
+            DO 20 I = 1, N
+               S(I,IZ,IP) = I + 10*IZ + 100*IP
+               IF (IZ .GT. 2 .AND. I .NE. 2) THEN
+                  S(I,IZ-1,IP) = S(I,IZ-1,IP)*0.5D0
+               END IF
+   20    CONTINUE
+   30 CONTINUE
+      CALL MPI_ALLTOALL(S, N*NZ, MPI_DOUBLE_PRECISION, R, N*NZ,
+     &                  MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, IERR)
+      CALL SHOW('LATE', R, N*NZ*NP)
+      END
+
       subroutine shared(np, me)
       use showing, only: show
       include 'mpif.h'

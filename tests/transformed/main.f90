@@ -1,11 +1,13 @@
 program main
   use mpi
   use blocks
+  use clones, only: clone_exchanges
   use modern, only: modern_exchanges
   use slabs
   use uneven
+  use windows, only: window_exchanges
   implicit none
-  external :: upper, labels, shared, old, semicolons, names, functions
+  external :: upper, labels, late, landed, shared, old, semicolons, names, functions
   integer :: np, me, half, half_np, half_me, ierr
   real(8), allocatable :: s(:), r(:)
 
@@ -50,9 +52,13 @@ program main
   call columns_of_ranks(3, 4, np, me)
   call columns_of_ranks(2, 1, np, me)
   call time_dependent(3, 4, np, me)
+  call clone_exchanges(np, me)
+  call window_exchanges(np, me)
   call modern_exchanges(np, me)
   call upper(3, 7, np, me)
   call labels(np, me)
+  call landed(np, me)
+  call late(np, me)
   call shared(np, me)
   call old(np, me)
   call semicolons(3, 7, np, me)

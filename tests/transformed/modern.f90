@@ -12,6 +12,7 @@ contains
     integer, intent(in) :: np, me
     call no_error_code(np, me, MPI_COMM_WORLD)
     call keywords(np, me)
+    call cloned(np, me)
   end subroutine modern_exchanges
 
   subroutine no_error_code(np, me, comm)
@@ -46,5 +47,19 @@ contains
     call show('keywords', r, n*nz*np)
     call show('keywords, error', [dble(error), dble(k)], 2)
   end subroutine keywords
+
+  subroutine cloned(np, me)
+    use mpi_f08
+    integer, intent(in) :: np, me
+    complex(4) :: s(n, nz, np), r(n, nz, np)
+    integer :: z
+    r = cmplx(me, 1)
+    do z = 1, nz
+      s(:,z,:) = r(:,nz+1-z,:)*z
+    end do
+    r(1,:,:) = 0
+    call MPI_Alltoall(s, n*nz, MPI_COMPLEX, r, n*nz, MPI_COMPLEX, MPI_COMM_WORLD)
+    call show('cloned, f08', [dble(r), dble(aimag(r))], 2*size(r))
+  end subroutine cloned
 
 end module modern

@@ -152,6 +152,8 @@ def _values_read(atom: Arg) -> Iterable[Arg]:
 
 def _needed(layout: Layout) -> Iterable[Poly]:
     yield from (layout.unit, layout.block, layout.offset)
+    if layout.window is not None:
+        yield layout.window.before
     for address in (layout.send, layout.receive):
         yield from (*address.fixed, address.tile_factor, address.block_factor)
     if layout.uneven is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import Layout, Misfit
+from asphalt.analysis.geometry import Layout
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.mpi_types import PredefinedType
 from asphalt.analysis.symbols import element_bytes
@@ -33,16 +33,8 @@ DIFFERENT = Code(
     "Use the type of the elements, e.g. MPI_DOUBLE_COMPLEX for complex(8).",
     8,
 )
-RECEIVE = Code(
-    "ASP804",
-    "the pieces do not line up with the receive buffer",
-    "A piece would begin at an element of the receive buffer that cannot be written with "
-    "subscripts in its declared shape.",
-    "Declare the receive buffer like the send buffer, or with one dimension.",
-    8,
-)
 
-CODES = (NOT_CONTIGUOUS, DATATYPE, DIFFERENT, RECEIVE)
+CODES = (NOT_CONTIGUOUS, DATATYPE, DIFFERENT)
 
 
 def check(exchange: Exchange, layout: Layout) -> Answer:
@@ -80,8 +72,3 @@ def check(exchange: Exchange, layout: Layout) -> Answer:
             )
             return Refused(DIFFERENT, message, exchange.span)
     return Holds(f"both buffers are contiguous arrays of {types[0].name.upper()}")
-
-
-def misfit(reason: Misfit) -> Refused:
-    """The refusal for a receive buffer whose shape does not line up."""
-    return Refused(RECEIVE, reason.reason, reason.leaf.span)

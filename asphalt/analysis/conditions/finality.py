@@ -6,20 +6,23 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import Guard, Layout, Misfit, send_writes
+from asphalt.analysis.geometry import Guard, Layout, Misfit, exactly, gaps, send_writes
 from asphalt.analysis.nest import Producer, loop_bounds
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.verdict import Code, Holds, Refused
+from asphalt.analysis.window import Window
 from asphalt.ir.expr import Ref, Section
 
 LATE = Code(
     "ASP401",
     "an element changes after it would have been sent",
     "An iteration writes an element of the send buffer that belongs to a plane of an earlier "
-    "iteration, which has been sent by then.",
-    "Write each plane in one iteration only.",
+    "iteration, and it is not known that it lies a constant number of iterations back: then the "
+    "plane would be sent so much later.  Where each rank begins with another block (slabs), no "
+    "iteration may write a plane that is not its own.",
+    "Write each plane in one iteration only, or in this one and the next.",
     4,
 )
 SUBSCRIPTS = Code(
@@ -56,6 +59,7 @@ BOUNDS = Code(
 )
 
 CODES = (LATE, SUBSCRIPTS, STRIDED, BLOCKS, BOUNDS)
+_MOST_LATE = 16  # what is final later than that is hardly worth sending in tiles
 _MISFITS = {"subscripts": SUBSCRIPTS, "strided": STRIDED, "blocks": BLOCKS, "shape": SUBSCRIPTS}
 
 
@@ -76,30 +80,62 @@ def check(producer: Producer, layout: Layout) -> Final | Refused:
     """Whether every element is final in the iteration that sends it (Danalis 2007, section 3)."""
     exchange = producer.exchange
     storage = exchange.names.storage(layout.send.buffer)
-    guards = list(layout.guards)
     start = producer.packing.nest.head
     shape = shape_of(layout.send.buffer, exchange.scope, exchange.values, start)
     assert shape is not None
-    for write in send_writes(producer, storage):
+    writes = send_writes(producer, storage)
+    most = 0
+    for write in writes:
         if write.subscripts is None or len(write.subscripts) != shape.rank:
             message = f"{layout.send.buffer} is written as a whole, or under another shape"
             return Refused(SUBSCRIPTS, message, write.leaf.span)
-        for relation in _wrong_iterations(producer, layout):
-            late = producer.region.write_elsewhere(
-                write, producer.packing.tiled, layout.dimension, layout.offset, relation
-            )
-            if late is not None:
-                return _late(producer, write, layout, late.point)
+        late = _lateness(producer, write, layout)
+        if isinstance(late, Refused):
+            return late
+        most = max(most, late)
+    layout = _later(producer, layout, shape, most)
+    guards = list(layout.guards)
+    for write in writes:
         answer = _stays_in_bounds(producer, write, layout, shape)
         if isinstance(answer, Refused):
             return answer
         guards += [guard for guard in answer if guard not in guards]
-    variable = producer.packing.variable
     evidence = (
-        f"iteration {variable} is the last to write plane {_plane(variable, layout)} of "
-        f"{layout.send.buffer}"
+        f"iteration {producer.packing.variable} is the last to write plane "
+        f"{_plane(producer, layout)} of {layout.send.buffer}"
     )
+    if layout.window is not None:
+        evidence += "; what no iteration completes goes with the first or the last tile"
     return Final(replace(layout, guards=tuple(guards)), Holds(evidence))
+
+
+def _lateness(producer: Producer, write: Access, layout: Layout) -> int | Refused:
+    """How many iterations behind its own a plane may still be written, by one access."""
+    region, tiled = producer.region, producer.packing.tiled
+    for relation in _wrong_iterations(producer, layout):
+        wrong = region.write_elsewhere(write, tiled, layout.dimension, layout.offset, relation)
+        if wrong is None:
+            continue
+        if layout.pattern is Pattern.EVERY_BLOCK and layout.uneven is None:
+            for distance in range(1, _MOST_LATE + 1):
+                further = region.write_elsewhere(
+                    write, tiled, layout.dimension, layout.offset, relation, distance
+                )
+                if further is None:
+                    return distance
+        return _late(producer, write, layout, wrong.point)
+    return 0
+
+
+def _later(producer: Producer, layout: Layout, shape: Shape, late: int) -> Layout:
+    """The layout where planes are final ``late`` iterations after their own."""
+    if late == 0:
+        return layout
+    left_out = gaps(producer, shape, layout.dimension, layout.offset)
+    assert left_out is not None
+    exact = exactly(producer, shape, layout.dimension, layout.offset)
+    guards = tuple(guard for guard in layout.guards if guard not in exact)
+    return replace(layout, guards=guards, window=Window(left_out.before, late))
 
 
 def _wrong_iterations(producer: Producer, layout: Layout) -> tuple[str, ...]:
@@ -112,8 +148,11 @@ def _wrong_iterations(producer: Producer, layout: Layout) -> tuple[str, ...]:
     return ("<", ">") if layout.pattern is Pattern.SLAB else (later,)
 
 
-def _plane(variable: str, layout: Layout) -> str:
-    offset = layout.offset.value
+def _plane(producer: Producer, layout: Layout) -> str:
+    """The plane that an iteration completes, in terms of its variable."""
+    variable = producer.packing.variable
+    late = 0 if layout.window is None else layout.window.late * producer.direction
+    offset = (layout.offset - Poly.constant(late)).value
     if offset == 0:
         return variable
     if offset is None:
@@ -150,7 +189,8 @@ def _stays_in_bounds(
         if extent is None:
             continue
         upper = lower + extent - Poly.constant(1)
-        if dimension == layout.dimension and not isinstance(subscript, Section):
+        exact = dimension == layout.dimension and layout.window is None
+        if exact and not isinstance(subscript, Section):
             value = producer.region.value(subscript, write.loops)
             variable = Ref(producer.packing.variable, producer.packing.variable)
             if value is not None and value - Poly.atom(variable) == layout.offset:

@@ -64,6 +64,8 @@ def check(producer: Producer, layout: Layout, uniformity: Uniformity) -> Decisio
 
 def _inputs(producer: Producer, layout: Layout) -> list[Expr]:
     polys: list[Poly] = [layout.unit, layout.block]
+    if layout.window is not None:
+        polys.append(layout.window.before)
     for guard in layout.guards:
         match guard:
             case Guard(left=left, right=right):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.geometry import Layout
 from asphalt.analysis.nest import Producer, carried_by_rotation
-from asphalt.analysis.protocol import check_shape
+from asphalt.analysis.protocol import check_reach, check_shape
 from asphalt.analysis.protocol_uneven import check_uneven
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
@@ -58,6 +58,8 @@ def check(producer: Producer, layout: Layout) -> Answer:
         message = f"the loop over {producer.packing.variable} runs backwards"
         return Refused(BACKWARDS, message, producer.packing.tiled.head.span)
     fault = (check_shape if layout.uneven is None else check_uneven)(layout.pattern)
+    if fault is None and layout.window is not None:
+        fault = check_reach(layout.pattern, layout.window.late, layout.window.prologue, 3, 3)
     if fault is not None:
         return Refused(PROTOCOL, str(fault), producer.exchange.span)
     return Holds("the schedule pairs up for 1 to 5 ranks and all small sizes")

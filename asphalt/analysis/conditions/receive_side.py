@@ -1,17 +1,21 @@
-"""Condition 5: nothing touches the receive buffer from the first posted receive to the call."""
+"""Condition 5: nothing touches the receive buffer from the first posted receive to the call, or a
+clone is received into."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from asphalt.analysis.access import Mode
 from asphalt.analysis.geometry import Layout
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdict import Code, Holds, Refused
 
 READ = Code(
     "ASP501",
     "the producer reads the receive buffer",
     "Pieces of other ranks land in the receive buffer while the nest runs, so what it reads there "
-    "would be the old value on one run and the new value on another.",
+    "would be the old value on one run and the new value on another.  Where blocks differ in "
+    "length, they cannot land in a clone instead.",
     "Receive into another array, or copy what is read before the nest.",
     5,
 )
@@ -19,7 +23,8 @@ WRITTEN = Code(
     "ASP502",
     "the receive buffer is written before the call",
     "A statement between the entry of the nest and the call writes the receive buffer, and would "
-    "overwrite a piece that has already arrived.",
+    "overwrite a piece that has already arrived.  Where blocks differ in length, they cannot land "
+    "in a clone instead.",
     "Move the statement in front of the nest if the exchange overwrites all of the buffer.",
     5,
 )
@@ -27,16 +32,38 @@ WRITTEN = Code(
 CODES = (READ, WRITTEN)
 
 
-def check(producer: Producer, layout: Layout) -> Answer:
-    """Whether the region from the nest to the call leaves the receive buffer alone."""
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where the pieces land.
+
+    ``clone``: not in the receive buffer, but in an array of the same size, which is copied to it
+    where the call stood; the text says why.  None: in the receive buffer.
+    """
+
+    clone: str | None
+    holds: Holds
+
+
+def check(producer: Producer, layout: Layout) -> Landing | Refused:
+    """Where pieces may land while the nest runs.
+
+    What the program reads in its receive buffer before the call is what was there before, and what
+    it writes there is overwritten by the call, or kept where the call writes nothing.  So where
+    anything up to the call touches the buffer, pieces land in a clone of what the call would
+    write; and where the first element of a piece cannot be written with the buffer's subscripts.
+    """
     exchange = producer.exchange
-    storage = exchange.names.storage(layout.receive.buffer)
-    for access in producer.footprint.of(storage):
+    name = layout.receive.buffer
+    if layout.apart is not None:
+        return Landing(layout.apart, Holds(f"{name} is received into a clone: {layout.apart}"))
+    for access in producer.footprint.of(exchange.names.storage(name)):
         if access.mode is Mode.INQUIRE:
             continue
         line = access.leaf.span.first if access.leaf.span is not None else 0
         what = "writes" if access.writes else "reads"
-        message = f"{layout.receive.buffer} is the receive buffer, and line {line} {what} it"
-        code = WRITTEN if access.writes else READ
-        return Refused(code, message, access.leaf.span)
-    return Holds(f"nothing touches {layout.receive.buffer} from the nest to the call")
+        if layout.uneven is not None:
+            message = f"{name} is the receive buffer, and line {line} {what} it"
+            return Refused(WRITTEN if access.writes else READ, message, access.leaf.span)
+        holds = Holds(f"{name} is received into a clone, because line {line} {what} it")
+        return Landing(f"{name} is {'written' if access.writes else 'read'} before the call", holds)
+    return Landing(None, Holds(f"nothing touches {name} from the nest to the call"))

@@ -1,0 +1,120 @@
+"""What is known where a statement is executed: comparisons of the IFs around it, MIN and MAX.
+
+Only what certainly holds is given; what is not understood is left out, which makes sets larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.symbols import Scope
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, walk
+from asphalt.ir.stmt import ArmHead, Guarded
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+
+Comparison = tuple[str, Expr, Expr, tuple[Do, ...]]
+"""``left relation right``, which held when the IF in these loops was reached."""
+
+_ISL = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "=", "/=": "!="}
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "/=", "/=": "=="}
+
+
+def extremes(limit: Expr | None, relation: str) -> tuple[Expr, ...]:
+    """The expressions that bound what is ``relation`` (``<=``, ``>=``) to ``limit``.
+
+    What is at most MIN(a, b) is at most a and at most b.
+    """
+    if limit is None:
+        return ()
+    name = {"<=": "min", ">=": "max"}[relation]
+    if isinstance(limit, Ref) and limit.name == name and limit.args:
+        parts = tuple(
+            arg for arg in limit.args if not isinstance(arg, Keyword | Section | AltReturn)
+        )
+        return (limit, *parts)
+    return (limit,)
+
+
+def is_integer(expr: Expr, scope: Scope) -> bool:
+    """Whether an expression is made of integer constants and integer scalars."""
+    for part in walk(expr):
+        match part:
+            case Lit(kind="integer") | Op():
+                pass
+            case Ref(name=name, args=None):
+                symbol = scope.lookup(name)
+                if symbol is None or symbol.type is None or symbol.type.base != "integer":
+                    return False
+            case _:
+                return False
+    return True
+
+
+def conditions_around(loops: tuple[Do, ...], leaf: Leaf) -> Iterator[Comparison]:
+    """The comparisons that hold where ``leaf``, inside of ``loops``, is executed.
+
+    A comparison held when its IF was reached: it still does if nothing in it has changed since.
+    """
+    if not loops:
+        return
+    yield from _search(loops[0], leaf, ())
+
+
+def _search(node: Node, leaf: Leaf, loops: tuple[Do, ...]) -> Iterator[Comparison]:
+    match node:
+        case Leaf(what=Guarded(condition=condition, kind="if")) if node is leaf:
+            yield from _holds(condition, True, loops)
+        case Do(body=body):
+            for child in body:
+                if _has(child, leaf):
+                    yield from _search(child, leaf, (*loops, node))
+        case Block(body=body):
+            for child in body:
+                if _has(child, leaf):
+                    yield from _search(child, leaf, loops)
+        case Branch(kind="if", arms=arms):
+            yield from _arms(node, leaf, loops)
+        case Branch(arms=arms):
+            for arm in arms:
+                for child in arm.body:
+                    if _has(child, leaf):
+                        yield from _search(child, leaf, loops)
+
+
+def _arms(branch: Branch, leaf: Leaf, loops: tuple[Do, ...]) -> Iterator[Comparison]:
+    """Of the arm that holds the statement: no arm before it was taken, and this one was."""
+    before: list[Comparison] = []
+    for arm in branch.arms:
+        own = arm.head.what
+        conditions = own.exprs if isinstance(own, ArmHead) else ()
+        for child in arm.body:
+            if _has(child, leaf):
+                yield from before
+                for condition in conditions:
+                    yield from _holds(condition, True, loops)
+                yield from _search(child, leaf, loops)
+                return
+        for condition in conditions:
+            before += _holds(condition, False, loops)
+
+
+def _holds(condition: Arg, value: bool, loops: tuple[Do, ...]) -> Iterator[Comparison]:
+    """The comparisons that follow from a condition that is true (or false)."""
+    match condition:
+        case Op(op="()", operands=(inner,)):
+            yield from _holds(inner, value, loops)
+        case Op(op=".not.", operands=(inner,)):
+            yield from _holds(inner, not value, loops)
+        case Op(op=".and.", operands=operands) if value:
+            for operand in operands:
+                yield from _holds(operand, True, loops)
+        case Op(op=".or.", operands=operands) if not value:
+            for operand in operands:
+                yield from _holds(operand, False, loops)
+        case Op(op=op, operands=(left, right)):
+            if op in _ISL:
+                yield _ISL[op if value else _NEGATED[op]], left, right, loops
+
+
+def _has(node: Node, leaf: Leaf) -> bool:
+    return any(other is leaf for other in leaves(node))

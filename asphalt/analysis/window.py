@@ -1,0 +1,59 @@
+"""Which planes a tile sends where they are not simply those of its iterations.
+
+The planes of a block are counted in the order of the loop.  Some may lie in front of the plane of
+the first iteration (final before the nest), some behind that of the last, and iterations may still
+change planes that lie a constant number of iterations back: these are final so much later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.analysis.algebra import Poly
+
+ZERO = Poly.constant(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How the planes of a block follow the iterations.
+
+    ``before``: planes in front of that of the first iteration (every block: of each block; slab:
+    of the buffer); negative: iterations that have no plane.  ``late``: how many iterations back an
+    iteration may still write a plane.
+    """
+
+    before: Poly
+    late: int = 0
+
+    @property
+    def ready(self) -> Poly:
+        """Planes that are final before the nest; negative: iterations that complete none."""
+        return self.before - Poly.constant(self.late)
+
+    @property
+    def prologue(self) -> bool:
+        """Whether a tile without iterations sends what is final before the nest."""
+        return self.ready.value is None or self.ready.value > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """How many planes of a dimension a loop leaves out before its first and behind its last."""
+
+    before: Poly
+    behind: Poly | None  # None: the extent is not known
+
+    @property
+    def known(self) -> bool:
+        """Whether the loop certainly does not run over exactly the dimension."""
+        return any(gap is not None and gap.value not in (0, None) for gap in self._both)
+
+    @property
+    def none(self) -> bool:
+        """Whether the loop runs over exactly the dimension."""
+        return all(gap == ZERO for gap in self._both)
+
+    @property
+    def _both(self) -> tuple[Poly | None, Poly | None]:
+        return self.before, self.behind

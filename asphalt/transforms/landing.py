@@ -1,0 +1,36 @@
+"""Where pieces land: in the receive buffer, or in a clone of what the call would write.
+
+The clone is an array of bytes, so that it needs no type of the user's: its first dimension is one
+element, its second one block, its third the ranks (subscripts then are numbers of elements within
+a block, as in the call, and do not overflow).  It lives from the entry to where the call stood and
+is as large as what the call writes: the number of ranks times the receive count, in elements.
+"""
+
+from __future__ import annotations
+
+from asphalt.ir.expr import Arg, Expr, Ref
+from asphalt.ir.stmt import Allocation
+from asphalt.ir.tree import Leaf
+from asphalt.transforms.make import Maker, add, fn, num, quotient, var
+
+CLONE = var("asphalt_clone")
+
+
+def allocate(make: Maker, buffer: Ref, block: Expr, ranks: Expr, why: str) -> Leaf:
+    """Make room for ``ranks`` blocks of ``block`` elements like those of ``buffer``."""
+    shape: tuple[Arg, ...] = (quotient(fn("storage_size", buffer), num(8)), block, ranks)
+    comment = f"received into a clone: {why}"
+    return make.leaf(Allocation("allocate", (fn("asphalt_clone", *shape),)), comment)
+
+
+def element(inside: Expr, rank: Expr) -> Ref:
+    """The element ``inside`` (from 0) of the block of ``rank`` (from 0)."""
+    return fn("asphalt_clone", num(1), add(inside, num(1)), add(rank, num(1)))
+
+
+def copy(make: Maker, buffer: Ref) -> tuple[Leaf, ...]:
+    """Put what has arrived where the call would have put it."""
+    return (
+        make.call("asphalt_copy", CLONE, buffer),
+        make.leaf(Allocation("deallocate", (CLONE,))),
+    )
