@@ -1,4 +1,5 @@
-"""Random procedures with an exchange: loops that carry values, late writes, phases, odd shapes.
+"""Random procedures with an exchange: loops that carry values, late writes, phases, odd shapes,
+planes that are set before, receive buffers that are in use.
 
 All variables are defined before they are read and all subscripts stay in their bounds, so that any
 difference between two runs is one of the transformation.
@@ -85,7 +86,9 @@ class Procedure:
                 self._maybe(0.5, self._loop(self._work())),
                 self._maybe(0.2, f"m = {self._pick('2', 'n', 'nz')}\n"),
                 self._loop(self._packing()),
-                self._maybe(0.1, self._pick("x = 1\n", "y = x\n", "w(1,1) = 0\n")),
+                self._maybe(
+                    0.15, self._pick("x = 1\n", "y = x\n", "w(1,1) = 0\n", "v = r(:,1)\n")
+                ).replace("r(:,1)", "r(:,1)" if self.slab else "r(:,1,1)"),
                 _UNEVEN_CALL if self.uneven else _CALL,
                 self._maybe(0.3, "w(1,1) = r(1,1" + ("" if self.slab else ",1") + ")\n"),
             ]
@@ -114,9 +117,10 @@ class Procedure:
 
     def _bounds(self) -> str:
         last = "nz*np" if self.slab else "nz"
-        if self.random.random() < 0.1:
-            last = f"{last}-1" if self.random.random() < 0.5 else "n"
-        return f"{last}, 1, -1" if self.down else f"1, {last}"
+        first = self._pick("1", "1", "1", "1", "2", "3")
+        if self.random.random() < 0.2:
+            last = f"{last}-1" if self.random.random() < 0.7 else "n"
+        return f"{last}, {first}, -1" if self.down else f"{first}, {last}"
 
     def _loop(self, body: str) -> str:
         return f"do z = {self._bounds()}\n{_indented(body)}end do\n"
@@ -127,7 +131,8 @@ class Procedure:
     def _value(self) -> str:
         return self._pick(
             "z + 10*i + 1000*me", "x + i", "w(i,z)", f"w(i,{self._plane()}) + me", "v(i) + z",
-            "2*w(i,z) + x", "y", "w(n+1-i,z) - me",
+            "2*w(i,z) + x", "y", "w(n+1-i,z) - me", "w(i,z) + r(i,1)" if self.slab else
+            "w(i,z) + r(i,1,1)",
         )  # fmt: skip
 
     def _statement(self) -> str:
@@ -148,6 +153,16 @@ class Procedure:
         loop = f"do i = 1, n\n  {target} = {self._value()}\nend do\n"
         return self._maybe(0.5, self._statement()) + loop + self._maybe(0.2, self._statement())
 
+    def _late_statement(self) -> str:
+        """Changes a plane of an iteration before."""
+        back = self._pick("1", "1", "2", "3")
+        plane = f"z+{back}" if self.down else f"z-{back}"
+        inside = f"z <= nz-{back}" if self.down else f"z > {back}"
+        if self.down and self.slab:
+            inside = f"z <= nz*np-{back}"
+        element = f"s(i,{plane})" if self.slab else f"s(i,{plane},p)"
+        return f"if ({inside}) {element} = {self._pick(f'{element} + z', 'x + 2*z')}\n"
+
     def _packing(self) -> str:
         plane = "z" if self.random.random() < 0.85 else self._pick("max(1,z-1)", "z")
         element = f"s(i,{plane})" if self.slab else f"s(i,{plane},p)"
@@ -158,6 +173,8 @@ class Procedure:
             f"if (mod(i + z, 3) > 0) {statement}",
             f"{statement}{element} = {element} + 1\n",
         )
+        statement += self._maybe(0.25, self._late_statement())
+        statement += self._maybe(0.1, f"{element.replace('s(', 'r(')} = {self._value()}\n")
         loop = f"do i = {self._pick('1', '1', '2')}, n\n{_indented(statement)}end do\n"
         if not self.slab:
             loop = f"do p = 1, np\n{_indented(loop)}end do\n"

@@ -154,8 +154,6 @@ def test_slabs_of_a_count_in_a_variable() -> None:
          CALL.replace("n*nz", "7"), "blocks"),
         ("(4,6*np)", "(4,6*np)", "do z = 1, 6*np\n  s(:,z) = z\nend do\n",
          CALL.replace("n*nz", "7"), "blocks"),
-        ("(4,6,np)", "(6,4,np)", "do z = 1, 6\n  s(:,z,:) = z\nend do\n",
-         CALL.replace("n*nz", "24"), "receive"),
         ("(n,nz,np)", "(n,nz,np)", "do z = 1, nz\n  s(:,mod(z,2)+1,:) = z\nend do\n", CALL,
          "subscripts"),
         ("(n,nz,np)", "(n,nz,np)", "do z = 1, nz\n  s(:,2*z,:) = z\nend do\n", CALL, "subscripts"),
@@ -168,6 +166,51 @@ def test_misfits(send: str, receive: str, nest: str, call: str, kind: str) -> No
     assert found.kind == kind
     assert found.reason
     assert found.leaf.span is not None
+
+
+@pytest.mark.parametrize(
+    ("send", "receive", "apart"),
+    [
+        ("(n,nz,np)", "(n,nz,np)", False),
+        ("(n,nz,np)", "(n*nz*np)", False),
+        ("(n,nz,np)", "(nz,n,np)", True),  # the same only where the source says too little
+        ("(4,6,np)", "(6,4,np)", True),
+        ("(4,6,np)", "(24*np)", False),
+    ],
+)
+def test_pieces_that_do_not_line_up_with_the_receive_buffer(
+    send: str, receive: str, apart: bool
+) -> None:
+    fixed = send.startswith("(4")
+    nest = "do z = 1, 6\n  s(:,z,:) = z\nend do\n" if fixed else PLANES
+    found = of(send, receive, nest, CALL.replace("n*nz", "24") if fixed else CALL)
+    assert isinstance(found, Layout)
+    assert (found.apart is not None) == apart
+    assert found.receive.buffer == "r"
+
+
+@pytest.mark.parametrize(
+    ("send", "nest", "before"),
+    [
+        ("(n,nz,np)", PLANES, None),
+        ("(n,nz,np)", PLANES.replace("1, nz", "2, nz"), 1),
+        ("(n,nz,np)", PLANES.replace("1, nz", "1, nz-1"), 0),
+        ("(n,nz,np)", PLANES.replace("1, nz", "0, nz+2"), -1),
+        ("(n,nz,np)", PLANES.replace("1, nz", "nz-3, 1, -1"), 3),
+        ("(n,nz*np)", ROWS, None),
+        ("(n,nz*np)", ROWS.replace("nz*np", "nz*np-1"), 0),
+        ("(n,0:nz*np-1)", ROWS.replace("1, nz*np", "2, nz*np-2"), 2),
+    ],
+)
+def test_planes_that_the_loop_leaves_out(send: str, nest: str, before: int | None) -> None:
+    found = of(send, "(n*nz*np)", nest)
+    assert isinstance(found, Layout)
+    if before is None:
+        assert found.window is None
+    else:
+        assert found.window is not None
+        assert found.window.before.value == before
+        assert found.guards == ()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from asphalt.analysis.protocol import (
     Fault,
     ProtocolError,
     check,
+    check_reach,
     check_shape,
     check_sizes,
 )
@@ -23,6 +24,7 @@ from asphalt.analysis.schedule import (
     Event,
     Post,
     RankProgram,
+    Reach,
     Send,
     Shape,
     Sizes,
@@ -60,6 +62,75 @@ def first(kind: type, program: RankProgram) -> int:
 @pytest.mark.parametrize("shape", list(Shape))
 def test_what_is_emitted_is_right_for_all_small_sizes(shape: Shape) -> None:
     assert check_shape(shape) is None
+
+
+@pytest.mark.parametrize("prologue", [True, False])
+@pytest.mark.parametrize("late", range(4))
+def test_late_planes_and_planes_from_before_are_right(late: int, prologue: bool) -> None:
+    assert check_reach(Shape.EVERY_BLOCK, late, prologue, ranks=3) is None
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("prologue", [True, False])
+@pytest.mark.parametrize("late", range(5))
+def test_late_planes_are_right_for_five_ranks(late: int, prologue: bool) -> None:
+    assert check_reach(Shape.EVERY_BLOCK, late, prologue, ranks=5, planes=5) is None
+
+
+def test_slabs_of_which_the_loop_leaves_out_some_are_right() -> None:
+    assert check_reach(Shape.SLAB, 0, True, ranks=4, planes=3) is None
+
+
+REACHES = st.builds(Reach, st.integers(-3, 4), st.integers(0, 4), st.integers(-3, 4), st.just(True))
+
+
+@given(
+    st.sampled_from(list(Shape)),
+    st.integers(1, 6),
+    st.integers(0, 9),
+    st.integers(0, 11),
+    st.integers(1, 6),
+    REACHES,
+)
+def test_reaches_are_right_for_other_sizes(
+    shape: Shape, ranks: int, planes: int, tile: int, depth: int, reach: Reach
+) -> None:
+    assert check_sizes(shape, Sizes(ranks, planes, 2, tile, depth, reach)) is None
+
+
+@given(st.integers(0, 3), st.integers(0, 3), st.integers(1, 5), st.integers(1, 3))
+def test_a_plane_that_is_later_than_the_schedule_takes_it_for(
+    before: int, late: int, tile: int, depth: int
+) -> None:
+    """With more than one tile, what is sent with the first is sent too early."""
+    sizes = Sizes(2, before + 8, 1, tile, depth, Reach(before, late, 0))
+    later = replace(sizes, reach=Reach(before, late + 1, 0))
+    given = programs(Shape.EVERY_BLOCK, sizes)
+    found = check(given, alltoall(Shape.EVERY_BLOCK, later))
+    sent_before_the_end = any(
+        isinstance(event, Send)
+        and event.step < max(e.step for e in given[0] if isinstance(e, Send))
+        for event in given[0]
+    )
+    assert (found is not None) == sent_before_the_end
+    assert found is None or found.kind is Fault.EARLY_SEND
+
+
+def test_a_prologue_that_sends_a_plane_too_many() -> None:
+    sizes = Sizes(2, 6, 1, 2, 1, Reach(2, 0, 0))
+    less = replace(sizes, reach=Reach(1, 0, 1))
+    found = check(programs(Shape.EVERY_BLOCK, sizes), alltoall(Shape.EVERY_BLOCK, less))
+    assert found is not None
+    assert found.kind is Fault.EARLY_SEND
+
+
+def test_ranks_that_differ_about_what_is_final_before() -> None:
+    sizes = Sizes(2, 6, 1, 2, 1, Reach(2, 0, 1))
+    other = replace(sizes, reach=Reach(1, 0, 2))
+    mixed = [schedule(Shape.EVERY_BLOCK, 0, sizes), schedule(Shape.EVERY_BLOCK, 1, other)]
+    found = check(mixed, alltoall(Shape.EVERY_BLOCK, sizes))
+    assert found is not None
+    assert found.kind is Fault.WRONG_LENGTH
 
 
 @given(

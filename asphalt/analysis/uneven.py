@@ -83,5 +83,5 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
         landing,
         guards,
         ((unit, plane),),
-        blocks,
+        uneven=blocks,
     )

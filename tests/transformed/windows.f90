@@ -248,6 +248,8 @@ contains
     integer :: s(n, nz, np), r(n, nz, np)
     integer :: i, z, p, ierr
     s = -me
+    i = -1
+    z = -1
     do p = 1, np
       do z = 2, nz - 1
         do i = 1, n
