@@ -47,7 +47,17 @@ def test_golden(before: Path, tmp_path: Path) -> None:
 
 
 def test_there_is_a_program_of_each_kind() -> None:
-    kinds = {"every_block", "slab", "packing", "fixed", "f08", "backwards"}
+    kinds = {
+        "every_block",
+        "slab",
+        "packing",
+        "fixed",
+        "f08",
+        "backwards",
+        "late",
+        "clone",
+        "slab_window",
+    }
     assert kinds <= {str(named(path)) for path in BEFORE}
 
 

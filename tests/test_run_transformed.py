@@ -36,6 +36,8 @@ FILES = (
     "main.f90",
 )
 CHECKED = ("-O1", "-fcheck=all", "-Wall")
+# ranks have as many planes, but not the same, and find out when they enter
+DIFFERING = {"other_planes"}
 NO_F08 = b"""\
 module modern
 contains
@@ -164,7 +166,7 @@ def test_the_same_is_printed(mpi: Mpi, tmp_path: Path) -> None:
         assert few.output(ranks)[0] == expected, f"K=3, D=2, {ranks} ranks"
         found, tiled = telling.output(ranks)
         assert found == expected, f"K=2, D=100, {ranks} ranks"
-    assert tiled == {site.name for site in project().sites()}
+    assert tiled == {site.name for site in project().sites()} - DIFFERING
 
 
 @pytest.mark.wide
