@@ -1,0 +1,335 @@
+"""Which completion belongs to which start: sends, receives and waits within one unit.
+
+A start is *matched* if on every way from it to the return of the unit, or to a start that uses the
+same request again, a call certainly completes it (MPI-4.0 sections 3.7.3 and 3.9).  A way without
+any completion is *unmatched*, and the way is the witness.  Where a completion may or may not be one
+(a test whose flag decides, one of several requests, another procedure) nothing is said: *unknown*.
+A directive ``!$asphalt match(id)`` on start and completion, or on a blocking send and its receive,
+says what cannot be found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from asphalt.analysis.access import ALIASED
+from asphalt.analysis.branch_facts import BranchFacts
+from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.control_flow import ENTRY, EXIT
+from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.mpi_library import Quantity
+from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.paths import Path, path_witness
+from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.request_elements import RequestElements
+from asphalt.analysis.request_operations import Does, Operation, operations
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import Values
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import Do, Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A start and all calls that may complete it; ``directive``: the author says so."""
+
+    leaf: Leaf
+    call: MpiCall
+    partners: tuple[Leaf, ...]
+    directive: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """A start that a way leaves without completion, or a wait that no start reaches."""
+
+    leaf: Leaf
+    call: MpiCall
+    reason: str
+    path: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nothing can be said; ``path`` is one that would have to be completed."""
+
+    leaf: Leaf
+    call: MpiCall
+    reason: str
+    path: Path | None = None
+
+
+Match = Matched | Unmatched | Unknown
+
+_POINT_TO_POINT = frozenset({"send", "recv", "sendrecv"})  # families of the MPI table
+
+
+def matching(
+    scope: Scope,
+    values: Values,
+    reaching: ReachingDefinitions,
+    named: Mapping[str, tuple[Leaf, ...]] | None = None,
+) -> tuple[Match, ...]:
+    """What is known about each start, each unreached wait and each blocking transfer of a unit, in
+    source order.
+
+    ``named``: the statements that directives name, by id (``directives.matches``).
+    """
+    found = operations(reaching, scope, values)
+    return tuple(_Matcher(scope, values, reaching, found, named or {}).all())
+
+
+class _Matcher:
+    """The matching of one unit."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        values: Values,
+        reaching: ReachingDefinitions,
+        found: tuple[Operation, ...],
+        named: Mapping[str, tuple[Leaf, ...]],
+    ) -> None:
+        self.scope = scope
+        self.graph = reaching.graph
+        self.reaching = reaching
+        self.found = found
+        self.elements = RequestElements(values, reaching, found)
+        self.facts = BranchFacts(reaching)
+        self.named = {id(leaf): name for name, group in named.items() for leaf in group}
+        self.groups = named
+        self.starts = [o for o in found if o.does in (Does.START, Does.RUN)]
+        self.ends = [o for o in found if o.does in (Does.COMPLETE, Does.RELEASE)]
+        self.own_points = {o.point for o in found}
+        self.unseen = next((text for _, text in conditional_statements(scope.unit)), None)
+
+    def all(self) -> Iterator[Match]:
+        """One answer for each statement that has one."""
+        by_point = {o.point: o for o in self.found}
+        for point in self.graph.points:
+            operation = by_point.get(point.number)
+            if operation is not None and operation in self.starts:
+                yield self._start(operation)
+            elif operation is not None and operation.does is Does.COMPLETE:
+                unreached = self._unreached(operation)
+                if unreached is not None:
+                    yield unreached
+            elif isinstance(point.what, Call) and point.leaf is not None:
+                call = mpi_call(point.what, self.scope)
+                if call is not None and _is_blocking_transfer(call):
+                    yield self._blocking(point.leaf, call)
+
+    def _start(self, start: Operation) -> Match:
+        said = self._by_directive(start.leaf, start.call, (o.leaf for o in self.ends))
+        if said is not None:
+            return said
+        if self.unseen is not None:
+            reason = f"what this line does under OpenMP is not looked at: {self.unseen}"
+            return Unknown(start.leaf, start.call, reason)
+        sure: dict[int, Operation] = {}
+        maybe: dict[int, str] = dict(self._others(start))
+        for end in self.ends:
+            has, point = self.elements.completed_at(start, end)
+            if has is False:
+                continue
+            whole = end.quantity is Quantity.ALL
+            if has and whole and end.certain:
+                sure[point] = end
+            else:
+                maybe[point] = _why_maybe(end, bool(has))
+        again, perhaps = self._again(start, sure, maybe)
+        outlives = self._outlives(start)
+        ends = again | (frozenset() if outlives else {EXIT})
+        completing = {*sure, *maybe}
+        graph = self.facts.pruned(start.point)
+        open_way = path_witness(graph, [start.point], ends, completing)
+        if open_way is not None:
+            where = "used again" if open_way.points[-1] in again else "left"
+            reason = f"the request is {where} before the operation is complete"
+            decided = completing | self._deciding(start, completing)
+            certain = path_witness(graph, [start.point], ends, decided)
+            if certain is not None:
+                return Unmatched(start.leaf, start.call, reason, certain)
+            reason = f"there is a way on which {reason}, if its conditions can be met"
+            return Unknown(start.leaf, start.call, reason, open_way)
+        way = path_witness(graph, [start.point], {EXIT, *again, *perhaps}, sure)
+        if way is not None:
+            passed = [maybe[p] for p in way.points if p in maybe]
+            reason = passed[0] if passed else "the request may be used again, or outlive the call"
+            return Unknown(start.leaf, start.call, reason, way)
+        partners = self._first_passed(start, sure)
+        if not partners:
+            return Unknown(start.leaf, start.call, "no way from it returns")
+        return Matched(start.leaf, start.call, partners)
+
+    def _deciding(self, start: Operation, completing: set[int]) -> set[int]:
+        """The branches that choose between ways with and without completion and may be reached
+        without the start: what they test may depend on whether the start was executed.
+
+        A loop around the start does not count: it is one because it is repeated.
+        """
+        dominators = self.reaching.dominance.dominators
+        around = {point for loop in start.loops for point in self.graph.of(loop.head)}
+        return {
+            point
+            for point, targets in enumerate(self.graph.successors)
+            if len(targets) > 1
+            and point != start.point
+            and point not in around
+            and not dominators.dominates(start.point, point)
+            and path_witness(self.graph, [point], completing) is not None
+        }
+
+    def _first_passed(self, start: Operation, sure: Mapping[int, Operation]) -> tuple[Leaf, ...]:
+        """The completions that a way from the start meets before any other."""
+        return tuple(
+            end.leaf
+            for point, end in sorted(sure.items())
+            if path_witness(self.graph, [start.point], {point}, set(sure) - {point}) is not None
+        )
+
+    def _again(
+        self, start: Operation, sure: Mapping[int, Operation], maybe: Mapping[int, str]
+    ) -> tuple[frozenset[int], frozenset[int]]:
+        """The points that start an operation with the same request: for certain, and perhaps."""
+        certain: set[int] = set()
+        perhaps: set[int] = set()
+        for other in self.starts:
+            if other.point == start.point:
+                same = self._in_a_later_iteration(start, sure)
+            else:
+                same = self.elements.same_request(start, other)
+            if same is not False:
+                (certain if same else perhaps).add(other.point)
+        return frozenset(certain), frozenset(perhaps)
+
+    def _in_a_later_iteration(self, start: Operation, sure: Mapping[int, Operation]) -> bool | None:
+        """Whether a start that is executed again, uncompleted, uses the same request."""
+        if path_witness(self.graph, [start.point], {start.point}, set(sure)) is None:
+            return False
+        loops: list[Do] = []
+        heads: set[int] = set()
+        for loop in start.loops:
+            step = self.graph.of(loop.head)[-1]
+            out = path_witness(self.graph, [start.point], {step}, set(sure))
+            back = path_witness(self.graph, [step], {start.point}, set(sure))
+            if out is not None and back is not None:
+                loops.append(loop)
+                heads.add(step)
+        other = path_witness(self.graph, [start.point], {start.point}, {*sure, *heads})
+        if other is not None and not start.scalar:  # round by a jump
+            return False if self.elements.repeated(start, ()) is False else None
+        return self.elements.repeated(start, tuple(loops))
+
+    def _others(self, start: Operation) -> Iterator[tuple[int, str]]:
+        """What else may complete an operation, or lose its request."""
+        accesses = self.reaching.accesses
+        root = start.root
+        for point in self.graph.points:
+            if point.leaf is None or point.number in self.own_points:
+                continue
+            done = accesses.at(point.number)
+            named = root is not None and (root in done.used or root in done.defined)
+            if named and "%" in (start.storage or ""):
+                named = self._touches(point.number, start.storage or "")
+            if root is None:
+                named = ALIASED in done.used or ALIASED in done.defined
+            exposed = done.exposed and (root is None or accesses.is_exposed(root))
+            if done.everything or exposed or named:
+                if self._only_asks(point.number):
+                    continue
+                yield point.number, f"line {point.line} may do something with the request"
+
+    def _touches(self, point: int, storage: str) -> bool:
+        root, *path = storage.split("%")
+        for access in self.reaching.accesses.footprint(point).accesses:
+            shared = min(len(path), len(access.path))
+            if access.storage == root and list(access.path[:shared]) == path[:shared]:
+                return True
+        return False
+
+    def _only_asks(self, point: int) -> bool:
+        """Whether a point is an MPI call that has a request without completing it."""
+        what = self.graph.points[point].what
+        call = mpi_call(what, self.scope) if isinstance(what, Call) else None
+        return call is not None and any(p.kind == "REQUEST" for p in call.procedure.parameters)
+
+    def _outlives(self, operation: Operation) -> bool:
+        """Whether somebody else may complete a request after the unit has returned."""
+        root = operation.root
+        if root is None:
+            return True
+        symbol = self.scope.lookup(root)
+        local = symbol is not None and symbol.origin.value == "local"
+        return not local or self.reaching.accesses.is_exposed(root)
+
+    def _unreached(self, end: Operation) -> Match | None:
+        """A wait for a local request that nothing in the unit has started."""
+        if self._by_directive(end.leaf, end.call, (o.leaf for o in self.starts)) is not None:
+            return None
+        if self._outlives(end) or self.unseen is not None or end.storage is None:
+            return None
+        for other in self.found:
+            if other.does in (Does.COMPLETE, Does.RELEASE):
+                continue
+            has, _ = self.elements.completed_at(other, end)
+            if has is not False and self._leads(other.point, end.point):
+                return None
+        root = end.root
+        assert root is not None
+        points = {o.point for o in self.ends} | {ENTRY}
+        if any(d.point not in points for d in self.reaching.at(end.point, root)):
+            return None
+        path = path_witness(self.graph, [ENTRY], {end.point})
+        if path is None:
+            return None
+        reason = "no operation that is started here reaches this wait"
+        return Unmatched(end.leaf, end.call, reason, path)
+
+    def _leads(self, here: int, there: int) -> bool:
+        return path_witness(self.graph, [here], {there}) is not None
+
+    def _blocking(self, leaf: Leaf, call: MpiCall) -> Match:
+        """A blocking transfer is complete on return; its other side is found by directive alone."""
+        name = self.named.get(id(leaf))
+        partners = tuple(
+            other for other in self.groups.get(name or "", ()) if self._is_other_side(call, other)
+        )
+        if name is not None and partners:
+            return Matched(leaf, call, partners, name)
+        return Unknown(leaf, call, "which call is the other side of it is not known")
+
+    def _is_other_side(self, call: MpiCall, leaf: Leaf) -> bool:
+        action = self.graph.action(leaf)
+        what = self.graph.points[action].what if action is not None else None
+        other = mpi_call(what, self.scope) if isinstance(what, Call) else None
+        mine = call.procedure.exchange
+        theirs = None if other is None else other.procedure.exchange
+        if mine is None or theirs is None:
+            return False
+        sends = mine.send is not None and theirs.receive is not None
+        return sends or (mine.receive is not None and theirs.send is not None)
+
+    def _by_directive(self, leaf: Leaf, call: MpiCall, partners: Iterable[Leaf]) -> Matched | None:
+        name = self.named.get(id(leaf))
+        if name is None:
+            return None
+        group = {id(other) for other in self.groups[name]}
+        found = tuple(other for other in partners if id(other) in group)
+        return Matched(leaf, call, found, name) if found else None
+
+
+def _is_blocking_transfer(call: MpiCall) -> bool:
+    exchange = call.procedure.exchange
+    blocking = call.procedure.timing is Timing.BLOCKING
+    return exchange is not None and blocking and exchange.family in _POINT_TO_POINT
+
+
+def _why_maybe(end: Operation, has: bool) -> str:
+    spelled = end.call.procedure.spelled
+    if has and not end.certain:
+        return f"{spelled} in line {end.line} completes it only if its flag says so"
+    if end.quantity is not Quantity.ALL:
+        return f"{spelled} in line {end.line} completes {end.quantity.value}"
+    return f"it is not known whether {spelled} in line {end.line} has this request"

@@ -1,0 +1,347 @@
+"""Which requests two calls have in common: elements of request arrays, as integer sets.
+
+The answers are yes (True), no (False) and unknown (None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.algebra import Poly, folded
+from asphalt.analysis.control_flow import ENTRY, ControlFlow
+from asphalt.analysis.frame import loop_variable
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.nest import loop_bounds
+from asphalt.analysis.paths import path_witness
+from asphalt.analysis.reaching import Definition, ReachingDefinitions
+from asphalt.analysis.regions import Region
+from asphalt.analysis.request_operations import Does, Operation
+from asphalt.analysis.sets import Problem
+from asphalt.analysis.values import Values
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in
+from asphalt.ir.stmt import Assign
+from asphalt.ir.tree import Do
+
+_ONE = Poly.constant(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Requests from ``low`` to ``high``; ``point``: whoever passes it, completes all of them."""
+
+    low: Poly
+    high: Poly
+    point: int
+
+
+class RequestElements:
+    """The questions about the requests of one unit."""
+
+    def __init__(
+        self, values: Values, reaching: ReachingDefinitions, operations: tuple[Operation, ...]
+    ) -> None:
+        self.values = values
+        self.reaching = reaching
+        self.graph: ControlFlow = reaching.graph
+        self.operations = operations
+        self._changing: dict[tuple[int, int], frozenset[str]] = {}
+        self._ahead: dict[int, frozenset[int]] = {}
+        self._behind: dict[int, frozenset[int]] = {}
+        self._counters: dict[str, bool] = {}
+
+    def completed_at(self, start: Operation, completion: Operation) -> tuple[bool | None, int]:
+        """Whether a completion has all requests of a start, and the point that every way through
+        the completion passes (the head of a loop of completions)."""
+        if start.storage is None or completion.storage is None:
+            unknown = start.storage is None and completion.storage is None
+            return (True if unknown and _same(start, completion) else None), completion.point
+        if start.storage != completion.storage:
+            return False, completion.point
+        if start.scalar or completion.scalar:
+            count = completion.count
+            alone = count is None or (isinstance(count, Lit) and count.integer == 1)
+            return (True if alone else None), completion.point
+        if _same(start, completion):
+            return True, completion.point
+        if self._is_counter(start, completion):
+            return True, completion.point
+        found = self._range(start, completion)
+        elements = self._elements(start, _not_around(start.loops, completion.loops))
+        if found is None or elements is None:
+            return None, self._outermost(start, completion)
+        region = self._region(start, start, completion)
+        if region.out_of_bounds(elements, 0, found.low, found.high) is None:
+            return True, found.point
+        ends = Section(found.low.expression(), found.high.expression(), None)
+        other = Access(start.storage, Mode.WRITE, (ends,), completion.leaf)
+        apart = region.conflict(elements, other, _any_order) is None
+        return (False if apart else None), self._outermost(start, completion)
+
+    def _outermost(self, start: Operation, completion: Operation) -> int:
+        """The head of the outermost loop around a completion that is not around the start."""
+        own = _not_around(completion.loops, start.loops)
+        return self.graph.of(own[0].head)[-1] if own else completion.point
+
+    def same_request(self, start: Operation, other: Operation) -> bool | None:
+        """Whether two starts may use the same request, the one after the other."""
+        if start.storage is None or other.storage is None:
+            both = start.storage is None and other.storage is None
+            return None if both else False
+        if start.storage != other.storage:
+            return False
+        if start.scalar or other.scalar or _same(start, other):
+            return True
+        if start.first is None or other.first is None:
+            return None
+        if self._counts_up(start) is not None and self._counts_up(start) == self._counts_up(other):
+            return False
+        one = self._elements(start, start.loops)
+        two = self._elements(other, other.loops)
+        if one is None or two is None:
+            return None
+        region = self._region(start, start, other)
+        if region.conflict(one, two, _any_order) is None:
+            return False
+        low, high = region.value(start.first, ()), region.value(other.first, ())
+        fixed = start.count is None and other.count is None and low is not None
+        return True if fixed and low == high else None
+
+    def repeated(self, start: Operation, loops: tuple[Do, ...]) -> bool | None:
+        """Whether a start in some loops uses a request again in a later iteration of one."""
+        if start.storage is None:
+            return None
+        if start.scalar:
+            return True
+        if start.first is None:
+            return None
+        if self._counts_up(start) is not None:
+            return False
+        region = self._region(start, start, start)
+        fixed = region.value(start.first, ())
+        if fixed is not None and not any(
+            loop_variable(loop) in names_in(atom) for loop in loops for atom in fixed.atoms
+        ):
+            return True
+        elements = self._elements(start, loops)
+        if elements is None or any(loop_variable(loop) is None for loop in loops):
+            return None
+        names = [name for loop in loops if (name := loop_variable(loop)) is not None]
+        for level, name in enumerate(names):
+
+            def order(
+                problem: Problem,
+                one: Mapping[str, str],
+                two: Mapping[str, str],
+                level: int = level,
+                name: str = name,
+            ) -> None:
+                for outer in names[:level]:
+                    problem.compare(one[outer], "=", two[outer])
+                problem.compare(one[name], "<", two[name])
+
+            if region.conflict(elements, elements, order) is not None:
+                return None
+        return False
+
+    def _elements(self, start: Operation, loops: tuple[Do, ...]) -> Access | None:
+        """The requests of a start in all iterations of these loops, as an access."""
+        if start.first is None or start.storage is None:
+            return None
+        subscript: Expr | Section = start.first
+        if start.count is not None:
+            last = Op("-", (Op("+", (start.first, start.count)), Lit("integer", "1")))
+            subscript = Section(start.first, last, None)
+        counted = tuple(loop for loop in loops if loop_variable(loop) is not None)
+        return Access(start.storage, Mode.WRITE, (subscript,), start.leaf, counted)
+
+    def _range(self, start: Operation, completion: Operation) -> Range | None:
+        """The requests that a completion has, alone or in one loop that runs to its end."""
+        own = _not_around(completion.loops, start.loops)
+        if completion.first is None or len(own) > 1:
+            return None
+        region = self._region(completion, start, completion)
+        low = region.value(completion.first, own)
+        count = _ONE if completion.count is None else None
+        if completion.count is not None:
+            count = region.value(completion.count, ())
+        if low is None or count is None:
+            return None
+        if not own:
+            return Range(low, low + count - _ONE, completion.point)
+        bounds = loop_bounds(own[0], region)
+        variable = loop_variable(own[0])
+        point = self._whole_loop(own[0], completion.point)
+        if bounds is None or variable is None or point is None or completion.count is not None:
+            return None
+        atom = Ref(variable, variable)
+        powers = low.coefficients(atom)
+        if set(powers) - {0, 1} or 1 not in powers or powers[1].value not in (1, -1):
+            return None
+        rest = powers.get(0, Poly())
+        ends = [powers[1] * bound + rest for bound in (bounds.first, bounds.last)]
+        upwards = bounds.direction * (powers[1].value or 0) > 0
+        low, high = ends if upwards else ends[::-1]
+        return Range(low, high, point)
+
+    def _whole_loop(self, loop: Do, point: int) -> int | None:
+        """The head of a loop that completes in every iteration and is left behind the last one
+        alone; None: it is not like that."""
+        graph = self.graph
+        inside = graph.inside(loop)
+        step = graph.of(loop.head)[-1]
+        for here in inside - {step}:
+            if any(there not in inside for there in graph.successors[here]):
+                return None
+        outside = frozenset(range(len(graph.points))) - inside
+        if path_witness(graph, [step], {step}, {point} | outside) is not None:
+            return None
+        return step
+
+    def _region(self, at: Operation, first: Operation, last: Operation) -> Region:
+        changing = self._between(first.point, last.point)
+        return Region(self.values, at.leaf, changing)
+
+    def _between(self, first: int, last: int) -> frozenset[str]:
+        """The storages that may be defined on a way from one point to another, or around one."""
+        key = (first, last)
+        if key not in self._changing:
+            points = {first, last}
+            for point in range(len(self.graph.points)):
+                if point in self._reached(first) and point in self._reaching(last):
+                    points.add(point)
+            found: set[str] = set()
+            accesses = self.reaching.accesses
+            for point in points:
+                done = accesses.at(point)
+                found |= set(done.defined)
+                if done.everything or done.exposed:
+                    found |= {
+                        s
+                        for s in self.reaching.storages
+                        if done.everything or accesses.is_exposed(s)
+                    }
+            self._changing[key] = frozenset(found)
+        return self._changing[key]
+
+    def _reached(self, point: int) -> frozenset[int]:
+        if point not in self._ahead:
+            self._ahead[point] = _closure(self.graph.successors, point)
+        return self._ahead[point]
+
+    def _reaching(self, point: int) -> frozenset[int]:
+        if point not in self._behind:
+            self._behind[point] = _closure(self.graph.predecessors, point)
+        return self._behind[point]
+
+    def _is_counter(self, start: Operation, completion: Operation) -> bool:
+        """``n = n + 1; start(r(n))`` ... ``complete(n, r)``: all that were started since n was
+        set to a number."""
+        counter = self._counts_up(start)
+        count, first = completion.count, completion.first
+        if counter is None or count is None or first is None:
+            return False
+        if not isinstance(count, Ref) or count.args is not None or count.name != counter:
+            return False
+        if not isinstance(first, Lit) or first.integer != 1:
+            return False
+        resets = {d.point for d in self._definitions(counter) if not _adds_one(d, counter)}
+        return path_witness(self.graph, [start.point], resets, {completion.point}) is None
+
+    def _counts_up(self, start: Operation) -> str | None:
+        """The variable that counts the requests of an array: every start is ``r(n)``, and between
+        any two of them n grows by one, or is set to a number behind a completion."""
+        first = start.first
+        if not isinstance(first, Ref) or first.args is not None or start.count is not None:
+            return None
+        name = first.name
+        if name not in self._counters:
+            self._counters[name] = self._is_counting(name)
+        others = (
+            o for o in self.operations if o.storage == start.storage and o.does is not Does.COMPLETE
+        )
+        alike = all(isinstance(o.first, Ref) and o.first.name == name for o in others)
+        return name if self._counters[name] and alike else None
+
+    def _is_counting(self, name: str) -> bool:
+        symbol = self.values.scope.lookup(name)
+        if symbol is None or symbol.type is None or symbol.type.base != "integer" or symbol.dims:
+            return False
+        found = self._definitions(name)
+        adding = {d.point for d in found if _adds_one(d, name)}
+        if not all(d.point in adding or _is_number(d) for d in found):
+            return False
+        storage = storage_of(name, self.values.scope)
+        starts = {
+            o.point
+            for o in self.operations
+            if o.does is not Does.COMPLETE and isinstance(o.first, Ref) and o.first.name == name
+        }
+        for point in adding:  # it has a number before it is added to
+            if any(d.point == ENTRY for d in self.reaching.at(point, storage)):
+                return False
+        for point in starts:
+            if any(d.point not in adding for d in self.reaching.at(point, storage)):
+                return False
+        return path_witness(self.graph, starts, starts, adding) is None
+
+    def _definitions(self, name: str) -> tuple[Definition, ...]:
+        storage = storage_of(name, self.values.scope)
+        return tuple(d for d in self.reaching.definitions(storage) if d.leaf is not None)
+
+
+def _adds_one(definition: Definition, name: str) -> bool:
+    what = definition.leaf.what if definition.leaf is not None else None
+    if not isinstance(what, Assign) or not definition.sure:
+        return False
+    variable, one = Ref(name, name), Lit("integer", "1")
+    return folded(what.value) in (Op("+", (variable, one)), Op("+", (one, variable)))
+
+
+def _is_number(definition: Definition) -> bool:
+    what = definition.leaf.what if definition.leaf is not None else None
+    if not isinstance(what, Assign) or not definition.sure:
+        return False
+    return isinstance(what.value, Lit) and what.value.integer is not None
+
+
+def _closure(edges: tuple[tuple[int, ...], ...], start: int) -> frozenset[int]:
+    """What can be reached by at least one edge."""
+    seen: set[int] = set()
+    work = [start]
+    while work:
+        for target in edges[work.pop()]:
+            if target not in seen:
+                seen.add(target)
+                work.append(target)
+    return frozenset(seen)
+
+
+def _not_around(loops: tuple[Do, ...], others: tuple[Do, ...]) -> tuple[Do, ...]:
+    return tuple(loop for loop in loops if not any(loop is other for other in others))
+
+
+def _same(one: Operation, two: Operation) -> bool:
+    """Whether two calls name the same single request, by a designator without variables."""
+    if one.count is not None or two.count is not None:
+        return False
+    first, second = _actual(one), _actual(two)
+    if folded(first) != folded(second):
+        return False
+    return all(isinstance(arg, Lit) for arg in _subscripts(first))
+
+
+def _actual(operation: Operation) -> Expr:
+    name = next(p.name for p in operation.call.procedure.parameters if p.kind == "REQUEST")
+    return operation.call.args[name]
+
+
+def _subscripts(expr: Expr) -> tuple[Arg, ...]:
+    own = tuple(getattr(expr, "args", None) or ())
+    base = getattr(expr, "base", None)
+    return own if base is None else (*own, *_subscripts(base))
+
+
+def _any_order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+    """Every pair of iterations counts."""

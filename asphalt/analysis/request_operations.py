@@ -1,0 +1,169 @@
+"""The MPI calls of one unit that start, prepare, complete or release operations with a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from asphalt.analysis.access import ALIASED
+from asphalt.analysis.kinds import component_storage, storage_of
+from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.mpi_library import Quantity, library_row
+from asphalt.analysis.mpi_table import Direction, Procedure, Timing
+from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import Values
+from asphalt.ir.expr import Arg, Component, Expr, Keyword, Ref, Section
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import Do, Leaf
+
+
+class Does(Enum):
+    """What a call does with its request."""
+
+    START = "starts"  # a new operation, with a new request
+    PREPARE = "prepares"  # a persistent operation
+    RUN = "starts again"  # a prepared operation
+    COMPLETE = "completes"
+    RELEASE = "releases"  # the operation ends by itself, nobody waits for it
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call, with its requests.
+
+    ``storage``: of the variable that holds them (with the path of a component); None: it may have
+    other names.  ``first``: the subscript of the first request in an array of rank one; None: a
+    scalar, or (``scalar`` False) elements that are not known.  ``count``: how many; None: one.
+    ``certain``: a completion is complete on return; ``quantity``: of how many of its requests.
+    """
+
+    point: int
+    leaf: Leaf
+    call: MpiCall
+    does: Does
+    storage: str | None
+    first: Expr | None
+    scalar: bool
+    count: Expr | None
+    certain: bool = True
+    quantity: Quantity = Quantity.ALL
+    loops: tuple[Do, ...] = ()
+
+    @property
+    def line(self) -> int:
+        """The line of the call."""
+        return self.leaf.span.first if self.leaf.span is not None else 0
+
+    @property
+    def root(self) -> str | None:
+        """The storage of the whole variable, without the path of a component."""
+        return None if self.storage is None else self.storage.split("%")[0]
+
+
+def operations(
+    reaching: ReachingDefinitions, scope: Scope, values: Values
+) -> tuple[Operation, ...]:
+    """All calls of a unit that have to do with requests, in source order."""
+    return tuple(_operations(reaching, scope, values))
+
+
+def _operations(reaching: ReachingDefinitions, scope: Scope, values: Values) -> Iterator[Operation]:
+    for point in reaching.graph.points:
+        if not isinstance(point.what, Call) or point.leaf is None:
+            continue
+        call = mpi_call(point.what, scope)
+        does = None if call is None else _does(call.procedure)
+        if call is None or does is None:
+            continue
+        name = _request(call.procedure)
+        actual = call.args.get(name)
+        if actual is None:
+            continue
+        storage = _storage(actual, scope)
+        scalar, first = _first(actual, scope, values, point.leaf)
+        completion = library_row(call.procedure).completion
+        loops = tuple(node for node in point.around if isinstance(node, Do))
+        yield Operation(
+            point.number, point.leaf, call, does, storage, first, scalar, _count(call),
+            certain=completion is None or completion.certain,
+            quantity=Quantity.ALL if completion is None else completion.quantity,
+            loops=loops,
+        )  # fmt: skip
+
+
+def _request(procedure: Procedure) -> str:
+    return next(p.name for p in procedure.parameters if p.kind == "REQUEST")
+
+
+def _does(procedure: Procedure) -> Does | None:
+    requests = [p for p in procedure.parameters if p.kind == "REQUEST"]
+    if not requests:
+        return None
+    given = requests[0].direction
+    if library_row(procedure).completion is not None:
+        return Does.COMPLETE
+    match procedure.timing:
+        case Timing.NONBLOCKING if given is Direction.OUT:
+            return Does.START
+        case Timing.PERSISTENT if given is Direction.OUT:
+            return Does.PREPARE
+        case Timing.STARTING if given is Direction.INOUT:
+            return Does.RUN
+        case Timing.COMPLETING if given is Direction.INOUT:
+            return Does.RELEASE
+    return None
+
+
+def _count(call: MpiCall) -> Expr | None:
+    for parameter, actual in call.bound():
+        if parameter.kind.startswith("ARRAY_LENGTH") and parameter.used:
+            return actual
+    return None
+
+
+def _storage(actual: Expr, scope: Scope) -> str | None:
+    match actual:
+        case Ref(name=name) if name not in scope.shadowed:
+            storage = storage_of(name, scope)
+            return None if storage == ALIASED else storage
+        case Component():
+            found = component_storage(actual, scope)
+            return None if found is None or found.startswith(ALIASED) else found
+    return None
+
+
+def _first(actual: Expr, scope: Scope, values: Values, at: Leaf) -> tuple[bool, Expr | None]:
+    """Whether the requests are a scalar variable; else the subscript of the first."""
+    args: tuple[Arg, ...] | None = None
+    rank: int | None = None
+    lower: Expr | None = None
+    match actual:
+        case Ref(name=name, args=args):
+            symbol = scope.lookup(name)
+            if symbol is not None and name not in scope.shadowed:
+                rank = 0 if symbol.dims is None else len(symbol.dims)
+            shape = shape_of(name, scope, values, at)
+            if shape is not None and shape.rank == 1:
+                lower = shape.lower[0].expression()
+        case Component(args=args):
+            rank = None if args is None else len(args)
+            if args is None:
+                return False, None
+        case _:
+            return False, None
+    if args is None:
+        return rank == 0, lower
+    if rank != 1 or len(args) != 1:
+        return False, None
+    match args[0]:
+        case Section(lower=given, stride=None):
+            return False, given or lower
+        case Section() | Keyword():
+            return False, None
+        case Ref() | Component() as subscript:
+            return False, subscript
+    subscript_or_other = args[0]
+    return False, subscript_or_other if not hasattr(subscript_or_other, "label") else None
