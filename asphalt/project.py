@@ -34,6 +34,7 @@ from asphalt.ir.tree import Arm, File, Leaf, Unit, leaves
 from asphalt.naming import site_name
 from asphalt.report.model import MarkReport, Problem, SiteReport
 from asphalt.settings import Settings
+from asphalt.transfers import transfers
 from asphalt.transforms.declare import declare
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.prepush import prepush
@@ -99,6 +100,11 @@ class Project:
     def sites(self) -> tuple[Site, ...]:
         """All exchange sites, in the order of files and lines."""
         return self._sites
+
+    def transfers(self) -> tuple[SiteReport, ...]:
+        """What is known about transfers between two ranks, and about requests: they are not
+        transformed, and no sites."""
+        return transfers(self._tree, Effects(Scopes(self._tree)))
 
     @cached_property
     def _sites(self) -> tuple[Site, ...]:

@@ -137,11 +137,13 @@ CASES = {
         ["2: matched 5"],
     ),
     "loop-of-waits-that-is-left": (
-        f"do i = 1, n\n{receive('rs(i)')}end do\ndo j = 1, n\nif (b(j) > 0) exit\n{wait('rs(j)')}end do\n",
+        f"do i = 1, n\n{receive('rs(i)')}end do\n"
+        f"do j = 1, n\nif (b(j) > 0) exit\n{wait('rs(j)')}end do\n",
         ["2: unknown"],
     ),
     "loop-of-waits-that-skips": (
-        f"do i = 1, n\n{receive('rs(i)')}end do\ndo j = 1, n\nif (b(j) > 0) cycle\n{wait('rs(j)')}end do\n",
+        f"do i = 1, n\n{receive('rs(i)')}end do\n"
+        f"do j = 1, n\nif (b(j) > 0) cycle\n{wait('rs(j)')}end do\n",
         ["2: unknown"],
     ),
     "the-bound-changes": (
@@ -166,7 +168,8 @@ CASES = {
         ["3: unmatched"],
     ),
     "counter-each-step": (
-        f"do j = 1, n\nk = 0\ndo i = 1, m\nk = k + 1\n{send('rs(k)')}end do\n{wait_all('k')}end do\n",
+        f"do j = 1, n\nk = 0\ndo i = 1, m\nk = k + 1\n{send('rs(k)')}end do\n"
+        f"{wait_all('k')}end do\n",
         ["5: matched 7"],
     ),
     "test": (f"{receive('r')}call MPI_Test(r, flag, {ANY}\n", ["1: unknown"]),

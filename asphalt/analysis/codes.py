@@ -14,6 +14,7 @@ from asphalt.analysis.conditions import (
     one_site,
     own_messages,
     pairing,
+    point_to_point,
     receive_side,
     same_bits,
     send_side,
@@ -36,6 +37,7 @@ _MODULES = (
     pairing,
     one_decision,
     own_messages,
+    point_to_point,
 )
 
 ALL_CODES: Mapping[str, Code] = MappingProxyType(

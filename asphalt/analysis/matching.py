@@ -19,7 +19,7 @@ from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow import ENTRY, EXIT
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi_table import Procedure, Timing
 from asphalt.analysis.paths import Path, path_witness
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
@@ -38,6 +38,11 @@ class Matched:
     call: MpiCall
     partners: tuple[Leaf, ...]
     directive: str | None = None
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether it is a transfer that is complete on return; the partner is the other side."""
+        return is_blocking_transfer(self.call.procedure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ class _Matcher:
                     yield unreached
             elif isinstance(point.what, Call) and point.leaf is not None:
                 call = mpi_call(point.what, self.scope)
-                if call is not None and _is_blocking_transfer(call):
+                if call is not None and is_blocking_transfer(call.procedure):
                     yield self._blocking(point.leaf, call)
 
     def _start(self, start: Operation) -> Match:
@@ -320,9 +325,10 @@ class _Matcher:
         return Matched(leaf, call, found, name) if found else None
 
 
-def _is_blocking_transfer(call: MpiCall) -> bool:
-    exchange = call.procedure.exchange
-    blocking = call.procedure.timing is Timing.BLOCKING
+def is_blocking_transfer(procedure: Procedure) -> bool:
+    """Whether a procedure sends or receives a message and returns when its buffer is free."""
+    exchange = procedure.exchange
+    blocking = procedure.timing is Timing.BLOCKING
     return exchange is not None and blocking and exchange.family in _POINT_TO_POINT
 
 

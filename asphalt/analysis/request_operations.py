@@ -94,6 +94,11 @@ def _operations(reaching: ReachingDefinitions, scope: Scope, values: Values) -> 
         )  # fmt: skip
 
 
+def deals_with_requests(procedure: Procedure) -> bool:
+    """Whether a procedure starts, prepares, completes or releases operations with requests."""
+    return _does(procedure) is not None
+
+
 def _request(procedure: Procedure) -> str:
     return next(p.name for p in procedure.parameters if p.kind == "REQUEST")
 

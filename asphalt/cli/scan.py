@@ -19,8 +19,18 @@ UNPROVED = frozenset({"refused", "assumed"})
 @click.option(
     "--check", is_flag=True, help="Exit with 1 if a site is refused, or proved only by assumptions."
 )
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List transfers between two ranks and operations with requests, too.",
+)
 def scan(
-    paths: tuple[Path, ...], common: CommonOptions, assume: tuple[str, ...], check: bool
+    paths: tuple[Path, ...],
+    common: CommonOptions,
+    assume: tuple[str, ...],
+    check: bool,
+    everything: bool,
 ) -> int:
     """List the exchanges in files and trees, one a line.
 
@@ -29,5 +39,8 @@ def scan(
     """
     project = open_project(paths, common, assume)
     sites = reports_of(project)
-    tell(common, project, sites)
+    listed = sites
+    if everything:
+        listed = tuple(sorted((*sites, *project.transfers()), key=lambda s: (s.file, s.line)))
+    tell(common, project, listed)
     return int(check and any(site.verdict in UNPROVED for site in sites))

@@ -10,6 +10,7 @@ from judging import SETTINGS
 from mpi_run import MPICH, OPENMPI, compile_source, installed
 
 from asphalt.analysis.codes import ALL_CODES
+from asphalt.analysis.conditions import point_to_point
 from asphalt.project import Project
 from asphalt.report.examples import FOLDER, examples_of
 from asphalt.report.model import SiteReport
@@ -46,7 +47,9 @@ def test_the_program_gets_exactly_this_code(path: Path) -> None:
     project = Project(path, settings=SETTINGS)
     assert project.problems == ()
     code = path.stem.partition("_")[0].upper()
-    reports = outermost(project)
+    listed = {found.id for found in point_to_point.CODES}
+    reports = list(outermost(project))
+    reports += project.transfers() if code in listed else ()
     assert reports
     for report in reports:
         assert report.code == code, report

@@ -1,0 +1,54 @@
+"""Transfers between two ranks, and operations with requests: listed on request, not transformed."""
+
+from __future__ import annotations
+
+from asphalt.analysis.conditions.equally_often import refused_by
+from asphalt.analysis.matching import Match, Matched, Unmatched
+from asphalt.analysis.verdict import Code, Refused
+from asphalt.ir.tree import Leaf
+
+NOT_YET = Code(
+    "ASP010",
+    "transfers between two ranks are not transformed yet",
+    "The call starts an operation whose completion is known: on every way from it a call completes "
+    "it before the procedure returns or the request is used again.  `scan --all` lists it; `apply` "
+    "leaves it alone.",
+    "Nothing can be done now; if all ranks exchange equal blocks, MPI_ALLTOALL can be used.",
+)
+UNMATCHED = Code(
+    "ASP011",
+    "an operation that is not completed, or a wait for none",
+    "There is a way from the call to the return of the procedure, or to a call that uses the same "
+    "request again, on which nothing completes the operation; or no operation reaches the wait.  "
+    "The buffer of such an operation may be accessed by MPI at any later time, and its request "
+    "is lost.",
+    "Wait for the request on the way that the witness shows.",
+)
+UNKNOWN = Code(
+    "ASP012",
+    "it is not known what completes the operation",
+    "Whether the operation is complete depends on a flag, on which of several requests is done, on "
+    "another procedure, or on conditions that may exclude each other; or the other side of a "
+    "blocking transfer is not known.",
+    "Say which statements belong together with `!$asphalt match(id)` in front of each of them.",
+)
+
+CODES = (NOT_YET, UNMATCHED, UNKNOWN)
+
+
+def verdict(found: Match) -> Refused:
+    """What is reported about a start, a wait or a blocking transfer."""
+    span = found.leaf.span
+    if isinstance(found, Matched):
+        verb = "meets" if found.is_blocking else "is completed by"
+        message = f"{found.call.procedure.spelled} {verb} {_lines(found.partners)}"
+        if found.directive is not None:
+            message += f", as match({found.directive}) says"
+        return Refused(NOT_YET, message, span, _lines(found.partners))
+    code = UNMATCHED if isinstance(found, Unmatched) else UNKNOWN
+    return refused_by(code, found.reason, span, found.path)
+
+
+def _lines(partners: tuple[Leaf, ...]) -> str:
+    lines = [str(leaf.span.first) for leaf in partners if leaf.span is not None]
+    return f"line {lines[0]}" if len(lines) == 1 else f"lines {' and '.join(lines)}"

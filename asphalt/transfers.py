@@ -1,0 +1,76 @@
+"""Transfers between two ranks and their completions, as reports: what ``scan --all`` adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from asphalt.analysis.conditions.point_to_point import verdict
+from asphalt.analysis.directives import matches
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.matching import is_blocking_transfer, matching
+from asphalt.analysis.mpi_table import table
+from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.request_operations import deals_with_requests
+from asphalt.analysis.values import Values
+from asphalt.analysis.verdict import Mark
+from asphalt.frontend.tree import Tree
+from asphalt.ir.program import Located
+from asphalt.report.model import MarkReport, SiteReport
+
+
+@cache
+def transfer_operations() -> frozenset[str]:
+    """The folded names of the MPI procedures that are looked at, with their profiling names."""
+    names = {
+        name
+        for name, procedure in table().items()
+        if is_blocking_transfer(procedure) or deals_with_requests(procedure)
+    }
+    return frozenset(names | {f"p{name}" for name in names})
+
+
+def transfers(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
+    """A report for each start, each wait that nothing reaches and each blocking transfer of a tree,
+    in the order of files and lines."""
+    found = [
+        report
+        for located in tree.site_units(transfer_operations())
+        for report in _of_unit(located, effects)
+    ]
+    return tuple(sorted(found, key=lambda report: (report.file, report.line)))
+
+
+def _of_unit(located: Located, effects: Effects) -> Iterator[SiteReport]:
+    scope = effects.scopes.of(located)
+    reaching = ReachingDefinitions(scope, effects)
+    named = matches(located.unit)
+    for found in matching(scope, Values(scope, effects), reaching, named):
+        span = found.leaf.span
+        if span is None:
+            continue
+        refused = verdict(found)
+        marks = (
+            *refused.marks,
+            Mark(span, "offending", refused.message),
+            Mark(span, "exchange", "the transfer"),
+        )
+        yield SiteReport(
+            f"{located.unit.name or 'main'}:{span.first}",
+            located.path,
+            span.first,
+            found.call.procedure.spelled,
+            located.unit.name,
+            "refused",
+            code=refused.code.id,
+            message=refused.message,
+            witness=refused.witness or f"line {span.first}",
+            marks=tuple(_mark(mark) for mark in marks),
+        )
+
+
+def _mark(mark: Mark) -> MarkReport:
+    span = mark.span
+    return MarkReport(
+        span.file, span.first, span.first_col, span.last, span.last_col, mark.role, mark.text
+    )
