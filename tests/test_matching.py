@@ -179,7 +179,7 @@ CASES = {
     ),
     "test-and-wait": (
         f"{receive('r')}call MPI_Test(r, flag, {ANY}\n{wait('r')}",
-        ["1: matched 3"],
+        ["1: matched 3 2"],
     ),
     "any": (
         f"{receive('rs(1)')}{send('rs(2)')}call MPI_Waitany(2, rs, done, {ANY}\n",

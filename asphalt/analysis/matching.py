@@ -11,6 +11,7 @@ says what cannot be found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from asphalt.analysis.access import ALIASED
@@ -132,7 +133,8 @@ class _Matcher:
         if self.unseen is not None:
             reason = f"what this line does under OpenMP is not looked at: {self.unseen}"
             return Unknown(start.leaf, start.call, reason)
-        sure: dict[int, Operation] = {}
+        certainly: list[tuple[int, Operation]] = []
+        doubtful: list[tuple[int, Operation]] = []
         maybe: dict[int, str] = dict(self._others(start))
         for end in self.ends:
             has, point = self.elements.completed_at(start, end)
@@ -140,10 +142,12 @@ class _Matcher:
                 continue
             whole = end.quantity is Quantity.ALL
             if has and whole and end.certain:
-                sure[point] = end
+                certainly.append((point, end))
             else:
                 maybe[point] = _why_maybe(end, bool(has))
-        again, perhaps = self._again(start, sure, maybe)
+                doubtful.append((point, end))
+        sure = {point for point, _ in certainly}
+        again, perhaps = self._again(start, sure)
         outlives = self._outlives(start)
         ends = again | (frozenset() if outlives else {EXIT})
         completing = {*sure, *maybe}
@@ -163,10 +167,11 @@ class _Matcher:
             passed = [maybe[p] for p in way.points if p in maybe]
             reason = passed[0] if passed else "the request may be used again, or outlive the call"
             return Unknown(start.leaf, start.call, reason, way)
-        partners = self._first_passed(start, sure)
+        partners = self._first_passed(start, certainly, sure)
         if not partners:
             return Unknown(start.leaf, start.call, "no way from it returns")
-        return Matched(start.leaf, start.call, partners)
+        perhaps_first = self._first_passed(start, doubtful, sure)
+        return Matched(start.leaf, start.call, (*partners, *perhaps_first))
 
     def _deciding(self, start: Operation, completing: set[int]) -> set[int]:
         """The branches that choose between ways with and without completion and may be reached
@@ -186,16 +191,18 @@ class _Matcher:
             and path_witness(self.graph, [point], completing) is not None
         }
 
-    def _first_passed(self, start: Operation, sure: Mapping[int, Operation]) -> tuple[Leaf, ...]:
-        """The completions that a way from the start meets before any other."""
+    def _first_passed(
+        self, start: Operation, ends: Iterable[tuple[int, Operation]], sure: AbstractSet[int]
+    ) -> tuple[Leaf, ...]:
+        """The completions that a way from the start meets before one that is certain."""
         return tuple(
             end.leaf
-            for point, end in sorted(sure.items())
-            if path_witness(self.graph, [start.point], {point}, set(sure) - {point}) is not None
+            for point, end in ends
+            if path_witness(self.graph, [start.point], {point}, sure - {point}) is not None
         )
 
     def _again(
-        self, start: Operation, sure: Mapping[int, Operation], maybe: Mapping[int, str]
+        self, start: Operation, sure: AbstractSet[int]
     ) -> tuple[frozenset[int], frozenset[int]]:
         """The points that start an operation with the same request: for certain, and perhaps."""
         certain: set[int] = set()
@@ -209,16 +216,16 @@ class _Matcher:
                 (certain if same else perhaps).add(other.point)
         return frozenset(certain), frozenset(perhaps)
 
-    def _in_a_later_iteration(self, start: Operation, sure: Mapping[int, Operation]) -> bool | None:
+    def _in_a_later_iteration(self, start: Operation, sure: AbstractSet[int]) -> bool | None:
         """Whether a start that is executed again, uncompleted, uses the same request."""
-        if path_witness(self.graph, [start.point], {start.point}, set(sure)) is None:
+        if path_witness(self.graph, [start.point], {start.point}, sure) is None:
             return False
         loops: list[Do] = []
         heads: set[int] = set()
         for loop in start.loops:
             step = self.graph.of(loop.head)[-1]
-            out = path_witness(self.graph, [start.point], {step}, set(sure))
-            back = path_witness(self.graph, [step], {start.point}, set(sure))
+            out = path_witness(self.graph, [start.point], {step}, sure)
+            back = path_witness(self.graph, [step], {start.point}, sure)
             if out is not None and back is not None:
                 loops.append(loop)
                 heads.add(step)
