@@ -48,7 +48,7 @@ def test_the_program_gets_exactly_this_code(path: Path) -> None:
     assert project.problems == ()
     code = path.stem.partition("_")[0].upper()
     listed = {found.id for found in point_to_point.CODES}
-    reports = list(outermost(project))
+    reports = outermost(project)
     reports += project.transfers() if code in listed else ()
     assert reports
     for report in reports:
