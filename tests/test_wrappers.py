@@ -234,11 +234,53 @@ def test_what_cannot_be_named_by_the_caller(tmp_path: Path) -> None:
     assert "datatype" in site.report.message or "type" in site.report.message
 
 
-def test_a_generic_name(tmp_path: Path) -> None:
-    text = program(wrapper(name="swap_real"), head=INTERFACE)
-    (site,) = sites(tmp_path, text)
-    assert site.report.code == "ASP008"
-    assert "generic" in site.report.message
+def generic(*more: str, call: str = "call swap(a, b, m*nz, MPI_COMM_WORLD)") -> str:
+    names = ", ".join(["swap_planes", *(f"swap_{number}" for number in range(len(more)))])
+    head = INTERFACE.replace("swap_real", names)
+    others = [wrapper(declare=text, name=f"swap_{number}") for number, text in enumerate(more)]
+    planes = wrapper(declare=f"{SHAPED}integer :: ierr\n", name="swap_planes")
+    return program(planes, *others, head=head, call=call)
+
+
+SHAPED_ERROR = f"{SHAPED}integer :: ierr\n"
+OTHERS = {
+    "rank": SHAPED_ERROR.replace("(:,:,:)", "(:,:)"),
+    "type": SHAPED_ERROR.replace("real(8)", "complex(8)"),
+    "kind": SHAPED_ERROR.replace("real(8)", "real(4)"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_generic_name_that_is_certain(other: str, tmp_path: Path) -> None:
+    (site,) = (s for s in sites(tmp_path, generic(OTHERS[other])) if s.report.unit == "exchange")
+    assert (site.report.verdict, site.report.code) == ("proved", None), site.report
+
+
+def test_double_precision_is_a_real_of_eight_bytes(tmp_path: Path) -> None:
+    text = generic(SHAPED_ERROR.replace("real(8)", "real"))
+    text = text.replace("real(8), allocatable :: a", "double precision, allocatable :: a")
+    (site,) = (s for s in sites(tmp_path, text) if s.report.unit == "exchange")
+    assert site.report.verdict == "proved"
+    assert site.exchange.through[0].unit.name == "swap_planes"
+
+
+def test_a_generic_name_that_is_not_certain(tmp_path: Path) -> None:
+    unknown = SHAPED_ERROR.replace("real(8)", "real(wp)")
+    text = generic(unknown).replace("  interface", "  integer, external :: wp\n  interface", 1)
+    text = text.replace("external :: wp", "parameter :: wp = selected_real_kind(p=12)")
+    found = [s for s in sites(tmp_path, text) if s.report.unit == "exchange"]
+    for site in found:
+        assert site.report.code == "ASP008"
+        assert "generic" in site.report.message
+    assert found
+
+
+def test_a_generic_name_with_another_interface_elsewhere(tmp_path: Path) -> None:
+    more = "module more\n  interface swap\n    procedure swap_more\n  end interface swap\n"
+    more += "contains\n  subroutine swap_more(x)\n    real :: x\n    x = 0\n"
+    more += "  end subroutine swap_more\nend module more\n"
+    found = [s for s in sites(tmp_path, more + generic()) if s.report.unit == "exchange"]
+    assert [site.report.code for site in found] == ["ASP008"]
 
 
 def test_a_producer_is_no_wrapper(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.access import EffectKind, examine
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
+from asphalt.analysis.generic import generic_names, is_meant
 from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi_table import Timing
@@ -28,8 +29,8 @@ from asphalt.analysis.verdict import Mark
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, names_in
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import Assign, Call, Decl, Guarded, Jump, JumpKind, Plain, UnitHead
-from asphalt.ir.tree import Block, Branch, Leaf, Node, leaves
+from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind, Plain, UnitHead
+from asphalt.ir.tree import Branch, Leaf, Node, leaves
 
 MOST_LEVELS = 4  # of wrappers around wrappers
 
@@ -49,6 +50,8 @@ def wrapped_exchanges(found: tuple[Exchange, ...], effects: Effects) -> Iterator
     level = found
     for _ in range(MOST_LEVELS):
         outer = [e for inner in level if _passes_on(inner) for e in _callers(inner, effects)]
+        # a generic name may mean several wrappers, of which at most one is seen through
+        outer.sort(key=lambda exchange: exchange.opaque is None)
         level = tuple({id(e.leaf): e for e in outer if id(e.leaf) not in seen}.values())
         seen |= {id(e.leaf) for e in level}
         yield from level
@@ -73,7 +76,7 @@ def _passes_on(exchange: Exchange) -> bool:
 def _callers(inner: Exchange, effects: Effects) -> Iterator[Exchange]:
     """The calls of the procedure that holds an exchange."""
     wrapper, program = inner.located, inner.scope.program
-    generic = _generic_names(wrapper)
+    generic = generic_names(wrapper)
     mentioning: dict[int, Located] = {}
     for name in (wrapper.unit.name, *generic):
         for caller in program.mentions(name):
@@ -116,25 +119,6 @@ def _is_only_mention(call: Exchange, wrapper: Located, mentioning: Mapping[int, 
     )
 
 
-def _generic_names(wrapper: Located) -> tuple[str, ...]:
-    """The generic names that the module of a procedure gives to it."""
-    names: list[str] = []
-    for host in wrapper.chain[:-1]:
-        for node in host.spec:
-            if not isinstance(node, Block) or node.kind != "interface":
-                continue
-            head = node.head.what
-            listed = {
-                entity.name
-                for inner in node.body
-                if isinstance(inner, Leaf) and isinstance(inner.what, Decl)
-                for entity in inner.what.entities
-            }
-            if isinstance(head, UnitHead) and head.name and wrapper.unit.name in listed:
-                names.append(head.name)
-    return tuple(names)
-
-
 def _means(procedure: Ref, wrapper: Located, generic: tuple[str, ...], scope: Scope) -> bool:
     """Whether a name is that of the wrapper, or a generic one that may mean it."""
     if procedure.name in generic:
@@ -163,7 +147,9 @@ def _at_caller(inner: Exchange, call: Call, outer: Exchange) -> Exchange:
     )
     if inner.opaque is not None:
         return _unseen(inner, call, outer, inner.opaque)
-    if call.procedure.name in _generic_names(inner.located):
+    generic = call.procedure.name in generic_names(inner.located)
+    scopes = outer.effects.scopes
+    if generic and not is_meant(call, inner.located, outer.scope, scopes):
         message = f"{call.procedure.spelled} is a generic name that may mean several procedures"
         return _unseen(inner, call, outer, message)
     args = _substituted(inner, call, outer.scope)

@@ -1,0 +1,132 @@
+"""Which specific procedure a generic name means (F2018 section 15.5.5.2), where that is certain.
+
+It is certain where the whole tree has one interface block of the name, every procedure in it can be
+seen, and the arguments of the call rule out all of them but one by number, type, kind or rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.references import bind
+from asphalt.analysis.symbols import Scope, Scopes, element_bytes
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Call, Decl, UnitHead
+from asphalt.ir.tree import Block, Leaf
+
+_WITH_KINDS = frozenset({"integer", "real", "complex", "logical"})
+_DOUBLE = {"double_precision": "real", "double_complex": "complex"}
+
+
+def specifics(name: str, host: Located) -> tuple[str, ...] | None:
+    """The procedures that the interface blocks of ``name`` in a module list; None: it has none, or
+    one that holds interface bodies."""
+    blocks = _blocks(name, host)
+    inside = [node for block in blocks for node in block.body]
+    if not blocks or not all(isinstance(node, Leaf) for node in inside):
+        return None
+    return tuple(
+        entity.name
+        for node in inside
+        if isinstance(node, Leaf) and isinstance(node.what, Decl)
+        for entity in node.what.entities
+    )
+
+
+def generic_names(procedure: Located) -> tuple[str, ...]:
+    """The generic names that the module of a procedure gives to it."""
+    found: dict[str, None] = {}
+    for depth in range(1, len(procedure.chain)):
+        host = replace(procedure, chain=procedure.chain[:depth])
+        for node in host.unit.spec:
+            if isinstance(node, Block) and node.kind == "interface":
+                head = node.head.what
+                name = head.name if isinstance(head, UnitHead) else ""
+                if name and procedure.unit.name in (specifics(name, host) or ()):
+                    found[name] = None
+    return tuple(found)
+
+
+def is_meant(call: Call, procedure: Located, scope: Scope, scopes: Scopes) -> bool:
+    """Whether a call by a generic name certainly is one of this module procedure."""
+    assert isinstance(call.procedure, Ref)
+    name = call.procedure.name
+    program, host = scope.program, replace(procedure, chain=procedure.chain[:-1])
+    for unit in program.mentions(name):
+        elsewhere = (unit.path, _names(unit)) != (host.path, _names(host))
+        if elsewhere and _blocks(name, unit):
+            return False
+    listed = specifics(name, host)
+    if listed is None:
+        return False
+    candidates = []
+    for specific in listed:
+        located = program.contained(host, specific)
+        if located is None:
+            return False
+        if _could_be(call, scopes.of(located), scope):
+            candidates.append(specific)
+    return candidates == [procedure.unit.name]
+
+
+def _names(located: Located) -> tuple[str, ...]:
+    return tuple(unit.name for unit in located.chain)
+
+
+def _blocks(name: str, host: Located) -> list[Block]:
+    return [
+        node
+        for node in host.unit.spec
+        if isinstance(node, Block)
+        and node.kind == "interface"
+        and isinstance(node.head.what, UnitHead)
+        and node.head.what.name == name
+    ]
+
+
+def _could_be(call: Call, inner: Scope, outer: Scope) -> bool:
+    """Whether nothing that is known about the arguments rules a procedure out."""
+    head = inner.unit.head.what if inner.unit.head is not None else None
+    if not isinstance(head, UnitHead):
+        return True
+    actuals = bind(call.args, head.args)
+    if actuals is None:
+        return False
+    for dummy in head.args:
+        symbol = inner.lookup(dummy)
+        if symbol is None:
+            continue
+        if dummy not in actuals:
+            if "optional" not in symbol.attrs:
+                return False
+        elif _differs(actuals[dummy], dummy, inner, outer):
+            return False
+    return True
+
+
+def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope) -> bool:
+    """Whether an argument certainly has another type, kind or rank than the dummy."""
+    if not isinstance(actual, Ref):
+        return False
+    given, taken = outer.lookup(actual.name), inner.lookup(dummy)
+    if given is None or taken is None or given.type is None or taken.type is None:
+        return False
+    if actual.args is not None and given.dims is None:
+        return False  # a function's result, or a part of a string
+    bases = {
+        _DOUBLE.get(symbol.type.base, symbol.type.base) for symbol in (given, taken) if symbol.type
+    }
+    if len(bases) > 1:
+        return "class" not in bases
+    sizes = {element_bytes(given, outer), element_bytes(taken, inner)}
+    if bases <= _WITH_KINDS and None not in sizes and len(sizes) > 1:
+        return True
+    if actual.args is not None and any(
+        isinstance(arg, Section | Keyword | AltReturn | Ref) for arg in actual.args
+    ):
+        return False  # a section, maybe by an array of subscripts
+    if taken.dims is not None and any(dim.kind == "assumed_rank" for dim in taken.dims):
+        return False
+    rank = len(given.dims or ()) if actual.args is None else 0
+    return rank != len(taken.dims or ())
