@@ -45,6 +45,12 @@ class FortranProgram:
     def external(self, name: str) -> Located | None:
         return self._outermost(name, "subroutine", "function")
 
+    def defines(self, name: str) -> bool:
+        kinds = ("subroutine", "function")
+        return any(
+            len(f.chain) == 1 and f.unit.kind in kinds and f.unit.name == name for f in self.all
+        )
+
     def contained(self, host: Located, name: str) -> Located | None:
         for found in self.all:
             if found.chain[:-1] == host.chain and found.unit.name == name:

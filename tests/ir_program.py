@@ -43,6 +43,9 @@ class IrProgram:
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         return ()
 
+    def defines(self, name: str) -> bool:
+        return self.external(name) is not None
+
     def main_programs(self) -> tuple[Located, ...]:
         return ()
 

@@ -120,8 +120,6 @@ def same_elements(own: Symbol, other: Symbol, callee: Scope | None, caller: Scop
     """Whether elements of two variables have the same type and size."""
     if own.type is None or other.type is None:
         return False
-    if callee is None and own.type.base == "type":
-        return True  # a library procedure for elements of any type
     if own.type.base == "type":
         return other.type.base == "type" and own.type.name == other.type.name
     if (own.type.base in _COMPLEX) != (other.type.base in _COMPLEX):

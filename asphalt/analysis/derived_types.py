@@ -82,6 +82,11 @@ def _component(block: Block, name: str) -> tuple[Decl, Entity] | None:
     return None
 
 
+def type_definition(name: str, scope: Scope) -> tuple[Block, Scope] | None:
+    """The definition of a derived type that is visible in a unit, with the scope it stands in."""
+    return _definition(name, scope, _DEPTH)
+
+
 def _definition(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | None:
     """The definition of a type with the scope that it stands in."""
     for node in scope.unit.spec:

@@ -25,12 +25,12 @@ from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.fixpoint import Fixpoint
 from asphalt.analysis.frame import Frame
+from asphalt.analysis.invoked import invoked
 from asphalt.analysis.kinds import component_storage, name_kind, storage_of
 from asphalt.analysis.libraries import library_procedure
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
-from asphalt.analysis.resolve import procedure_called
 from asphalt.analysis.sets import Elements
 from asphalt.analysis.shapes import run_as_section, shape_of
 from asphalt.analysis.shared import Shared, is_exact, storages_in
@@ -127,11 +127,16 @@ class Effects:
         symbol = scope.lookup(storage)
         return 0 if symbol is None or symbol.dims is None else len(symbol.dims)
 
-    def callee(self, call: Call, scope: Scope) -> Callee | None:
-        """The procedure that a call or function reference in a unit means, if it is known."""
-        located = procedure_called(call, scope)
-        if located is None:
-            return library_procedure(call, scope)
+    def _bound(self, call: Call, scope: Scope) -> tuple[Callee | None, Mapping[str, Expr] | None]:
+        """The procedure that is called, and the actual arguments by dummy."""
+        found = invoked(call, scope)
+        if found is None:
+            callee = library_procedure(call, scope)
+        else:
+            callee, call = self._callee(found[0]), found[1]
+        return callee, None if callee is None else bound_arguments(call, callee.summary.dummies)
+
+    def _callee(self, located: Located) -> Callee | None:
         summary = self.summary(located)
         if summary is None:
             return None
@@ -158,8 +163,7 @@ class Effects:
             return CallEffect(tuple(accesses), tuple(effects))
         if isinstance(call.procedure, Ref) and mpi_function(call.procedure, scope) is not None:
             return CallEffect((), ((EffectKind.MPI, call.procedure.name),))
-        callee = self.callee(call, scope)
-        bound = None if callee is None else bound_arguments(call, callee.summary.dummies)
+        callee, bound = self._bound(call, scope)
         if callee is None or bound is None:
             return _anything(call, scope, called_name(call.procedure))
         accesses = []
@@ -183,8 +187,7 @@ class Effects:
         mpi = mpi_call(call, scope)
         if mpi is not None:
             return arg in mpi.defined(scope)
-        callee = self.callee(call, scope)
-        bound = None if callee is None else bound_arguments(call, callee.summary.dummies)
+        callee, bound = self._bound(call, scope)
         if callee is None or bound is None:
             return True
         written = callee.summary.written

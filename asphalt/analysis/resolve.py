@@ -7,27 +7,30 @@ from dataclasses import replace
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Call, Use
+from asphalt.ir.stmt import Use
 
 
 def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
     """The specific procedure that ``procedure`` names in ``scope``, if it is in the tree.
 
     Internal and module procedures of the hosts are found first, then those of used modules, then
-    external procedures (F2018 19.5.1).  Generic names, type-bound procedures, procedure pointers
-    and dummy procedures are not resolved.
+    external procedures (F2018 19.5.1).  Generic names and type-bound procedures are for
+    ``invoked``; procedure pointers and dummy procedures are not resolved.
     """
     if not isinstance(procedure, Ref):
         return None
     name = procedure.name
+    symbol = scope.lookup(name)
+    if symbol is not None and "generic" in symbol.attrs:
+        return None
+    return specific_named(name, scope)
+
+
+def specific_named(name: str, scope: Scope) -> Located | None:
+    """The procedure that a name means in ``scope`` where it is that of a specific procedure."""
     if name not in scope.procedures:
         scope.procedures[name] = _resolved(name, scope)
     return scope.procedures[name]
-
-
-def procedure_called(call: Call, scope: Scope) -> Located | None:
-    """The procedure of the tree that a call statement or function reference invokes."""
-    return procedure_named(call.procedure, scope)
 
 
 def _resolved(name: str, scope: Scope) -> Located | None:
@@ -48,12 +51,13 @@ def _resolved(name: str, scope: Scope) -> Located | None:
         if found:
             same = all(f.chain == found[0].chain for f in found)
             return found[0] if same else None
-        if any(scope.scopes.module(u.module) is None and _gives(u, name) for u in used):
+        if any(scope.scopes.module(u.module) is None and gives(u, name) for u in used):
             return None  # it may come from a module that cannot be seen
     return program.external(name)
 
 
-def _gives(use: Use, name: str) -> bool:
+def gives(use: Use, name: str) -> bool:
+    """Whether a module that cannot be seen may give a name to a unit that uses it."""
     if use.module in ("mpi", "mpi_f08", "iso_fortran_env", "iso_c_binding"):
         return False
     return not use.only or any(item.local == name for item in use.items)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.control_flow import ENTRY
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.nest import covers_whole
+from asphalt.analysis.private import covers_whole
 from asphalt.analysis.reaching import Definition
 from asphalt.ir.tree import Do
 

@@ -255,16 +255,29 @@ class Elements:
             return ((None, None),) * self.rank
         return tuple(ends)
 
-    def holds(self, element: Sequence[int], values: Mapping[Monomial, int]) -> bool:
-        """Whether an element is in the set when the parameters have these values."""
+    def within(
+        self, limits: Sequence[tuple[int, int]], values: Mapping[Monomial, int]
+    ) -> frozenset[tuple[int, ...]]:
+        """The elements between limits of each index when the parameters have these values."""
         made = isl.Set(self.text)
         for name, meaning in self.parameters:
             position = made.find_dim_by_name(isl.dim_type.param, name)
             if position >= 0:
                 made = made.fix_val(isl.dim_type.param, position, isl.Val(values[meaning]))
-        for dimension, index in enumerate(element):
-            made = made.fix_val(isl.dim_type.set, dimension, isl.Val(index))
-        return not made.is_empty()
+        for dimension, (low, high) in enumerate(limits):
+            made = made.lower_bound_val(isl.dim_type.set, dimension, isl.Val(low))
+            made = made.upper_bound_val(isl.dim_type.set, dimension, isl.Val(high))
+        found: list[tuple[int, ...]] = []
+
+        def add(point: isl.Point) -> None:
+            coordinates = (
+                point.get_coordinate_val(isl.dim_type.set, dimension).to_python()
+                for dimension in range(self.rank)
+            )
+            found.append(tuple(int(c) for c in coordinates))
+
+        made.project_out(isl.dim_type.param, 0, made.dim(isl.dim_type.param)).foreach_point(add)
+        return frozenset(found)
 
 
 def _parameter_names(made: isl.Set) -> list[str]:

@@ -166,7 +166,7 @@ def _allocated_dims(
             if leaf.what.kind == "allocate":
                 allocations.append(leaf)
         elif any(w.subscripts is None for w in writes if w.leaf is leaf) and _may_reallocate(
-            leaf, scope
+            name, leaf, scope
         ):
             return None
     if len(allocations) != 1:
@@ -209,7 +209,7 @@ def is_scalar(expr: Arg, scope: Scope) -> bool:
     return False
 
 
-def _may_reallocate(leaf: Leaf, scope: Scope) -> bool:
+def _may_reallocate(array: str, leaf: Leaf, scope: Scope) -> bool:
     """Whether a statement that writes a whole allocatable may change its bounds.
 
     Intrinsic assignment of an array does (F2018 10.2.1.3), and a procedure with an allocatable
@@ -221,6 +221,8 @@ def _may_reallocate(leaf: Leaf, scope: Scope) -> bool:
     match what:
         case Assign(value=value) if is_scalar(value, scope):
             return False
+        case Call(args=args) if not any(_is_whole(arg, array) for arg in args):
+            return False  # an element or a section is not allocatable
         case Call(procedure=Ref(name=name) as procedure):
             symbol = scope.lookup(name)
             if symbol is not None and symbol.origin is Origin.MPI:
@@ -235,6 +237,14 @@ def _may_reallocate(leaf: Leaf, scope: Scope) -> bool:
         case IO():
             return False
     return True
+
+
+def _is_whole(arg: Arg, array: str) -> bool:
+    """Whether an argument passes an array itself, or may do so."""
+    value = arg.value if isinstance(arg, Keyword) else arg
+    if isinstance(value, Ref) and value.name == array:
+        return value.args is None
+    return array in names_in(value) and not isinstance(value, Ref)
 
 
 def _allocated(arg: Arg) -> Dim | None:

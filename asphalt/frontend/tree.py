@@ -132,6 +132,12 @@ class Tree:
         """The external procedure of that name; None where there is none or more than one."""
         return self._unique("external", name)
 
+    def defines(self, name: str) -> bool:
+        """Whether any file may define an external procedure of that name."""
+        if self._definitions().get(("external", name)) or self._foreign.mentioning(name):
+            return True
+        return bool(self._mentioned(name)[1])
+
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
         found = [unit for unit in host.unit.contained if unit.name == name]

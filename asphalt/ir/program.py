@@ -58,6 +58,10 @@ class Program(Protocol):
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
 
+    def defines(self, name: str) -> bool:
+        """Whether any file may define an external procedure of that name, in whatever language,
+        and even if several do."""
+
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier ``name`` (comments and strings
         do not count; the unit that defines it does not count for its own head and end).  A file

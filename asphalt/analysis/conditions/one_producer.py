@@ -19,16 +19,9 @@ from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
-from asphalt.analysis.nest import (
-    Phase,
-    Producer,
-    Reorder,
-    carried_by_fusion,
-    carried_by_interchange,
-    covers_whole,
-    make_producer,
-    tilable_loops,
-)
+from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
+from asphalt.analysis.private import covers_whole
+from asphalt.analysis.reorder import Reorder, carried_by_fusion, carried_by_interchange
 from asphalt.analysis.scalars import exposed, is_copy
 from asphalt.analysis.verdict import Code, Mark, Refused
 from asphalt.ir.expr import Ref

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.geometry import Layout
-from asphalt.analysis.nest import Producer, carried_by_rotation
+from asphalt.analysis.nest import Producer
 from asphalt.analysis.protocol import check_reach, check_shape
 from asphalt.analysis.protocol_uneven import check_uneven
+from asphalt.analysis.reorder import carried_by_rotation
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 

@@ -8,8 +8,9 @@ IEEE 754 rounds correctly (+ - * / and the square root) give the same bits eithe
 
 from __future__ import annotations
 
+from asphalt.analysis.invoked import invoked
+from asphalt.analysis.libraries import is_library_call
 from asphalt.analysis.nest import Phase, Producer
-from asphalt.analysis.resolve import procedure_called
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.verdict import Answer, Code, Holds
 from asphalt.analysis.words import words
@@ -75,9 +76,10 @@ def has_loop(phase: Phase) -> bool:
 
 def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
     """Whether a procedure has a loop, or calls one that has."""
-    located = procedure_called(call, scope)
-    if located is None or depth == 0:
-        return False
+    found = invoked(call, scope)
+    if found is None or depth == 0:
+        return is_library_call(call, scope)  # compiled elsewhere: never expanded in place
+    located, _ = found
     inside = scope.scopes.of(located)
     actions = [leaf.what for node in located.unit.body for leaf in leaves(node)]
     return any(isinstance(what, DoHead) for what in actions) or any(

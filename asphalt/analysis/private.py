@@ -1,0 +1,169 @@
+"""Which variables are private to the iterations of a nest: no value goes from one to another.
+
+A variable is private if each iteration defines what it reads of it before; an array is, if the
+region that an iteration reads before writing it is empty, whoever writes it: a loop, a whole
+assignment or a called procedure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from asphalt.analysis.access import Mode, examine
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.array_flow import ArrayFlow
+from asphalt.analysis.exchange import Exchange, calls_in
+from asphalt.analysis.frame import Frame
+from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.nest import Phase, Producer, loop_bounds
+from asphalt.analysis.regions import Region, loop_variable
+from asphalt.analysis.scalars import Covers, Level, exposed, live_after
+from asphalt.analysis.shapes import shape_of
+from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.stmt import Assign, StatementFunction
+from asphalt.ir.tree import Do, Leaf, Node, leaves
+
+
+def covers_whole(exchange: Exchange) -> Covers:
+    """Tells loops that define all elements of an array: ``do j = lb, ub; a(j) = ...``."""
+
+    def covers(node: Node, storage: str) -> bool:
+        subscripts: list[Expr] = []
+        loops: list[Do] = []
+        inner: Node = node
+        while isinstance(inner, Do):
+            loops.append(inner)
+            if not inner.body:
+                return False
+            inner = inner.body[0]
+        if not isinstance(inner, Leaf) or not isinstance(inner.what, Assign):
+            return False
+        target = inner.what.target
+        if not isinstance(target, Ref) or target.args is None:
+            return False
+        if exchange.names.storage(target.name) != storage:
+            return False
+        shape = shape_of(target.name, exchange.scope, exchange.values, inner)
+        if shape is None or len(target.args) != shape.rank:
+            return False
+        subscripts = [a for a in target.args if isinstance(a, Ref) and a.args is None]
+        region = Region(exchange.values, loops[0].head, frozenset())
+        by_variable = {loop_variable(loop): loop_bounds(loop, region) for loop in loops}
+        names = {s.name for s in subscripts if isinstance(s, Ref)}
+        if len(names) != shape.rank or names != set(by_variable):
+            return False  # a loop that is no subscript might have no trips
+        for subscript, lower, extent in zip(subscripts, shape.lower, shape.extent, strict=True):
+            assert isinstance(subscript, Ref)
+            bounds = by_variable.get(subscript.name)
+            if bounds is None or extent is None:
+                return False
+            ends = (bounds.first, bounds.last)
+            low, high = ends if bounds.direction > 0 else ends[::-1]
+            if low != lower or high != lower + extent - Poly.constant(1):
+                return False
+        return True
+
+    return covers
+
+
+def is_private(producer: Producer, phases: tuple[Phase, ...], storage: str) -> bool:
+    """Whether a variable has no value to carry between the iterations of these phases, and ends
+    with the value that it had in the original order (or one that nothing reads)."""
+    exchange = producer.exchange
+    if any(_reads_from_before(producer, phase, storage) for phase in phases):
+        return False
+    symbol = exchange.scope.lookup(storage)
+    if symbol is None:
+        return False
+    last = [
+        a
+        for a in producer.phase_accesses(phases[-1])
+        if a.storage == storage and a.mode is Mode.WRITE
+    ]
+    in_every_iteration = (a.sure and a.loops and a.loops[-1] is phases[-1].tiled for a in last)
+    if symbol.dims is None and any(in_every_iteration):
+        return True
+    return not may_be_read_later(producer, storage)
+
+
+def _reads_from_before(producer: Producer, phase: Phase, storage: str) -> bool:
+    """Whether an iteration of the tiled loop may read what was in a variable before it."""
+    exchange = producer.exchange
+    if not exposed(phase.tiled.body, storage, exchange.names, covers_whole(exchange)):
+        return False
+    symbol = exchange.scope.lookup(storage)
+    if symbol is None or not symbol.dims:
+        return True
+    shape = shape_of(storage, exchange.scope, exchange.values, phase.tiled.head)
+    frame = Frame(exchange.values, producer.region.changing)
+    flow = ArrayFlow(storage, len(symbol.dims), exchange.names, frame, shape)
+    return not flow.of(phase.tiled.body, phase.loops).exposed.is_empty()
+
+
+def may_be_read_later(producer: Producer, storage: str) -> bool:
+    """Whether a variable's value may be read after the phases."""
+    exchange = producer.exchange
+    symbol = exchange.scope.lookup(storage)
+    if symbol is None or symbol.origin.value != "local":
+        return True
+    if symbol.attrs & {"save", "pointer", "target", "volatile"} and exchange.scope.unit.kind != (
+        "program"
+    ):
+        return True
+    if symbol.attrs & {"pointer", "target", "volatile"} or symbol.equivalenced:
+        return True
+    if exchange.scope.unit.contained or _known_to_library(exchange, storage):
+        return True
+    if _named_in_directives(exchange, storage):
+        return True
+    for around in exchange.place.around:
+        # the head of an enclosing loop is evaluated again after the statement
+        if isinstance(around, Do) and storage in examine((around.head,), exchange.names).read():
+            return True
+    if any(
+        isinstance(getattr(n, "what", None), StatementFunction) for n in exchange.scope.unit.spec
+    ):
+        return True  # it may read the variable wherever it is referenced
+    level = exchange.place.levels[-1]
+    inner = replace(level, position=producer.packing.position)
+    levels: tuple[Level, ...] = (*exchange.place.levels[:-1], inner)
+    return live_after(levels, storage, exchange.names, covers_whole(exchange))
+
+
+def _named_in_directives(exchange: Exchange, storage: str) -> bool:
+    """Whether a directive may read a variable (FIRSTPRIVATE, COPYIN), or make the assignments to
+    it in a region those to a private copy."""
+    word = re.compile(rf"\b({re.escape(storage)}|default)\b", re.IGNORECASE)
+    unit = exchange.scope.unit
+    own = [leaf for node in unit.body for leaf in leaves(node)]
+    return any(
+        trivia.kind is TriviaKind.DIRECTIVE and word.search(trivia.text)
+        for leaf in (*own, unit.end)
+        for trivia in leaf.lead
+    )
+
+
+def _known_to_library(exchange: Exchange, storage: str) -> bool:
+    """Whether MPI may access a variable when no statement names it: its address was handed over
+    to a call that is not complete on return, or that only keeps the address."""
+    symbol = exchange.scope.lookup(storage)
+    if symbol is None or "asynchronous" in symbol.attrs:
+        return True
+    for _, call, _, _ in calls_in(exchange.located, exchange.scope):
+        procedure = call.procedure
+        if procedure.timing is Timing.BLOCKING and procedure.exchange is not None:
+            continue
+        for parameter, actual in call.bound():
+            if parameter.kind == "BUFFER" and storage in names_in(actual):
+                return True
+    return False
+
+
+def is_private_and_dead(producer: Producer, phases: tuple[Phase, ...], storage: str) -> bool:
+    """Whether a variable has no value to carry between the iterations of these phases, and nothing
+    reads what they leave in it."""
+    if any(_reads_from_before(producer, phase, storage) for phase in phases):
+        return False
+    return not may_be_read_later(producer, storage)

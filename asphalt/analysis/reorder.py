@@ -1,0 +1,168 @@
+"""Which accesses would change their order when phases are fused, interchanged or rotated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from asphalt.analysis.access import Access
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.nest import Phase, Producer
+from asphalt.analysis.private import is_private, is_private_and_dead
+from asphalt.analysis.regions import Region, Violation, loop_variable
+from asphalt.analysis.sets import Problem
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Do, Leaf
+
+Order = Callable[[Problem, Mapping[str, str], Mapping[str, str]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder:
+    """A reason why the order of two accesses would change: what and where."""
+
+    storage: str
+    earlier: Leaf
+    later: Leaf
+    violation: Violation
+
+
+def carried_by_fusion(producer: Producer) -> Reorder | None:
+    """Two accesses that fusing the phases tile by tile would execute in another order."""
+    for number, before in enumerate(producer.phases):
+        for after in producer.phases[number + 1 :]:
+            found = _fusion_pair(producer, before, after)
+            if found is not None:
+                return found
+    return None
+
+
+def _fusion_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | None:
+    for a in producer.phase_accesses(before):
+        for b in producer.phase_accesses(after):
+            if not a.meets(b) or not (a.writes or b.writes):
+                continue
+            if _is_own_variable(a, before, producer) and _is_own_variable(b, after, producer):
+                continue
+            if is_private(producer, (before, after), a.storage):
+                continue
+            if before.tiled not in a.loops or after.tiled not in b.loops:
+                return Reorder(a.storage, a.leaf, b.leaf, Violation(None))
+            later = ">" if producer.direction > 0 else "<"
+
+            def order(
+                problem: Problem,
+                one: Mapping[str, str],
+                two: Mapping[str, str],
+                relation: str = later,
+            ) -> None:
+                problem.compare(one[before.variable], relation, two[after.variable])
+
+            violation = producer.region.conflict(a, b, order)
+            if violation is not None:
+                return Reorder(a.storage, a.leaf, b.leaf, violation)
+    return None
+
+
+def _is_own_variable(access: Access, phase: Phase, producer: Producer) -> bool:
+    """An access to the variable of a loop of the nest's own: defined before every use."""
+    names = {loop_variable(loop) for loop in phase.loops}
+    storage = producer.exchange.names.storage
+    return access.storage in {storage(name) for name in names if name is not None}
+
+
+def carried_by_interchange(producer: Producer, phase: Phase) -> Reorder | None:
+    """Two accesses of one phase whose order changes because its tiled loop is not its outermost."""
+    outer = phase.loops[:-1]
+    if not outer:
+        return None
+    directions = []
+    for loop in outer:
+        direction = _direction(loop, producer.region)
+        if direction is None:
+            return Reorder("", loop.head, loop.head, Violation(None))
+        directions.append(direction)
+    accesses = producer.phase_accesses(phase)
+    for a in accesses:
+        for b in accesses:
+            if not a.meets(b) or not (a.writes or b.writes):
+                continue
+            if _is_own_variable(a, phase, producer):
+                continue
+            if is_private(producer, (phase,), a.storage):
+                continue
+            if phase.tiled not in a.loops or phase.tiled not in b.loops:
+                return Reorder(a.storage, a.leaf, b.leaf, Violation(None))
+            for level in range(len(outer)):
+                violation = producer.region.conflict(
+                    a, b, _interchanged(phase, directions, level, producer.direction)
+                )
+                if violation is not None:
+                    return Reorder(a.storage, a.leaf, b.leaf, violation)
+    return None
+
+
+def _direction(loop: Do, region: Region) -> int | None:
+    """The sign of a loop's step; None: not known, or its bounds may change in the region."""
+    head = loop.head.what
+    if not isinstance(head, DoHead) or head.first is None or head.last is None:
+        return None
+    if region.value(head.first, ()) is None or region.value(head.last, ()) is None:
+        return None
+    step = Poly.constant(1) if head.step is None else region.value(head.step, ())
+    if step is None or not step.value:
+        return None
+    return 1 if step.value > 0 else -1
+
+
+def _interchanged(phase: Phase, directions: list[int], level: int, direction: int) -> Order:
+    """The order of two iterations whose outer loops put the first before the second, by their
+    loop number ``level``, but whose tiles do the contrary."""
+
+    def order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+        for depth, loop in enumerate(phase.loops[: level + 1]):
+            name = loop_variable(loop)
+            assert name is not None
+            before = "<" if directions[depth] > 0 else ">"
+            problem.compare(one[name], before if depth == level else "=", two[name])
+        problem.compare(one[phase.variable], ">" if direction > 0 else "<", two[phase.variable])
+
+    return order
+
+
+def carried_by_rotation(producer: Producer) -> Reorder | None:
+    """Two accesses that depend on the order of the iterations of the tiled loops."""
+    for before in producer.phases:
+        for after in producer.phases:
+            found = _rotation_pair(producer, before, after)
+            if found is not None:
+                return found
+    return None
+
+
+def _rotation_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | None:
+    for a in producer.phase_accesses(before):
+        for b in producer.phase_accesses(after):
+            if not a.meets(b) or not (a.writes or b.writes):
+                continue
+            tiled_variables = {producer.exchange.names.storage(p.variable) for p in (before, after)}
+            if a.storage in tiled_variables:
+                continue  # its last value is restored
+            if is_private_and_dead(producer, (before, after), a.storage):
+                continue
+            if before.tiled not in a.loops or after.tiled not in b.loops:
+                return Reorder(a.storage, a.leaf, b.leaf, Violation(None))
+            for relation in ("<", ">"):
+
+                def order(
+                    problem: Problem,
+                    one: Mapping[str, str],
+                    two: Mapping[str, str],
+                    relation: str = relation,
+                ) -> None:
+                    problem.compare(one[before.variable], relation, two[after.variable])
+
+                violation = producer.region.conflict(a, b, order)
+                if violation is not None:
+                    return Reorder(a.storage, a.leaf, b.leaf, violation)
+    return None
