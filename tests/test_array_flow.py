@@ -21,7 +21,7 @@ from asphalt.analysis.effects import Effects
 from asphalt.analysis.sets import Elements
 from asphalt.analysis.symbols import Scopes
 
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=30, deadline=None)
 SIZES = [{"n": n, "m": m, "k": k} for n, m, k in product((1, 2, 4), (1, 3), (-1, 1, 2))]
 MODULE = """
 module procedures

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import islpy as isl
 
@@ -28,8 +29,16 @@ class UndecidedError(Exception):
     """isl ran out of its budget: nothing is proved."""
 
 
+@cache
+def _shared_context() -> isl.Context:
+    """One context: those that islpy makes are never quite freed."""
+    return isl.Context()
+
+
 def _context() -> isl.Context:
-    context = isl.Context()
+    """Where isl works on one question, with its budget anew."""
+    context = _shared_context()
+    context.reset_operations()
     context.set_max_operations(_BUDGET)
     return context
 
@@ -259,7 +268,7 @@ class Elements:
         self, limits: Sequence[tuple[int, int]], values: Mapping[Monomial, int]
     ) -> frozenset[tuple[int, ...]]:
         """The elements between limits of each index when the parameters have these values."""
-        made = isl.Set(self.text)
+        made = isl.Set(self.text, _context())
         for name, meaning in self.parameters:
             position = made.find_dim_by_name(isl.dim_type.param, name)
             if position >= 0:
@@ -389,8 +398,7 @@ class Problem:
         return solution if solution is not None else self._solve(self._constraints)
 
     def _solve(self, constraints: Sequence[str]) -> dict[str, int] | None:
-        context = isl.Context()
-        context.set_max_operations(_BUDGET)
+        context = _context()
         names = list(self.variables.values())
         unknowns = [*self._parameters.values(), *names]
         body = " and ".join(constraints) or "1 = 1"
