@@ -29,6 +29,7 @@ FILES = (
     "uneven.f90",
     "clones.f90",
     "windows.f90",
+    "called.f90",
     "modern.f90",
     "upper.f90",
     "layout.f90",

@@ -14,8 +14,8 @@ from dataclasses import replace
 from asphalt.analysis.access import examine
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
-from asphalt.analysis.nest import Reorder
 from asphalt.analysis.plan import Plan
+from asphalt.analysis.reorder import Reorder
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.source import Span

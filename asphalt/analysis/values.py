@@ -109,6 +109,8 @@ class Values:
             return True
         if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
             return False
+        if symbol.origin is Origin.DUMMY and symbol.intent == "in" and not symbol.equivalenced:
+            return bool(symbol.attrs & {"pointer", "target", "volatile"})
         if symbol.attrs & {"pointer", "target", "volatile"} or symbol.equivalenced:
             return True
         if symbol.origin in (Origin.LOCAL, Origin.DUMMY, Origin.RESULT):

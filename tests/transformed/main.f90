@@ -8,6 +8,8 @@ program main
   use windows, only: window_exchanges
   implicit none
   external :: upper, labels, late, landed, shared, old, semicolons, names, functions
+  external :: through_calls, module_planes, called_slabs, by_common
+  external :: upper, labels, shared, old, semicolons, names, functions
   integer :: np, me, half, half_np, half_me, ierr
   real(8), allocatable :: s(:), r(:)
 
@@ -64,5 +66,9 @@ program main
   call semicolons(3, 7, np, me)
   call names(3, 8, np, me)
   call functions(4, 5, np, me)
+  call through_calls(3, 7, np, me)
+  call module_planes(3, 7, np)
+  call called_slabs(2, 3, 4, np, me)
+  call by_common(6, np)
   call MPI_Finalize(ierr)
 end program main
