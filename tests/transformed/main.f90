@@ -9,7 +9,6 @@ program main
   implicit none
   external :: upper, labels, late, landed, shared, old, semicolons, names, functions
   external :: through_calls, module_planes, called_slabs, by_common
-  external :: upper, labels, shared, old, semicolons, names, functions
   integer :: np, me, half, half_np, half_me, ierr
   real(8), allocatable :: s(:), r(:)
 
