@@ -244,3 +244,22 @@ CASES = {
 def test_matching(case: str) -> None:
     body, expected = CASES[case]
     assert [described(found) for found in answers(body)] == expected
+
+
+def test_reasons() -> None:
+    """What is not known says why, and what is unmatched by which way."""
+    (found,) = answers(receive("outside"))
+    assert isinstance(found, Unknown)
+    assert found.reason == "the request outlives the procedure, whose caller may complete it"
+    first, _ = answers(receive("r") + receive("r") + wait("r"))
+    assert isinstance(first, Unmatched)
+    assert first.reason == "the request is used again before the operation is complete"
+    assert str(first.path) == f"line {BODY + 1}"
+    (tested,) = answers(f"{receive('r')}call MPI_Test(r, flag, {ANY}\n")
+    assert isinstance(tested, Unknown)
+    assert tested.reason == f"MPI_Test in line {BODY + 1} completes it only if its flag says so"
+    (slots,) = answers(f"do i = 1, n\n{receive('rs(mod(i,2)+1)')}end do\n{wait_all('2')}")
+    assert isinstance(slots, Unknown)
+    assert slots.reason == (
+        f"line {BODY + 1} may use the same request before the operation is complete"
+    )

@@ -165,13 +165,19 @@ class _Matcher:
         way = path_witness(graph, [start.point], {EXIT, *again, *perhaps}, sure)
         if way is not None:
             passed = [maybe[p] for p in way.points if p in maybe]
-            reason = passed[0] if passed else "the request may be used again, or outlive the call"
+            reason = passed[0] if passed else self._why_open(way.points[-1])
             return Unknown(start.leaf, start.call, reason, way)
         partners = self._first_passed(start, certainly, sure)
         if not partners:
             return Unknown(start.leaf, start.call, "no way from it returns")
         perhaps_first = self._first_passed(start, doubtful, sure)
         return Matched(start.leaf, start.call, (*partners, *perhaps_first))
+
+    def _why_open(self, last: int) -> str:
+        if last == EXIT:
+            return "the request outlives the procedure, whose caller may complete it"
+        line = self.graph.points[last].line
+        return f"line {line} may use the same request before the operation is complete"
 
     def _deciding(self, start: Operation, completing: set[int]) -> set[int]:
         """The branches that choose between ways with and without completion and may be reached
