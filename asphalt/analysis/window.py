@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from asphalt.analysis.algebra import Poly
 
-ZERO = Poly.constant(0)
-
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -48,11 +46,6 @@ class Gaps:
     def known(self) -> bool:
         """Whether the loop certainly does not run over exactly the dimension."""
         return any(gap is not None and gap.value not in (0, None) for gap in self._both)
-
-    @property
-    def none(self) -> bool:
-        """Whether the loop runs over exactly the dimension."""
-        return all(gap == ZERO for gap in self._both)
 
     @property
     def _both(self) -> tuple[Poly | None, Poly | None]:
