@@ -53,7 +53,9 @@ class Exchange:
     Where the statement calls a procedure that wraps the exchange (``wrappers``), ``call`` is the
     exchange in this unit's terms, ``wrapper`` the name that is called, ``through`` the procedures
     from there to MPI, ``via`` their calls; ``opaque`` says why ``call`` is not fully known, and
-    ``sole`` that nothing else calls the wrapper.
+    ``sole`` that nothing else calls the wrapper.  ``constants`` are the arguments that are
+    constants of MPI in ``home``, the scope of the call of MPI; ``unnamed`` says which of them this
+    unit cannot name.
     """
 
     located: Located
@@ -71,6 +73,9 @@ class Exchange:
     through: tuple[Located, ...] = field(default=(), repr=False)
     opaque: str | None = None
     sole: bool = False
+    constants: frozenset[str] = frozenset()
+    home: Scope | None = field(default=None, repr=False)
+    unnamed: str | None = None
 
     @property
     def point(self) -> int:

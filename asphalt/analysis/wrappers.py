@@ -43,6 +43,15 @@ class Opaque:
     leaf: Leaf | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """The arguments of an exchange in the caller's terms; ``constants``: which are constants of
+    MPI, by the names that the procedure that calls MPI knows them by."""
+
+    given: dict[str, Expr]
+    constants: frozenset[str]
+
+
 def wrapped_exchanges(found: tuple[Exchange, ...], effects: Effects) -> Iterator[Exchange]:
     """The calls of procedures that only wrap one of the exchanges ``found``, and of those that
     wrap these in turn, each call once."""
@@ -158,7 +167,24 @@ def _at_caller(inner: Exchange, call: Call, outer: Exchange) -> Exchange:
             offending = Mark(args.leaf.span, "path", args.reason)
             outer = replace(outer, via=(offending, *outer.via))
         return _unseen(inner, call, outer, args.reason)
-    return replace(outer, call=replace(inner.call, args=args, error=args.get("ierror")))
+    substituted = replace(inner.call, args=args.given, error=args.given.get("ierror"))
+    home = inner.home or inner.scope
+    return replace(
+        outer,
+        call=substituted,
+        constants=args.constants,
+        home=home,
+        unnamed=_unnamed(args, home, outer),
+    )
+
+
+def _unnamed(args: _Arguments, home: Scope, outer: Exchange) -> str | None:
+    """The complaint about a constant of MPI that the caller's unit does not know by its name."""
+    for name in sorted(args.constants):
+        constant = args.given[name]
+        if isinstance(constant, Ref) and not _is_same_constant(constant, home, outer.scope):
+            return f"{constant.spelled} is not known in {outer.located.unit.name or 'the program'}"
+    return None
 
 
 def _unseen(inner: Exchange, call: Call, outer: Exchange, reason: str) -> Exchange:
@@ -174,7 +200,7 @@ def _unseen(inner: Exchange, call: Call, outer: Exchange, reason: str) -> Exchan
     return replace(outer, opaque=reason, call=replace(inner.call, args=args, error=None))
 
 
-def _substituted(inner: Exchange, call: Call, scope: Scope) -> dict[str, Expr] | Opaque:
+def _substituted(inner: Exchange, call: Call, scope: Scope) -> _Arguments | Opaque:
     """The arguments of the exchange in the terms of the caller."""
     unit = inner.located.unit
     head = unit.head.what if unit.head is not None else None
@@ -191,6 +217,7 @@ def _substituted(inner: Exchange, call: Call, scope: Scope) -> dict[str, Expr] |
     if inner.call.procedure.timing is not Timing.BLOCKING:
         return Opaque(f"{inner.call.procedure.spelled} is not a blocking exchange", inner.leaf)
     args: dict[str, Expr] = {}
+    constants: set[str] = set()
     for parameter, actual in inner.call.bound():
         if parameter.kind == "BUFFER":
             answer = _buffer(inner, actual, actuals)
@@ -203,13 +230,16 @@ def _substituted(inner: Exchange, call: Call, scope: Scope) -> dict[str, Expr] |
         elif parameter.is_count:
             value = inner.values.polynomial(actual, inner.leaf)
             answer = _in_terms_of(value.expression(), inner, actuals, scope)
+        elif parameter.name in inner.constants or mpi_constant(actual, inner.scope) is not None:
+            answer = actual
+            constants.add(parameter.name)
         else:
             answer = _in_terms_of(actual, inner, actuals, scope)
         if answer is None:
             message = f"the {parameter.name} of the exchange is not known to the caller"
             return Opaque(message, inner.leaf)
         args[parameter.name] = answer
-    return args
+    return _Arguments(args, frozenset(constants))
 
 
 def _buffer(inner: Exchange, actual: Expr, actuals: Mapping[str, Expr]) -> Expr | None:

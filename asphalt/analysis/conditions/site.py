@@ -80,9 +80,9 @@ WRAPPER = Code(
     "The call is that of a procedure which passes its arguments on to an exchange.  It is treated "
     "like the exchange itself where the procedure does nothing else, apart from setting local "
     "variables and looking at the error code, and where every argument of the exchange can be "
-    "written with what the caller passes.",
-    "Leave only the exchange in the procedure, with dummy arguments as its arguments; or call MPI "
-    "where the data is computed.",
+    "written with what the caller passes and the constants of MPI that it knows.",
+    "Leave only the exchange in the procedure, with dummy arguments as its arguments, and have the "
+    "caller use the same MPI module; or call MPI where the data is computed.",
 )
 
 CODES = (OPERATION, LISTS, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP, WRAPPER)
@@ -97,8 +97,9 @@ def check(exchange: Exchange) -> Answer:
     call, procedure = exchange.call, exchange.call.procedure
     arguments = procedure.exchange
     assert arguments is not None
-    if exchange.opaque is not None:
-        return _wrapped(exchange, exchange.opaque)
+    reason = exchange.opaque or exchange.unnamed
+    if reason is not None:
+        return _wrapped(exchange, reason)
     if arguments.family not in _FAMILIES or procedure.timing is not Timing.BLOCKING:
         message = f"{procedure.spelled} is not transformed yet"
         return Refused(OPERATION, message, exchange.span)
