@@ -73,6 +73,12 @@ def test_brackets_arrows_and_carets() -> None:
     assert plain(MARKS, SOURCE) == DRAWN
 
 
+def test_every_definition_leads_to_the_exchange() -> None:
+    marks = (mark(3, "definition"), mark(5, "definition"), mark(6, "exchange"))
+    drawn = {line[:6].strip(" |+"): line for line in plain(marks, SOURCE).splitlines()}
+    assert [drawn[number][5:9] for number in "3456"] == ["+-- ", "|   ", "+-- ", "+-> "]
+
+
 def test_boxes_stand_where_the_plain_strokes_do() -> None:
     lines = [line.plain for line in drawing(MARKS, {"p.f90": SOURCE}, BOXES)]
     assert [len(line) for line in lines] == [

@@ -38,6 +38,7 @@ class Strokes:
     """The characters that lines are drawn with."""
 
     top: str
+    join: str
     side: str
     bottom: str
     along: str
@@ -47,18 +48,20 @@ class Strokes:
     bar: str
 
 
-BOXES = Strokes("┌", "│", "└", "─", "┼", "▶", "⋮", "│")
-PLAIN = Strokes("+", "|", "+", "-", "+", ">", ":", "|")
+BOXES = Strokes("┌", "├", "│", "└", "─", "┼", "▶", "⋮", "│")
+PLAIN = Strokes("+", "+", "|", "+", "-", "+", ">", ":", "|")
 
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """A vertical line from one source line to another, in a column of the margin."""
+    """A vertical line from one source line to another, in a column of the margin, with those in
+    between that join it."""
 
     first: int
     last: int
     style: str
     arrow: bool
+    joined: frozenset[int] = frozenset()
 
 
 def drawing(
@@ -134,7 +137,8 @@ def _lanes(marks: Sequence[MarkReport]) -> list[_Lane]:
         return lanes
     defined = [mark.line for mark in marks if mark.role == "definition" and mark.line < call.line]
     if defined:
-        lanes.append(_Lane(max(defined), call.line, _STYLES["definition"], True))
+        style, joined = _STYLES["definition"], frozenset(defined)
+        lanes.append(_Lane(min(defined), call.line, style, True, joined))
     used = [mark.line for mark in marks if mark.role == "use" and mark.line > call.line]
     lanes += [_Lane(call.line, line, _STYLES["use"], True) for line in used[:1]]
     return lanes
@@ -163,9 +167,11 @@ def _margin(lanes: Sequence[_Lane], line: int, strokes: Strokes, below: bool) ->
     styles = [""] * len(cells)
     for number, lane in enumerate(lanes):
         column = 2 * number
-        ends = not below and line in (lane.first, lane.last)
+        ends = not below and line in (lane.first, lane.last, *lane.joined)
         if ends:
-            cells[column] = strokes.top if line == lane.first else strokes.bottom
+            cells[column] = strokes.join
+            if line in (lane.first, lane.last):
+                cells[column] = strokes.top if line == lane.first else strokes.bottom
             styles[column] = lane.style
             for right in range(column + 1, len(cells) - 1):
                 if cells[right] == " ":
