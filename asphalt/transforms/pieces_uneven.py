@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from asphalt.analysis.geometry import Address
 from asphalt.analysis.per_rank import PerRank, Uneven
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.schedule import Shape as Pattern
@@ -147,7 +148,7 @@ class UnevenPieces(Pieces):
             (
                 body.assign(COUNT, fn("min", PIECE, sub(length, FROM))),
                 body.assign(SLOT, add(SLOT, num(1))),
-                self.piece(body, "asphalt_irecv_at", self.layout.receive.buffer, landing, SLOT),
+                self.piece(body, "asphalt_irecv_at", self.layout.receive, landing, SLOT),
             ),
             step=PIECE,
         )
@@ -176,12 +177,11 @@ class UnevenPieces(Pieces):
     def posted_in_tile(self, make: Maker) -> list[Node]:
         return []
 
-    def piece(self, make: Maker, procedure: str, buffer: str, block: Expr, slot: Expr) -> Leaf:
+    def piece(self, make: Maker, procedure: str, buffer: Address, block: Expr, slot: Expr) -> Leaf:
         """Start a message of ``asphalt_count`` elements, ``asphalt_from`` elements into a block."""
-        named = respelled(var(buffer), self.scope)
         return make.call(
             procedure,
-            named,
+            self.buffer(buffer),
             add(block, FROM),
             COUNT,
             self.datatype(),
@@ -195,7 +195,7 @@ class UnevenPieces(Pieces):
     def send_piece(self, make: Maker, slot: Expr) -> Leaf:
         """Send the piece to ``asphalt_peer``."""
         block = self.of_peer(self.uneven.send_displacements)
-        return self.piece(make, "asphalt_isend_at", self.layout.send.buffer, block, slot)
+        return self.piece(make, "asphalt_isend_at", self.layout.send, block, slot)
 
     def iterations_for(self, elements: Expr) -> Expr:
         """The iterations that write so many elements."""

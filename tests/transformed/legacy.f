@@ -86,6 +86,31 @@ C     A PLANE IS FINISHED BY THE NEXT ITERATION, THE FIRST IS SET BEFORE
       call show('shared', r, n*nz*np)
       end
 
+C     PLANES FOR THE RANKS IN TURN: 1, 2, 3, 1, 2, ...
+      SUBROUTINE RAGGED(NP, ME)
+      USE SHOWING, ONLY: SHOW
+      IMPLICIT DOUBLE PRECISION (A-H,O-Z)
+      INCLUDE 'mpif.h'
+      PARAMETER (N = 3, MAXP = 4)
+      COMMON /LISTS/ IS(MAXP), JS(MAXP), IR(MAXP), JR(MAXP)
+      DIMENSION S(N,3*MAXP), R(N*3*MAXP)
+      M = 0
+      DO 10 IP = 1, NP
+         IS(IP) = N*(1 + MOD(IP-1,3))
+         JS(IP) = N*M
+         M = M + IS(IP)/N
+         IR(IP) = N*(1 + MOD(ME,3))
+   10    JR(IP) = (IP-1)*IR(IP)
+      DO 20 K = 1, 3*N*MAXP
+   20 R(K) = 0
+      DO 30 K = 1, M
+      DO 30 I = 1, N
+   30 S(I,K) = K + 100*I + 1000*ME
+      CALL MPI_ALLTOALLV(S, IS, JS, MPI_DOUBLE_PRECISION, R, IR, JR,
+     1  MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, IERR)
+      CALL SHOW('RAGGED', R, 3*N*MAXP)
+      END
+
       SUBROUTINE OLD(NP, ME)
       USE SHOWING, ONLY: SHOW
       IMPLICIT DOUBLE PRECISION (A-H,O-Z)

@@ -9,6 +9,7 @@ program main
   implicit none
   external :: upper, labels, late, landed, shared, old, semicolons, names, functions
   external :: through_calls, module_planes, called_slabs, by_common
+  external :: ragged
   integer :: np, me, half, half_np, half_me, ierr
   real(8), allocatable :: s(:), r(:)
 
@@ -61,6 +62,7 @@ program main
   call landed(np, me)
   call late(np, me)
   call shared(np, me)
+  call ragged(np, me)
   call old(np, me)
   call semicolons(3, 7, np, me)
   call names(3, 8, np, me)

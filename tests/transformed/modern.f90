@@ -13,6 +13,7 @@ contains
     call no_error_code(np, me, MPI_COMM_WORLD)
     call keywords(np, me)
     call cloned(np, me)
+    call counts_by_keyword(np, me, MPI_COMM_WORLD)
   end subroutine modern_exchanges
 
   subroutine no_error_code(np, me, comm)
@@ -61,5 +62,27 @@ contains
     call MPI_Alltoall(s, n*nz, MPI_COMPLEX, r, n*nz, MPI_COMPLEX, MPI_COMM_WORLD)
     call show('cloned, f08', [dble(r), dble(aimag(r))], 2*size(r))
   end subroutine cloned
+
+  !> Rank p gets p + 1 planes; on every rank they are differently large.
+  subroutine counts_by_keyword(np, me, comm)
+    use mpi_f08, only: MPI_Alltoallv, MPI_Comm, MPI_DOUBLE_PRECISION
+    integer, intent(in) :: np, me
+    type(MPI_Comm), intent(in) :: comm
+    real(8), allocatable :: s(:,:), r(:,:,:)
+    integer, allocatable :: of(:,:)
+    integer :: k, p
+    allocate(s(n + me, np*(np+1)/2), r(n + np - 1, me + 1, np), of(np, 4))
+    of(:,1) = [(p*(n + me), p=1,np)]
+    of(:,2) = [(p*(p - 1)/2*(n + me), p=1,np)]
+    of(:,3) = [((me + 1)*(n + p), p=0,np-1)]
+    of(:,4) = [((me + 1)*(n + np - 1)*p, p=0,np-1)]
+    r = 0
+    do k = 1, np*(np+1)/2
+      s(:,k) = k + 1000*me
+    end do
+    call MPI_Alltoallv(s, of(:,1), of(:,2), MPI_DOUBLE_PRECISION, recvtype=MPI_DOUBLE_PRECISION, &
+                       comm=comm, rdispls=of(:,4), recvcounts=of(:,3), recvbuf=r)
+    call show('counts by keyword', r, size(r))
+  end subroutine counts_by_keyword
 
 end module modern
