@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from asphalt.analysis.algebra import Poly
+from asphalt.analysis.algebra import Poly, folded_expr
 from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.shapes import is_scalar, shape_of
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Ref, Section
+from asphalt.analysis.symbols import Scope, Symbol, constant
+from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Ref, Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +20,14 @@ class PerRank:
     ``actual``: the argument as it is written.
     """
 
-    actual: Ref
+    actual: Ref | Component
     lower: Poly
     rest: tuple[Expr, ...] = ()
 
-    def of(self, rank: Expr) -> Ref:
+    def of(self, rank: Expr) -> Ref | Component:
         """The element that belongs to a rank."""
         subscript = (self.lower + Poly.atom(rank)).expression()
-        return Ref(self.actual.name, self.actual.spelled, (subscript, *self.rest))
+        return replace(self.actual, args=(subscript, *self.rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,14 @@ class Uneven:
 def per_rank(exchange: Exchange, argument: str | None) -> PerRank | None:
     """An argument that is an array, or a run of the first dimension of one; None: anything else."""
     actual = exchange.call.args.get(argument or "")
-    if not isinstance(actual, Ref):
+    if not isinstance(actual, Ref | Component):
         return None
-    symbol = exchange.scope.lookup(actual.name)
-    if symbol is None or symbol.type is None or symbol.type.base != "integer":
-        return None
-    shape = shape_of(actual.name, exchange.scope, exchange.values, exchange.leaf)
-    if shape is None:
+    lowers = _lower_bounds(actual, exchange)
+    if lowers is None:
         return None
     if actual.args is None:
-        return PerRank(actual, shape.lower[0]) if shape.rank == 1 else None
-    if len(actual.args) != shape.rank:
+        return PerRank(actual, lowers[0]) if len(lowers) == 1 else None
+    if len(actual.args) != len(lowers):
         return None
     first, *rest = actual.args
     fixed = _subscripts(rest, exchange)
@@ -74,7 +73,7 @@ def per_rank(exchange: Exchange, argument: str | None) -> PerRank | None:
         return None
     match first:
         case Section(lower=None, stride=None | Lit("integer", "1")):
-            return PerRank(actual, shape.lower[0], fixed)
+            return PerRank(actual, lowers[0], fixed)
         case Section(lower=lower, stride=None | Lit("integer", "1")) if lower is not None:
             return PerRank(actual, exchange.values.polynomial(lower, exchange.leaf), fixed)
         case Section() | Keyword() | AltReturn():
@@ -101,6 +100,34 @@ def uneven_blocks(exchange: Exchange) -> Uneven | str:
             return argument or ""
         found.append(elements)
     return Uneven(found[0], found[1], found[2], found[3])
+
+
+def _lower_bounds(array: Ref | Component, exchange: Exchange) -> tuple[Poly, ...] | None:
+    """The lower bounds of an integer array; None: it is none."""
+    name = designator_name(array)
+    symbol = None if name is None else symbol_named(name, exchange.scope)
+    if symbol is None or symbol.type is None or symbol.type.base != "integer":
+        return None
+    if isinstance(array, Ref):
+        shape = shape_of(array.name, exchange.scope, exchange.values, exchange.leaf)
+        return None if shape is None else shape.lower
+    if not symbol.dims or symbol.type.kind is not None:
+        return None
+    return tuple(_lower_of(array, symbol, number) for number in range(len(symbol.dims)))
+
+
+def _lower_of(array: Component, symbol: Symbol, number: int) -> Poly:
+    """A lower bound of a component: what its type states, or what only the run knows."""
+    assert symbol.dims is not None
+    dim = symbol.dims[number]
+    if dim.kind == "explicit":
+        if dim.lower is None:
+            return Poly.constant(1)
+        value = constant(dim.lower, symbol.home) if isinstance(symbol.home, Scope) else None
+        if value is not None:
+            return Poly.constant(value)
+    whole = folded_expr(replace(array, args=None))
+    return Poly.atom(Ref("lbound", "lbound", (whole, Lit("integer", str(number + 1)))))
 
 
 def _subscripts(args: Iterable[Arg], exchange: Exchange) -> tuple[Expr, ...] | None:

@@ -14,7 +14,7 @@ from asphalt.analysis.geometry import Address
 from asphalt.analysis.per_rank import PerRank, Uneven
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.schedule import Shape as Pattern
-from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.make import (
@@ -75,16 +75,16 @@ class UnevenPieces(Pieces):
 
     # -- what is shared ----------------------------------------------------------------------
 
-    def of_peer(self, numbers: PerRank) -> Ref:
+    def of_peer(self, numbers: PerRank) -> Expr:
         """The number that belongs to ``asphalt_peer``."""
         named = respelled(numbers.of(PEER), self.scope)
-        assert isinstance(named, Ref)
+        assert isinstance(named, Ref | Component)
         return named
 
     def whole_list(self, numbers: PerRank) -> Expr:
         """All numbers, as the call of the user has them."""
         named = respelled(numbers.actual, self.scope)
-        assert isinstance(named, Ref)
+        assert isinstance(named, Ref | Component)
         return named
 
     def prepare(self, make: Maker) -> list[Node]:

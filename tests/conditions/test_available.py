@@ -51,6 +51,21 @@ CASES = (
     ),
     Case(
         "ASP301",
+        "counts-in-a-structure-that-changes",
+        program(
+            declare=f"{COUNTS}type :: list\n  integer :: of(9)\nend type list\ntype(list) :: t\n",
+            before=f"{FILLED}t%of = n*nz\n",
+            between="t%of(2) = n*nz - 1\n",
+            call=VECTORS.replace("s, counts", "s, t%of"),
+        ),
+        program(
+            declare=f"{COUNTS}type :: list\n  integer :: of(9)\nend type list\ntype(list) :: t\n",
+            before=f"{FILLED}t%of = n*nz\nt%of(2) = n*nz - 1\n",
+            call=VECTORS.replace("s, counts", "s, t%of"),
+        ),
+    ),
+    Case(
+        "ASP301",
         "index-of-the-counts-changes",
         program(
             declare="integer :: c(99,2), j\n",

@@ -82,13 +82,17 @@ CASES = (
     ),
     Case(
         "ASP009",
-        "counts-are-a-component",
+        "counts-in-an-array-of-structures",
+        program(
+            declare=f"{LISTS}type :: list\n  integer :: of(9)\nend type list\ntype(list) :: t(2)\n",
+            before=f"{COUNTS}t(1)%of = n*nz\n",
+            call=VECTORS.replace("r, counts", "r, t(1)%of"),
+        ),
         program(
             declare=f"{LISTS}type :: list\n  integer :: of(9)\nend type list\ntype(list) :: t\n",
             before=f"{COUNTS}t%of = n*nz\n",
             call=VECTORS.replace("r, counts", "r, t%of"),
         ),
-        program(declare=LISTS, before=COUNTS, call=VECTORS),
     ),
     Case(
         "ASP001",

@@ -107,13 +107,18 @@ contains
   subroutine time_dependent(n, nz, np, me)
     use mpi
     integer, intent(in) :: n, nz, np, me
-    integer :: counts(np), displs(np), step, i, z, p, ierr
+    type :: lists
+      integer, allocatable :: counts(:), displs(:)
+    end type lists
+    type(lists) :: the
+    integer :: step, i, z, p, ierr
     real(8) :: s(n,nz,np), r(n,nz,np)
+    allocate(the%counts(0:np-1), the%displs(np))
     r = 0
-    displs = [(n*nz*(p-1), p=1,np)]
+    the%displs = [(n*nz*(p-1), p=1,np)]
     z = 0
     do step = 0, 3
-      counts = min(n*nz, 4*step)
+      the%counts(:) = min(n*nz, 4*step)
       do p = 1, np
         do z = 1, nz
           do i = 1, n
@@ -121,8 +126,8 @@ contains
           end do
         end do
       end do
-      call MPI_Alltoallv(s, counts, displs, MPI_DOUBLE_PRECISION, r, counts, displs, &
-                         MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+      call MPI_Alltoallv(s, the%counts, the%displs, MPI_DOUBLE_PRECISION, &
+                         r, the%counts, the%displs, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
       call show('time dependent', r, size(r))
     end do
     call show_integers('time dependent, ends', [z, p], 2)

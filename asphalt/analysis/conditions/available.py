@@ -10,6 +10,7 @@ from asphalt.analysis.geometry import Divides, Guard, Layout
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.nest import Producer
+from asphalt.analysis.objects import designator_name
 from asphalt.analysis.symbols import Origin, Scope, constant
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children, walk
@@ -67,8 +68,9 @@ def check(producer: Producer, layout: Layout) -> Answer:
     written = producer.footprint.written()
     received = storage_of(layout.receive.buffer, scope)
     for numbers in lists:
-        if storage_of(numbers.actual.name, scope) == received:
-            message = f"{numbers.actual.spelled} is received into while it is needed"
+        name = designator_name(numbers.actual)
+        if name is None or storage_of(name, scope) == received:
+            message = f"{name} is received into while it is needed"
             return Refused(CHANGES, message, exchange.span)
     for phase in producer.phases:
         if not _is_default_integer(phase.variable, scope):

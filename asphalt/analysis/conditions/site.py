@@ -70,7 +70,7 @@ LISTS = Code(
     "counts or displacements are not elements of an array",
     "MPI_ALLTOALLV has a count and a displacement for each rank.  Messages of parts of a block "
     "need them one by one, which takes an integer array, or a run of its first dimension; an "
-    "expression, a component or a column of a larger array is not looked into.",
+    "expression or a column of a larger array is not looked into.",
     "Put them into an array before the nest.",
 )
 
