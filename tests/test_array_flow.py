@@ -104,9 +104,14 @@ SECTIONS = st.sampled_from([":", "1:n", "i:n", "1:n:2", "2:", ":k", "n:1:-1"])
 
 @st.composite
 def statements(
-    draw: st.DrawFn, array: str, rank: int, calls: str = "", depth: int = 2
+    draw: st.DrawFn,
+    array: str,
+    rank: int,
+    calls: str = "",
+    depth: int = 2,
+    repeated: bool = False,
 ) -> list[str]:
-    """A list of statements about one array."""
+    """A list of statements about one array; ``repeated``: inside of a loop."""
 
     def element() -> str:
         parts = [draw(st.one_of(INDICES, INDICES, SECTIONS)) for _ in range(rank)]
@@ -123,16 +128,17 @@ def statements(
             case 2:
                 found.append(f"{scalar()} = {scalar()} + 1")
             case 3 if depth:
-                body = draw(statements(array, rank, calls, depth - 1))
+                body = draw(statements(array, rank, calls, depth - 1, repeated))
                 found += [
                     "if (k > 1) then",
                     *body,
                     "else",
-                    *draw(statements(array, rank, calls, 0)),
+                    *draw(statements(array, rank, calls, 0, repeated)),
                     "end if",
                 ]
-            case 4 if depth < 2:
-                leave = draw(st.sampled_from(["cycle", "exit", "return", f"{scalar()} = 0"]))
+            case 4:
+                ways = ["return", f"{scalar()} = 0", *(["cycle", "exit"] if repeated else [])]
+                leave = draw(st.sampled_from(ways))
                 found.append(f"if (mod(i, 2) == 0) {leave}")
             case 9:
                 found.append(calls)
@@ -141,7 +147,7 @@ def statements(
                 variable = "i" if depth == 2 else "j"
                 if variable == "i" and high == "i":
                     high = "n"
-                body = draw(statements(array, rank, calls, depth - 1))
+                body = draw(statements(array, rank, calls, depth - 1, True))
                 found += [f"do {variable} = {low}, {high}{draw(STEPS)}", *body, "end do"]
             case _:
                 found.append(f"{element()} = 0")
@@ -170,16 +176,20 @@ ACTUALS = {
 DUMMIES = ["n", "*", "n,m", "n,*", "n*m", "m,n", "0:n-1", "2,*", "6,2", "n,m,*", ":", ":,:", "0:"]
 
 
+def dummies_for(dims: str, actual: str) -> list[str]:
+    """The shapes of dummies that an actual argument may be passed to."""
+    rank = actual.count(":") if ":" in actual else dims.count(",") + 1 if actual == "a" else 0
+    return [d for d in DUMMIES if ":" not in d or "-" in d or d.count(":") == rank]
+
+
 @EXAMPLES
 @given(st.data())
 def test_calls_with_arrays_of_another_shape(data: st.DataObject) -> None:
     dims = data.draw(st.sampled_from(sorted(ACTUALS)))
     actual = data.draw(st.sampled_from(ACTUALS[dims]))
-    rank = actual.count(":") if ":" in actual else dims.count(",") + 1 if actual == "a" else 0
-    dummies = [d for d in DUMMIES if ":" not in d or "-" in d or d.count(":") == rank]
-    dummy = data.draw(st.sampled_from(dummies))
+    dummy = data.draw(st.sampled_from(dummies_for(dims, actual)))
     call = f"call inner({actual}, n, m, {data.draw(st.sampled_from(['k', 'i', 'n']))})"
-    body = data.draw(statements("a", dims.count(",") + 1, call, 1))
+    body = data.draw(statements("a", dims.count(",") + 1, call, 1, True))
     called = text_of(data.draw(statements("x", dummy.count(",") + 1)))
     body = [
         "i = 1",
