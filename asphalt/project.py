@@ -12,17 +12,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.codes import ASSUMPTIONS
 from asphalt.analysis.conditions.site import PARSERS
+from asphalt.analysis.directive_checks import check_directives, check_file
+from asphalt.analysis.directives import SENTINEL, Directive
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.evidence import completed, marks_of
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import Plan
+from asphalt.analysis.site_directives import site_directives
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
+from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
@@ -38,11 +43,12 @@ from asphalt.transfers import transfers
 from asphalt.transforms.declare import declare
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.prepush import prepush
-from asphalt.unparse.params import Parameter
+from asphalt.unparse.params import HEADER, Parameter, check_header
 from asphalt.unparse.unparse import unparse
 
 DEFAULT_TILE = 0
 DEFAULT_DEPTH = 4
+MANY_ASSUMPTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,7 @@ class Project:
         self.settings = settings or Settings()
         self.roots = tuple(Path(path) for path in paths)
         self._tree: Tree = load_tree(self.roots, self.settings)
+        self._by_pure: dict[frozenset[str], tuple[Effects, Uniformity]] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -108,8 +115,8 @@ class Project:
 
     @cached_property
     def _sites(self) -> tuple[Site, ...]:
-        scopes = Scopes(self._tree)
-        effects, uniformity = Effects(scopes), Uniformity(scopes)
+        self._check_input()
+        effects, _ = self._analyses(frozenset())
         direct = tuple(
             exchange
             for located in self._tree.site_units(all_to_all_operations())
@@ -119,10 +126,33 @@ class Project:
         for exchange in (*direct, *wrapped_exchanges(direct, effects)):
             where = (exchange.located.path, id(exchange.located.unit))
             by_unit.setdefault(where, []).append(exchange)
-        found = [site for here in by_unit.values() for site in self._sites_of(here, uniformity)]
+        found = [site for here in by_unit.values() for site in self._sites_of(here)]
         return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
 
-    def _sites_of(self, exchanges: list[Exchange], uniformity: Uniformity) -> Iterator[Site]:
+    def _check_input(self) -> None:
+        """Raise InputError for directives and headers that make no sense."""
+        for entry in self._tree.files:
+            if SENTINEL.encode() in self._tree.content(entry.path).lower():
+                units = self._tree.units_of(entry.path)
+                for located in units:
+                    check_directives(self._scopes.of(located))
+                if units:
+                    check_file(self._tree.file(entry.path))
+        for directory in sorted({path.parent for path in self.files}):
+            check_header(directory / HEADER)
+
+    @cached_property
+    def _scopes(self) -> Scopes:
+        return Scopes(self._tree)
+
+    def _analyses(self, pure: frozenset[str]) -> tuple[Effects, Uniformity]:
+        """The analyses of the whole program; ``pure``: procedures that are assumed to be so."""
+        if pure not in self._by_pure:
+            assumed = Assumed(pure)
+            self._by_pure[pure] = Effects(self._scopes, assumed), Uniformity(self._scopes, assumed)
+        return self._by_pure[pure]
+
+    def _sites_of(self, exchanges: list[Exchange]) -> Iterator[Site]:
         """The sites of one unit."""
         here = sorted(exchanges, key=lambda e: (e.span.first, e.span.first_col))
         for number, exchange in enumerate(here, 1):
@@ -130,13 +160,51 @@ class Project:
             name = site_name(Path(located.path), located.unit.name, number, len(here))
             if _is_applied(exchange):
                 yield Site(name, exchange, None, _report(name, exchange, "applied"))
-                continue
-            judgement = judge(exchange, uniformity)
+            else:
+                yield self._site(name, exchange)
+
+    def _site(self, name: str, found: Exchange) -> Site:
+        """The judgement of one exchange.
+
+        Where one assumption after the other about procedures leads to a plan, it is that plan.
+        """
+        pure = of_kind(PURE, self.settings.assume, name)
+        first: Site | None = None
+        while True:
+            effects, uniformity = self._analyses(pure)
+            exchange = found.under(effects)
+            judgement = self._judgement(exchange, uniformity)
+            site = Site(name, exchange, judgement, self._judged(name, exchange, judgement))
             if isinstance(judgement, Plan):
-                judgement = self._seconded(judgement)
-            if isinstance(judgement, Refused):
-                judgement = completed(exchange, judgement)
-            yield Site(name, exchange, judgement, self._judged(name, exchange, judgement))
+                return site
+            first = first or site
+            lifted = of_kind(PURE, {judgement.lifted_by or ""})
+            if lifted <= pure or len(pure) > MANY_ASSUMPTIONS:
+                return first
+            pure |= lifted
+
+    def _judgement(self, exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
+        judgement = judge(exchange, uniformity)
+        if isinstance(judgement, Plan):
+            judgement = self._seconded(judgement)
+        return completed(exchange, judgement) if isinstance(judgement, Refused) else judgement
+
+    def _accepted(self, name: str, plan: Plan) -> tuple[str, ...]:
+        """The assumptions of a plan that are accepted, by the user or by directives."""
+        said = site_directives(plan.exchange, plan.producer.start).assumed
+        return tuple(
+            needed
+            for needed in plan.assumptions
+            if is_accepted(needed, self.settings.assume, name)
+            or needed in said
+            or needed.split(":")[0] == UNIFORM.word
+            or self._is_said_pure(needed, plan.exchange)
+        )
+
+    def _is_said_pure(self, needed: str, exchange: Exchange) -> bool:
+        kind, _, name = needed.partition(":")
+        said = self._analyses(frozenset())[0].assumed
+        return kind == PURE.word and said.pure(name, exchange.scope)
 
     def _seconded(self, plan: Plan) -> Plan | Refused:
         """The plan, unless two parsers disagree about its unit or a wrapper that it relies on."""
@@ -161,58 +229,54 @@ class Project:
                 marks=marks,
             )
         along = judgement.producer.packing.variable
+        accepted = self._accepted(name, judgement)
+        needed = [a.partition(":")[0] for a in judgement.assumptions if a not in accepted]
+        kinds = (*needed, *(assumption.partition(":")[0] for assumption in accepted))
         return replace(
             _report(name, exchange, "assumed" if judgement.assumptions else "proved"),
-            code=next((ASSUMPTIONS[name].id for name in judgement.assumptions), None),
+            code=next((ASSUMPTIONS[kind].id for kind in kinds if kind in ASSUMPTIONS), None),
             message=f"can be prepushed along {along} ({judgement.layout.description})",
             assumptions=judgement.assumptions,
+            accepted=accepted,
             evidence=(*judgement.evidence, *_caution(judgement)),
             backend="isend",
             marks=marks,
         )
 
-    def transform(self, tile: int | None = None, depth: int | None = None) -> tuple[Change, ...]:
+    def transform(
+        self, tile: int | None = None, depth: int | None = None, trial: bool = False
+    ) -> tuple[Change, ...]:
         """What becomes of every file that has a site to transform.
 
-        ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  None: what
-        the settings say, else the defaults.
+        ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  A directive of
+        the site takes precedence (not for a ``trial``); None: what the settings say, else the
+        defaults.
         """
         by_file: dict[str, list[Site]] = {}
         for site in self.sites():
             plan = site.judgement
-            if isinstance(plan, Plan) and set(plan.assumptions) <= self.settings.assume:
+            if isinstance(plan, Plan) and set(plan.assumptions) <= set(site.report.accepted):
                 by_file.setdefault(site.exchange.located.path, []).append(site)
-        return tuple(self._change(path, sites, tile, depth) for path, sites in by_file.items())
+        values = _Values(tile, depth, self.settings, trial)
+        return tuple(self._change(path, sites, values) for path, sites in by_file.items())
 
-    def _change(self, path: str, sites: list[Site], tile: int | None, depth: int | None) -> Change:
+    def _change(self, path: str, sites: list[Site], values: _Values) -> Change:
         file = self._tree.file(path)
         units: dict[int, list[Site]] = {}
         for site in sites:
             units.setdefault(id(site.exchange.located.unit), []).append(site)
         for group in units.values():
             file = _transformed(file, group)
-        tile = _first(tile, self.settings.tile, DEFAULT_TILE)
-        depth = _first(depth, self.settings.depth, DEFAULT_DEPTH)
-        parameters = tuple(
-            Parameter(
-                site.name,
-                site.exchange.call.procedure.spelled,
-                f"{Path(path).name}:{site.report.line}",
-                _along(site),
-                tile,
-                depth,
-            )
-            for site in sites
-        )
+        parameters = tuple(values.parameter(site) for site in sites)
         reports = tuple(
             replace(
                 site.report,
                 verdict="applied",
                 passes=("prepush",),
-                tile=tile,
-                depth=depth,
+                tile=parameter.tile,
+                depth=parameter.depth,
             )
-            for site in sites
+            for site, parameter in zip(sites, parameters, strict=True)
         )
         after = unparse(file).encode("latin-1")
         return Change(Path(path), self._tree.content(path), after, reports, parameters)
@@ -258,8 +322,43 @@ def other_reading(
     return f"line {found.disagreements[0].line}" if found.disagreements else None
 
 
-def _first(*values: int | None) -> int:
-    return next(value for value in values if value is not None)
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """K and D as they were asked for."""
+
+    tile: int | None
+    depth: int | None
+    settings: Settings
+    trial: bool
+
+    def parameter(self, site: Site) -> Parameter:
+        """The entry of a site in the header."""
+        plan = site.judgement
+        assert isinstance(plan, Plan)
+        said = site_directives(plan.exchange, plan.producer.start)
+        tile, tile_from = self._chosen("tile", self.tile, said.tile)
+        depth, depth_from = self._chosen("depth", self.depth, said.depth)
+        sources = {"k": tile_from, "d": depth_from}
+        return Parameter(
+            site.name,
+            site.exchange.call.procedure.spelled,
+            f"{Path(site.report.file).name}:{site.report.line}",
+            _along(site),
+            DEFAULT_TILE if tile is None else tile,
+            DEFAULT_DEPTH if depth is None else depth,
+            {what: source for what, source in sources.items() if source is not None},
+        )
+
+    def _chosen(
+        self, name: str, given: int | None, said: tuple[int, Directive] | None
+    ) -> tuple[int | None, str | None]:
+        """A value, and who gave it."""
+        setting: int | None = getattr(self.settings, name)
+        option = (given, f"--{name}")
+        source = (None, None) if said is None else (said[0], f"{said[1].file}:{said[1].line}")
+        order = (option, source) if self.trial else (source, option)
+        found = (pair for pair in (*order, (setting, f"the setting {name}")) if pair[0] is not None)
+        return next(found, (None, None))
 
 
 def _along(site: Site) -> str:

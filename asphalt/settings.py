@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from asphalt.assumptions import folded
 from asphalt.errors import UsageError
 from asphalt.ir.source import Form
+from asphalt.limits import DEPTH, TILE, Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,9 @@ class Settings:
                 raise UsageError(f"-D {define}: a definition is NAME or NAME=VALUE")
         _at_least("jobs", self.jobs, 1)
         _at_least("width", self.width, 72)
-        _at_least("tile", self.tile, 0)
-        _at_least("depth", self.depth, 1)
+        _within("tile", self.tile, TILE)
+        _within("depth", self.depth, DEPTH)
+        object.__setattr__(self, "assume", frozenset(folded(name) for name in self.assume))
 
 
 def load_settings(start_dir: Path, config_file: Path | None = None) -> Settings:
@@ -112,6 +115,12 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
 def _at_least(name: str, value: int | None, least: int) -> None:
     if value is not None and value < least:
         raise UsageError(f"{name} must be {least} or more, not {value}")
+
+
+def _within(name: str, value: int | None, limits: Limits) -> None:
+    if value is not None and value not in limits:
+        _at_least(name, value, limits.least)
+        raise UsageError(f"{name} must be {limits.most} or less, not {value}")
 
 
 def _defines(value: object) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ form = "fixed"
 width = 132
 tile = 8
 depth = 2
-assume = ["uniform"]
+assume = ["Control", "pure: fft1d"]
 """
 
 
@@ -43,7 +43,7 @@ def test_everything_set_in_a_directory_above(tmp_path: Path, name: str, header: 
         width=132,
         tile=8,
         depth=2,
-        assume=frozenset({"uniform"}),
+        assume=frozenset({"control", "pure:fft1d"}),
     )
 
 

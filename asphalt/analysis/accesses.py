@@ -107,6 +107,7 @@ class EffectKind(Enum):
     ALLOCATION = "an allocation"
     POINTER = "a pointer assignment"
     JUMP = "a jump"
+    ASSUMED = "a call that is assumed to be pure"
 
 
 @dataclass(frozen=True, slots=True)

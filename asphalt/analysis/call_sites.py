@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.definitions import Definition, Source, definitions
 from asphalt.analysis.references import bind, passed_on, references, use_renames
 from asphalt.analysis.resolve import procedure_named
@@ -64,8 +65,9 @@ SharedDefinitions = tuple[tuple[Context, Definition], ...]
 class CallSites:
     """Units, callers and module variables of one program; each is looked up once."""
 
-    def __init__(self, scopes: Scopes) -> None:
+    def __init__(self, scopes: Scopes, assumed: Assumed | None = None) -> None:
         self.scopes = scopes
+        self.assumed = assumed or Assumed()
         self._contexts: dict[UnitKey, Context] = {}
         self._callers: dict[UnitKey, tuple[CallSite, ...] | str] = {}
         self._has_main: bool | None = None

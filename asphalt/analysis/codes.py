@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from asphalt import assumptions
 from asphalt.analysis.conditions import (
     available,
     contiguous,
@@ -45,9 +46,13 @@ ALL_CODES: Mapping[str, Code] = MappingProxyType(
 )
 
 ASSUMPTIONS: Mapping[str, Code] = MappingProxyType(
-    {one_site.CONTROL: one_site.NOT_PROVED, same_bits.BITS: same_bits.LAST_DIGITS}
+    {
+        assumptions.CONTROL.word: one_site.NOT_PROVED,
+        assumptions.BITS.word: same_bits.LAST_DIGITS,
+        assumptions.PURE.word: visible_effects.UNKNOWN,
+    }
 )
-"""What ``--assume`` accepts, with the code of a site that needs it."""
+"""The kinds of assumptions that a proof may lack, with the code of a site that needs one."""
 
 
 def _titles() -> dict[int, str]:

@@ -1,4 +1,5 @@
-"""Statements behind the sentinel ``!$``, which only a compilation with OpenMP executes.
+"""Statements behind the sentinel ``!$``, which only a compilation with OpenMP executes, and what
+directives of OpenMP and OpenACC make of the statements around them.
 
 Nothing that is concluded from the other statements of a unit holds where such a statement may
 change a variable, or read one that seems dead.
@@ -9,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import Opaque, What
 from asphalt.ir.tree import Leaf, Unit, leaves
 
 # what declares and does not execute
@@ -29,3 +31,59 @@ def conditional_statements(unit: Unit) -> Iterator[tuple[Leaf, str]]:
             text = trivia.text.strip()
             if trivia.kind is TriviaKind.CONDITIONAL and not _DECLARES.match(text):
                 yield leaf, text
+
+
+_HIDDEN = "it stands in a line that only some compilations execute"
+_NAME = re.compile(r"[a-z_$][\w$]*", re.IGNORECASE)
+_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
+# An assignment or a call without labels (not DO, which may be glued to its variable): what it is
+# executed for is what it changes.  Everything else may go anywhere.
+_STAYS = re.compile(
+    r"(?!do)[a-z]\w*\s*(?:\([^()]*\)\s*)?=(?!=)|call\b[^*]*$|(?:print|use)\b|&"
+    r"|write\s*\((?!.*\b(?:err|end|eor)\s*=)",
+    re.IGNORECASE,
+)
+_HARMLESS = re.compile(r".\$?(?:\$asphalt|dir\$|gcc\$|dec\$|ibm\*|pgi\$)", re.IGNORECASE)
+
+
+def hidden_statements(leaf: Leaf) -> Iterator[Opaque]:
+    """What may be executed in the lines before a statement: conditional lines and directives.
+
+    Each is a statement that may define every name in it.
+    """
+    for trivia in leaf.lead:
+        if trivia.kind is TriviaKind.CONDITIONAL or is_threading(trivia):
+            text = trivia.text.strip()
+            names = _NAME.findall(_STRING.sub("", text[1:].lstrip("$")))
+            yield Opaque(text, _HIDDEN, frozenset(name.lower() for name in names))
+
+
+def may_jump(what: What) -> bool:
+    """Whether a statement that is not understood may transfer control."""
+    if not isinstance(what, Opaque):
+        return False
+    if what.reason != _HIDDEN:
+        return True
+    text = what.code[1:]
+    if text[:1] == "$" and text[1:2].isalpha():
+        return False  # a directive
+    return not (_DECLARES.match(what.code) or _STAYS.match(text.lstrip("$ \t0123456789")))
+
+
+def is_threading(trivia: Trivia) -> bool:
+    """Whether a line is a directive that may make threads, or divide work among them."""
+    return trivia.kind is TriviaKind.DIRECTIVE and not _HARMLESS.match(trivia.text.strip())
+
+
+def threaded_nodes(unit: Unit) -> range:
+    """The nodes of a unit's body, by their numbers, that several threads may execute: from the
+    first directive to the last."""
+    found = [
+        number
+        for number, node in enumerate(unit.body)
+        for leaf in leaves(node)
+        if any(is_threading(trivia) for trivia in leaf.lead)
+    ]
+    if any(is_threading(t) for leaf in (unit.contains, unit.end) if leaf for t in leaf.lead):
+        found.append(len(unit.body) - 1)
+    return range(min(found), max(found) + 1) if found else range(0)

@@ -64,7 +64,7 @@ class Definition:
     ``whole``: it defines all of a scalar, for certain when it is executed.  ``broadcast``: by
     MPI_BCAST.  ``old_communicator``: it is a communicator, of the group of that one.
     ``path``: the component of ``name`` that is defined.  ``lasting``: MPI keeps its address and
-    may define it at any later time.
+    may define it at any later time.  ``call``: the user's procedure that may define it.
     """
 
     name: str
@@ -80,6 +80,7 @@ class Definition:
     old_communicator: Expr | None = None
     path: tuple[str, ...] = ()
     lasting: bool = False
+    call: Call | None = None
 
 
 def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[Definition]]:
@@ -204,7 +205,7 @@ def _calls_in(exprs: Iterable[Arg], statement: Statement, scope: Scope) -> Itera
     """Functions may define their arguments."""
     for expr in exprs:
         for part in walk(expr):
-            if isinstance(part, Ref) and part.args and _is_user_function(part, scope):
+            if isinstance(part, Ref) and part.args and is_user_function(part, scope):
                 yield from _procedure(
                     Call(Ref(part.name, part.spelled), part.args), statement, scope
                 )
@@ -218,7 +219,7 @@ def _calls_in(exprs: Iterable[Arg], statement: Statement, scope: Scope) -> Itera
 def _may_call(expr: OpaqueExpr, scope: Scope) -> bool:
     """Whether a function may be called in an expression that is kept as text."""
     listed = {name.lower() for name in _LISTED.findall(expr.text)}
-    return any(_is_user_function(Ref(name, name), scope) for name in listed & expr.names)
+    return any(is_user_function(Ref(name, name), scope) for name in listed & expr.names)
 
 
 _LISTED = re.compile(r"([A-Za-z_$][\w$]*)\s*\(")
@@ -231,7 +232,8 @@ def _may_be_bound(expr: Component, scope: Scope) -> bool:
     return part is not None and (symbol is None or component_type(symbol, part.path) is None)
 
 
-def _is_user_function(ref: Ref, scope: Scope) -> bool:
+def is_user_function(ref: Ref, scope: Scope) -> bool:
+    """Whether a name with a list may be a function of the user."""
     symbol = scope.lookup(ref.name)
     if symbol is None:
         return True
@@ -335,7 +337,7 @@ def _procedure(call: Call, statement: Statement, scope: Scope) -> Iterator[Defin
             yield Definition(
                 found.name, statement, Source.CALLEE if known else Source.UNKNOWN, found.exprs,
                 callee=callee if known else None, dummy=dummy or "", path=found.path,
-                detail=f"the call of {spelled}",
+                detail=f"the call of {spelled}", call=call,
             )  # fmt: skip
 
 

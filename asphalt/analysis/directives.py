@@ -18,14 +18,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from asphalt.assumptions import KINDS
 from asphalt.errors import InputError
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.limits import DEPTH, TILE, Limits
 
 SENTINEL = "$asphalt"
-PLAIN_ASSUMPTIONS = ("control", "bits")
-NAMED_ASSUMPTIONS = ("uniform", "pure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ def _of_unit(unit: Unit) -> Iterator[Directive]:
         yield from _of_node(node)
     for closing in (unit.contains, unit.end):
         if closing is not None:
-            _nothing_in_front_of(closing)
+            refuse_in_front_of(closing)
 
 
 def _of_node(node: Node) -> Iterator[Directive]:
@@ -125,15 +124,15 @@ def _of_node(node: Node) -> Iterator[Directive]:
             for child in body:
                 yield from _of_node(child)
             if end is not None:
-                _nothing_in_front_of(end)
+                refuse_in_front_of(end)
         case Branch(arms=arms, end=end):
             yield from _in_front_of(arms[0].head, arms[0].head)
             for number, arm in enumerate(arms):
                 if number:
-                    _nothing_in_front_of(arm.head)
+                    refuse_in_front_of(arm.head)
                 for child in arm.body:
                     yield from _of_node(child)
-            _nothing_in_front_of(end)
+            refuse_in_front_of(end)
         case Unit():
             pass
 
@@ -146,7 +145,8 @@ def _in_front_of(leaf: Leaf, owner: Leaf | None) -> Iterator[Directive]:
     _refuse_hidden(leaf)
 
 
-def _nothing_in_front_of(leaf: Leaf) -> None:
+def refuse_in_front_of(leaf: Leaf) -> None:
+    """Raise InputError for a directive in front of a statement that none can belong to."""
     for lines in _statements(leaf):
         parse(lines)
         raise lines[0].error(
@@ -334,13 +334,14 @@ def _assumptions(tokens: _Tokens) -> Iterator[Assume]:
     tokens.mark("(")
     while True:
         token = tokens.next("an assumption")
-        if token.text in NAMED_ASSUMPTIONS:
+        kind = KINDS.get(token.text)
+        if kind is not None and kind.named:
             tokens.mark(":")
             while True:
                 yield Assume(token.text, _name(tokens, token.text))
                 if tokens.mark(",", ")") == ")":
                     return
-        if token.text not in PLAIN_ASSUMPTIONS:
+        if kind is None:
             raise token.line.error(
                 f"'{token.text}' is no assumption; use control, bits, uniform: NAME,... or "
                 "pure: NAME,..."

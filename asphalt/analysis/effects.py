@@ -22,6 +22,8 @@ from asphalt.analysis.access import (
     root_name,
 )
 from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
+from asphalt.analysis.assumed import Assumed
+from asphalt.analysis.assumed_calls import assumed_effect
 from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.fixpoint import Fixpoint
 from asphalt.analysis.frame import Frame
@@ -48,8 +50,9 @@ _Key = tuple[str, str]  # path and names of a unit and its hosts
 class Effects:
     """What the calls of one program do; each procedure is looked at when it is asked for."""
 
-    def __init__(self, scopes: Scopes) -> None:
+    def __init__(self, scopes: Scopes, assumed: Assumed | None = None) -> None:
         self.scopes = scopes
+        self.assumed = assumed or Assumed()
         self._located: dict[_Key, Located] = {}
         self._frames: dict[_Key, Frame] = {}
         self._summaries: Fixpoint[_Key, Summary | None] = Fixpoint(
@@ -163,6 +166,9 @@ class Effects:
             return CallEffect(tuple(accesses), tuple(effects))
         if isinstance(call.procedure, Ref) and mpi_function(call.procedure, scope) is not None:
             return CallEffect((), ((EffectKind.MPI, call.procedure.name),))
+        assumed = assumed_effect(call, self.assumed, scope)
+        if assumed is not None:
+            return assumed
         callee, bound = self._bound(call, scope)
         if callee is None or bound is None:
             return _anything(call, scope, called_name(call.procedure))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.access import Names
 from asphalt.analysis.effects import Effects
@@ -89,6 +89,13 @@ class Exchange:
         """What is called, for people: a wrapper with the operation behind it."""
         spelled = self.call.procedure.spelled
         return spelled if self.wrapper is None else f"{self.wrapper} ({spelled})"
+
+    def under(self, effects: Effects) -> Exchange:
+        """The same exchange, with what calls do seen in another way."""
+        if effects is self.effects:
+            return self
+        values, names = Values(self.scope, effects), effects.names(self.scope)
+        return replace(self, effects=effects, values=values, names=names)
 
     @property
     def span(self) -> Span:

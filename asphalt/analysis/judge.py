@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from asphalt.analysis.access import EffectKind
 from asphalt.analysis.conditions import (
     available,
     contiguous,
@@ -27,6 +28,7 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.uneven import uneven_layout_of
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Answer, Holds, Refused
+from asphalt.assumptions import PURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
     Where there are several ways to tile the producer, the first that satisfies all conditions is
     taken; if none does, the refusal of the one that came furthest.
     """
+    skipped = site.check_skip(exchange)
+    if isinstance(skipped, Refused):
+        _refuse_contradictions(exchange)
+        return skipped
     for first in (site.check, visible_effects.check_understood, send_side.check_names):
         answer = first(exchange)
         if isinstance(answer, Refused):
@@ -66,6 +72,14 @@ def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
     return max(failures, key=lambda failure: failure.passed).refused
 
 
+def _refuse_contradictions(exchange: Exchange) -> None:
+    """Raise InputError where a site is skipped and a directive of its producer wants more."""
+    if isinstance(site.check(exchange), Holds):
+        nest = one_producer.definer(exchange)
+        if not isinstance(nest, Refused):
+            site.check_skip(exchange, nest)
+
+
 class _Checks:
     """The conditions for one way to tile, each asked once, in order."""
 
@@ -78,6 +92,9 @@ class _Checks:
 
     def run(self) -> Plan | _Failure:
         """The plan, or the first condition that does not hold."""
+        for effect in self.exchange.values.footprint.effects:
+            if effect.kind is EffectKind.ASSUMED:
+                self.assumptions.append(f"{PURE.word}:{effect.detail}")
         early: tuple[Callable[[], Answer], ...] = (
             lambda: site.check_text(self.exchange, self.producer.start),
             lambda: one_producer.check(self.producer),
@@ -131,7 +148,7 @@ class _Checks:
             layout,
             decision.proved,
             tuple(self.evidence),
-            tuple(self.assumptions),
+            tuple(dict.fromkeys(self.assumptions)),
             landing.clone,
         )
 

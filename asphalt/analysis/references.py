@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from asphalt.analysis.conditional_lines import hidden_statements
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, OpaqueExpr, Ref, Section, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import (
@@ -109,8 +110,14 @@ def passed_on(located: Located, name: str) -> bool:
                 return True
             case Raw(code=code) if name in code.lower():
                 return True
+    unit = located.unit
+    closing = (*((unit.contains,) if unit.contains is not None else ()), unit.end)
     return any(
-        isinstance(leaf.what, Raw) or (isinstance(leaf.what, Opaque) and name in leaf.what.names)
-        for node in located.unit.body
-        for leaf in leaves(node)
+        isinstance(leaf.what, Raw)
+        or (isinstance(leaf.what, Opaque) and name in leaf.what.names)
+        or any(name in hidden.names for hidden in hidden_statements(leaf))
+        for leaf in (
+            *(leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)),
+            *closing,
+        )
     )

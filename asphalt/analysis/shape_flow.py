@@ -34,8 +34,8 @@ class ShapeFlow(ValueGraph):
     sites: CallSites
 
     @abstractmethod
-    def expression(self, expr: Arg, context: Context, top: int, facts: Facts) -> None:
-        """Make ``facts`` depend on the parts of an expression."""
+    def expression(self, expr: Arg, context: Context, at: int, facts: Facts) -> None:
+        """Make ``facts`` depend on the parts of an expression in the statement number ``at``."""
 
     @abstractmethod
     def decided(
@@ -54,13 +54,13 @@ class ShapeFlow(ValueGraph):
         return None
 
     def inquiry(
-        self, ref: Ref, args: tuple[Arg, ...], context: Context, top: int, facts: Facts
+        self, ref: Ref, args: tuple[Arg, ...], context: Context, at: int, facts: Facts
     ) -> None:
         """An inquiry function: of a type, a shape, a length, or of what is not followed."""
         if ref.name in OF_A_TYPE:
             return
         for arg in args[1:]:
-            self.expression(arg, context, top, facts)
+            self.expression(arg, context, at, facts)
         asked = args[0].value if args and isinstance(args[0], Keyword) else args[0]
         symbol = context.scope.lookup(asked.name) if isinstance(asked, Ref) else None
         if not isinstance(asked, Ref) or asked.args is not None or symbol is None:
@@ -132,7 +132,7 @@ class ShapeFlow(ValueGraph):
                 if item.args is None:
                     facts.note(Level.UNKNOWN, f"the shape of {name}")
                 for arg in item.args or ():
-                    self.expression(arg, context, statement.top, facts)
+                    self.expression(arg, context, statement.position, facts)
                 self.decided(context, statement, facts)
         if not found:
             facts.note(Level.UNKNOWN, f"{name} is never allocated here")

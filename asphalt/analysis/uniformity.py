@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.communicators import Communicators, Identity
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.value_flow import ValueFlow
-from asphalt.analysis.value_graph import Control, Facts, Reached, Variable
+from asphalt.analysis.value_graph import ALL, Control, Facts, Node, Reached, Variable
 from asphalt.analysis.value_graph import Level as Level
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf
@@ -29,11 +30,12 @@ _PROOF = _Proof()
 class Uniform:
     """An expression that is proved to have the same value on all ranks of the communicator.
 
-    ``evidence``: what it is made of.
+    ``evidence``: what it is made of.  ``assumptions``: what the proof rests on, by name.
     """
 
     expr: Expr
     evidence: str
+    assumptions: tuple[str, ...]
     _proof: _Proof = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -56,17 +58,21 @@ class NotUniform:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether all ranks come to a statement, and equally often."""
+    """Whether all ranks come to a statement, and equally often.
+
+    ``assumptions``: what the proof rests on, by name.
+    """
 
     level: Level
     evidence: str
+    assumptions: tuple[str, ...] = ()
 
 
 class Uniformity:
     """The uniformity of the values of one program."""
 
-    def __init__(self, scopes: Scopes) -> None:
-        self._sites = CallSites(scopes)
+    def __init__(self, scopes: Scopes, assumed: Assumed | None = None) -> None:
+        self._sites = CallSites(scopes, assumed)
         self._communicators = Communicators(self._sites)
         self._flows: dict[Identity | None, ValueFlow] = {}
 
@@ -81,11 +87,11 @@ class Uniformity:
         statement = context.flow.at(leaf)
         facts = Facts()
         flow = self._flow(scope, communicator)
-        flow.expression(expr, context, -1 if statement is None else statement.top, facts)
+        flow.expression(expr, context, ALL if statement is None else statement.position, facts)
         flow.complete(facts)
         evidence = _evidence(facts, flow)
         if facts.level is Level.UNIFORM:
-            return Uniform(expr, evidence, _PROOF)
+            return Uniform(expr, evidence, _assumptions(facts, flow), _PROOF)
         return NotUniform(expr, facts.level, evidence)
 
     def control(self, scope: Scope, leaf: Leaf, communicator: Expr | None) -> Judgement:
@@ -105,7 +111,9 @@ class Uniformity:
         node = (Reached if whole else Control)(context, statement.position)
         facts = Facts(depends={node: None})
         flow.complete(facts)
-        return Judgement(facts.level, _evidence(facts, flow))
+        uniform = facts.level is Level.UNIFORM
+        assumptions = _assumptions(facts, flow) if uniform else ()
+        return Judgement(facts.level, _evidence(facts, flow), assumptions)
 
     def _flow(self, scope: Scope, communicator: Expr | None) -> ValueFlow:
         identity = None
@@ -114,6 +122,20 @@ class Uniformity:
         if identity not in self._flows:
             self._flows[identity] = ValueFlow(self._sites, self._communicators, identity)
         return self._flows[identity]
+
+
+def _assumptions(facts: Facts, flow: ValueFlow) -> tuple[str, ...]:
+    """The assumptions of everything that a value depends on, sorted."""
+    found: set[str] = set(facts.assumed)
+    seen: set[Node] = set()
+    waiting = list(facts.depends)
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            found |= flow.facts[node].assumed.keys()
+            waiting += flow.facts[node].depends
+    return tuple(sorted(found))
 
 
 _MANY_REASONS = 6

@@ -7,9 +7,11 @@ call, so that a collective that the others enter is as broken before as after a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from asphalt.analysis.conditional_lines import hidden_statements, may_jump, threaded_nodes
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, OpaqueExpr, Section
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import (
@@ -42,7 +44,8 @@ class Statement:
     ``what`` is what it does, the action of a one-line IF included with that IF's condition among
     ``conditions``.  ``top``: index of the node of the unit's body that holds it; ``plain``: it is
     that node, and executed whenever control comes by.  ``loops``: positions of the heads of the
-    loops around it, with those of their last statements.
+    loops around it, with those of their last statements.  ``lists``: the statement lists around
+    it, as numbers, outermost first.  ``threaded``: it may be executed by several threads.
     """
 
     what: What
@@ -52,6 +55,8 @@ class Statement:
     plain: bool
     conditions: tuple[Condition, ...]
     loops: tuple[tuple[int, int], ...]
+    lists: tuple[int, ...] = ()
+    threaded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,16 @@ class UnitFlow:
         self._top = 0
         self._by_leaf: dict[int, Statement] = {}
         self._loop_names: dict[str, tuple[int, int]] = {}
+        self._list_count = 0
+        self._lists: tuple[int, ...] = ()
+        self._threaded = threaded_nodes(unit)
+        self._hidden(tuple(leaf for node in unit.spec for leaf in leaves(node)), (), ())
         for self._top, node in enumerate(unit.body):
             self._node(node, (), (), plain=True)
-        self.has_gotos = any(_labels_of(s.what) for s in self.statements)
+        self._top = len(unit.body)
+        closing = (unit.contains, unit.end)
+        self._hidden(tuple(leaf for leaf in closing if leaf is not None), (), ())
+        self.has_gotos = any(_labels_of(s.what) or may_jump(s.what) for s in self.statements)
         self._jumps = [jump for s in self.statements for jump in self._jumps_of(s)]
 
     def at(self, leaf: Leaf) -> Statement | None:
@@ -100,16 +112,50 @@ class UnitFlow:
         loops: tuple[tuple[int, int], ...],
         plain: bool,
     ) -> None:
+        self._hidden((leaf,), conditions, loops)
         if leaf.label is not None:
             self._labels[leaf.label] = self._position
         what = leaf.what
         if isinstance(what, Guarded):
             tested = Condition((what.condition,), self._position, leaf.span)
             conditions, what, plain = (*conditions, tested), what.action, False
-        statement = Statement(what, leaf, self._position, self._top, plain, conditions, loops)
-        self.statements.append(statement)
-        self._by_leaf[id(leaf)] = statement
+        self._by_leaf[id(leaf)] = self._append(what, leaf, plain, conditions, loops)
+
+    def _hidden(
+        self,
+        before: tuple[Leaf, ...],
+        conditions: tuple[Condition, ...],
+        loops: tuple[tuple[int, int], ...],
+    ) -> None:
+        """What stands in lines that only some compilations execute, before some statements."""
+        for leaf in before:
+            for hidden in hidden_statements(leaf):
+                self._append(hidden, leaf, False, conditions, loops)
+
+    def _append(
+        self,
+        what: What,
+        leaf: Leaf,
+        plain: bool,
+        conditions: tuple[Condition, ...],
+        loops: tuple[tuple[int, int], ...],
+    ) -> Statement:
+        threaded = self._top in self._threaded
+        found = Statement(
+            what, leaf, self._position, self._top, plain, conditions, loops, self._lists, threaded
+        )
+        self.statements.append(found)
         self._position += 1
+        return found
+
+    @contextmanager
+    def _list(self) -> Iterator[None]:
+        """The statements of one more statement list."""
+        outer = self._lists
+        self._list_count += 1
+        self._lists = (*outer, self._list_count)
+        yield
+        self._lists = outer
 
     def _node(
         self,
@@ -122,31 +168,35 @@ class UnitFlow:
             case Leaf():
                 self._leaf(node, conditions, loops, plain)
             case Do(head=head, body=body, end=end):
-                start = self._position
-                extent = (start, start + _size(body) + (end is not None))
+                start = self._position + _hidden_count(head)
+                extent = (start, start + _size((*body, *((end,) if end is not None else ()))))
                 if head.name is not None:
                     self._loop_names[head.name.lower()] = extent
                 self._leaf(head, conditions, loops, False)
                 tested = Condition(_tested(head.what), start, head.span)
                 inside = (*conditions, tested) if _is_tested(head.what) else conditions
-                for child in body:
-                    self._node(child, inside, (*loops, extent))
+                with self._list():
+                    for child in body:
+                        self._node(child, inside, (*loops, extent))
                 if end is not None:
                     self._leaf(end, inside, (*loops, extent), False)
             case Branch(arms=arms, end=end):
                 inside = conditions
                 for arm in arms:
-                    tested = Condition(_tested(arm.head.what), self._position, arm.head.span)
+                    tests = self._position + _hidden_count(arm.head)
+                    tested = Condition(_tested(arm.head.what), tests, arm.head.span)
                     if _is_tested(arm.head.what):
                         inside = (*inside, tested)
                     self._leaf(arm.head, conditions, loops, False)
-                    for child in arm.body:
-                        self._node(child, inside, loops)
+                    with self._list():
+                        for child in arm.body:
+                            self._node(child, inside, loops)
                 self._leaf(end, conditions, loops, False)
             case Block(head=head, body=body, end=end):
                 self._leaf(head, conditions, loops, False)
-                for child in body:
-                    self._node(child, conditions, loops)
+                with self._list():
+                    for child in body:
+                        self._node(child, conditions, loops)
                 self._leaf(end, conditions, loops, False)
             case Unit():
                 pass
@@ -166,6 +216,8 @@ class UnitFlow:
                 yield _Jump(first + 1, last, conditions)
             elif what.kind is JumpKind.ASSIGNED_GOTO and not what.labels:
                 yield _Jump(0, last, (Condition((), at, statement.leaf.span),))
+        if may_jump(what):
+            yield _Jump(0, last, (Condition((), at, statement.leaf.span),))
         for label in _labels_of(what):
             target = self._labels.get(label)
             unseen = () if isinstance(what, Jump) else (Condition((), at, statement.leaf.span),)
@@ -183,7 +235,11 @@ class UnitFlow:
 
 
 def _size(nodes: Iterable[Node]) -> int:
-    return sum(1 for node in nodes for _ in leaves(node))
+    return sum(1 + _hidden_count(leaf) for node in nodes for leaf in leaves(node))
+
+
+def _hidden_count(leaf: Leaf) -> int:
+    return sum(1 for _ in hidden_statements(leaf))
 
 
 def _is_tested(what: What) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from asphalt.analysis.assumed_values import UniformDirectives
 from asphalt.analysis.call_sites import CallSites, Context
 from asphalt.analysis.communicators import WORLD, Communicators, Identity
 from asphalt.analysis.defined_operations import may_be_function
@@ -25,7 +26,7 @@ from asphalt.analysis.value_graph import (
     Reached,
     Variable,
 )
-from asphalt.ir.expr import Arg, Component, Lit, Op, OpaqueExpr, Ref, Section, children
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, children
 from asphalt.ir.stmt import Assign, DoHead, Jump, JumpKind
 
 _FAR = (Origin.DUMMY, Origin.MODULE, Origin.COMMON)
@@ -41,6 +42,7 @@ class ValueFlow(ShapeFlow):
         self.sites = sites
         self.communicators = communicators
         self.communicator = communicator
+        self.uniform = UniformDirectives(sites)
 
     def _is_far(self, node: Node) -> bool:
         match node:
@@ -78,37 +80,48 @@ class ValueFlow(ShapeFlow):
         for condition in conditions:
             if not condition.exprs:
                 facts.note(Level.UNKNOWN, f"a condition at {condition.span} cannot be seen")
-            top = context.flow.statements[condition.position].top
             for expr in expressions(condition):
-                self.expression(expr, context, top, facts)
+                self.expression(expr, context, condition.position, facts)
 
-    def expression(self, expr: Arg, context: Context, top: int, facts: Facts) -> None:
+    def expression(self, expr: Arg, context: Context, at: int, facts: Facts) -> None:
         """Make ``facts`` depend on the parts of an expression."""
         match expr:
             case Lit():
                 pass
             case Ref(args=None):
-                self._all_of(expr.name, context, top, facts)
+                self._all_of(expr.name, context, at, facts)
             case Ref(args=args) if args is not None:
-                self._listed(expr, args, context, top, facts)
+                self._listed(expr, args, context, at, facts)
             case Component():
-                self._component(expr, context, top, facts)
+                self._component(expr, context, at, facts)
             case OpaqueExpr(names=names):
                 for name in sorted(names):
-                    self._all_of(name, context, top, facts)
+                    self._all_of(name, context, at, facts)
                     self._hidden_call(name, context, facts)
             case _:
                 if isinstance(expr, Op) and may_be_function(expr, context.scope):
                     facts.note(Level.UNKNOWN, f"{expr.op} may be a function")
                 for part in children(expr):
-                    self.expression(part, context, top, facts)
+                    self.expression(part, context, at, facts)
 
-    def _all_of(self, name: str, context: Context, top: int, facts: Facts) -> None:
+    def _all_of(self, name: str, context: Context, at: int, facts: Facts) -> None:
         """A variable as a whole: of an array, its shape counts, too."""
         symbol = context.scope.lookup(name)
         if symbol is not None and symbol.dims is not None:
             self.shape(name, symbol, context, facts)
-        facts.depends[Variable(context, name, top)] = None
+        self._read(name, (), context, at, facts)
+
+    def _read(
+        self, name: str, path: tuple[str, ...], context: Context, at: int, facts: Facts
+    ) -> None:
+        """The value of a variable where statement ``at`` reads it."""
+        directive = self.uniform.in_force(name, context, at)
+        if directive is not None:
+            where = f"{directive.file}:{directive.line}"
+            facts.assume(f"uniform:{name}", f"{name} is assumed to be uniform at {where}")
+            return
+        top = ALL if at == ALL else context.flow.statements[at].top
+        facts.depends[Variable(context, name, top, path)] = None
 
     def _hidden_call(self, name: str, context: Context, facts: Facts) -> None:
         """A name in an expression that is not understood may be that of a function."""
@@ -121,23 +134,23 @@ class ValueFlow(ShapeFlow):
         if symbol.origin is Origin.MPI and procedure(symbol.name) is not None:
             facts.note(Level.UNKNOWN, f"{name} in an expression that is not understood")
 
-    def _component(self, expr: Component, context: Context, top: int, facts: Facts) -> None:
+    def _component(self, expr: Component, context: Context, at: int, facts: Facts) -> None:
         part = component(expr)
         if part is None:
             facts.note(Level.UNKNOWN, f"{expr.spelled} of an expression")
             return
         for arg in part.subscripts:
-            self.expression(arg, context, top, facts)
+            self.expression(arg, context, at, facts)
         symbol = context.scope.lookup(part.root)
         if symbol is None or may_be_pointer(symbol, part.path):
             shown = "%".join((part.root, *part.path))
             facts.note(Level.UNKNOWN, f"{shown} may be a pointer, which has other names")
         elif may_be_allocatable(symbol, part.path):
             facts.note(Level.UNKNOWN, f"{'%'.join((part.root, *part.path))} is allocated")
-        facts.depends[Variable(context, part.root, top, part.path)] = None
+        self._read(part.root, part.path, context, at, facts)
 
     def _listed(
-        self, ref: Ref, args: tuple[Arg, ...], context: Context, top: int, facts: Facts
+        self, ref: Ref, args: tuple[Arg, ...], context: Context, at: int, facts: Facts
     ) -> None:
         """``name(args)``: an array element, a substring or a function."""
         symbol = context.scope.lookup(ref.name)
@@ -145,15 +158,15 @@ class ValueFlow(ShapeFlow):
             symbol.dims is not None or (symbol.type is not None and symbol.type.base == "character")
         )
         if symbol is not None and symbol.origin is Origin.INTRINSIC and is_inquiry(ref.name):
-            self.inquiry(ref, args, context, top, facts)
+            self.inquiry(ref, args, context, at, facts)
             return
         for arg in args:
-            self.expression(arg, context, top, facts)
+            self.expression(arg, context, at, facts)
         if variable:
             open_ended = any(isinstance(a, Section) and not (a.lower and a.upper) for a in args)
             if open_ended and symbol is not None and symbol.dims is not None:
                 self.shape(ref.name, symbol, context, facts)
-            facts.depends[Variable(context, ref.name, top)] = None
+            self._read(ref.name, (), context, at, facts)
         elif symbol is not None and symbol.origin is Origin.INTRINSIC:
             if not is_pure_function(ref.name):
                 facts.note(Level.UNKNOWN, f"{ref.name} has hidden state")
@@ -169,6 +182,8 @@ class ValueFlow(ShapeFlow):
             return
         if is_derived_type(ref.name, context.scope):
             return  # a structure constructor: the arguments say all
+        if self._assumed_pure(ref, context, facts):
+            return  # the arguments say all
         callee = procedure_named(ref, context.scope)
         if callee is None or callee.unit.kind != "function":
             facts.note(Level.UNKNOWN, f"{ref.spelled} is not known")
@@ -178,6 +193,18 @@ class ValueFlow(ShapeFlow):
             (n for n, s in inside.scope.own.items() if s.origin is Origin.RESULT), callee.unit.name
         )
         self._all_of(result, inside, ALL, facts)
+
+    def _assumed_pure(self, procedure: Expr, context: Context, facts: Facts) -> bool:
+        """Whether a reference is to a procedure that gives the same for the same arguments."""
+        if not isinstance(procedure, Ref):
+            return False
+        symbol = context.scope.lookup(procedure.name)
+        if symbol is not None and symbol.origin in (Origin.INTRINSIC, Origin.MPI):
+            return False
+        if not self.sites.assumed.pure(procedure.name, context.scope):
+            return False
+        facts.assume(f"pure:{procedure.name}", f"{procedure.name} is assumed to be pure")
+        return True
 
     def decided(
         self, context: Context, statement: Statement, facts: Facts, returned: bool = False
@@ -264,7 +291,7 @@ class ValueFlow(ShapeFlow):
         for site in callers:
             if name in site.args:
                 actual = _extended(site.args[name], path, site.context)
-                self.expression(actual, site.context, site.statement.top, facts)
+                self.expression(actual, site.context, site.statement.position, facts)
             if len(callers) > 1:
                 facts.depends[Reached(site.context, site.statement.position)] = None
 
@@ -302,10 +329,18 @@ class ValueFlow(ShapeFlow):
         for number, expr in enumerate(definition.exprs):
             copied = number == 0 and isinstance(statement.what, Assign)
             part = _extended(expr, rest, context) if copied else expr
-            self.expression(part, context, statement.top, facts)
+            self.expression(part, context, statement.position, facts)
         if definition.broadcast:
             facts.cap = Level.UNKNOWN
         where = f"{definition.name}: {definition.detail} at {statement.leaf.span}"
+        if statement.threaded:
+            facts.note(Level.UNKNOWN, f"{where}, which several threads may execute")
+        if definition.call is not None and self._assumed_pure(
+            definition.call.procedure, context, facts
+        ):
+            for arg in definition.call.args:
+                self.expression(arg, context, statement.position, facts)
+            return
         match definition.source:
             case Source.SHARED:
                 same = self._shared(context, definition, elsewhere)

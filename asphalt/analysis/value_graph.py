@@ -60,17 +60,24 @@ Node = Variable | Reached | Control
 
 @dataclass(slots=True)
 class Facts:
-    """What one node is made of.  ``cap``: its level is at most this."""
+    """What one node is made of.  ``cap``: its level is at most this.  ``assumed``: the assumptions
+    without which it would not be what it is."""
 
     level: Level = Level.UNIFORM
     reasons: dict[str, Level] = field(default_factory=dict)
     depends: dict[Node, None] = field(default_factory=dict)
     cap: Level = Level.VARYING
+    assumed: dict[str, None] = field(default_factory=dict)
 
     def note(self, level: Level, reason: str) -> None:
         """The node itself is at least of this level."""
         self.level = max(self.level, level)
         self.reasons.setdefault(reason, level)
+
+    def assume(self, assumption: str, reason: str) -> None:
+        """The node rests on an assumption."""
+        self.assumed[assumption] = None
+        self.note(Level.UNIFORM, reason)
 
 
 class ValueGraph(ABC):

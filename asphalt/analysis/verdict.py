@@ -46,6 +46,7 @@ class Refused:
     ``witness`` is a concrete iteration, element or statement; ``marks`` are the places that the
     refusal rests on beside ``span``, such as the steps of a path (``evidence`` adds those that
     every site has).
+    ``lifted_by``: the assumption without which the condition cannot hold, if there is one.
     """
 
     code: Code
@@ -53,6 +54,7 @@ class Refused:
     span: Span | None = None
     witness: str | None = None
     marks: tuple[Mark, ...] = ()
+    lifted_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

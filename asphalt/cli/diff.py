@@ -19,11 +19,12 @@ from asphalt.cli.options import (
     paths_argument,
     tile_option,
 )
-from asphalt.cli.session import note, open_project, reports_of, show, tell
+from asphalt.cli.session import note, open_project, reports_of, show, tell, warn_of
 from asphalt.project import Change
+from asphalt.report.model import Problem
 from asphalt.report.unified import unified_diff
 from asphalt.resources import RUNTIME
-from asphalt.unparse.params import HEADER, Parameter, merge_header
+from asphalt.unparse.params import HEADER, Parameter, kept_values, merge_header
 
 
 @click.command()
@@ -71,6 +72,8 @@ def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:
         before = header.read_bytes() if header.exists() else None
         existing = None if before is None else before.decode("latin-1")
         after = merge_header(existing, entries, path=header)
+        for line, message in kept_values(header, entries):
+            warn_of([Problem(str(header), line, message, note=True)])
         yield unified_diff(str(header), before, after.encode("latin-1"))
 
 

@@ -11,12 +11,11 @@ from typing import Any
 import click
 
 from asphalt.ir.source import Form
+from asphalt.limits import DEPTH, TILE
 from asphalt.settings import Settings, load_settings
 
 FORMATS = ("text", "json", "sarif", "github")
 PATHS = click.Path(path_type=Path)
-
-_LARGEST = 2**31 - 1  # of a default integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +133,17 @@ assume_option = click.option(
     ),
     multiple=True,
     metavar="NAME,...",
-    help="Accept these assumptions, as the reports name them.",
+    help="Accept these assumptions, as the reports name them (NAME@SITE: for one site).",
 )
 tile_option = click.option(
     "--tile",
-    type=click.IntRange(min=0, max=_LARGEST),
+    type=click.IntRange(TILE.least, TILE.most),
     metavar="K",
     help="Iterations a tile (0: chosen on entry), where the header holds no value of your own.",
 )
 depth_option = click.option(
     "--depth",
-    type=click.IntRange(min=1),
+    type=click.IntRange(DEPTH.least, DEPTH.most),
     metavar="D",
     help="Tiles in flight, where the header holds no value of your own.",
 )

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from asphalt.cli.options import CommonOptions
-from asphalt.errors import InputError
+from asphalt.errors import InputError, UsageError
 from asphalt.project import Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
@@ -41,6 +41,9 @@ def open_project(
             raise InputError(str(path), None, "no such file or directory; check the path")
     settings = common.settings(paths[0])
     settings = replace(settings, assume=settings.assume | frozenset(assume))
+    for directory in settings.include_dirs:
+        if not Path(directory).is_dir():
+            raise UsageError(f"-I {directory}: no such directory; check the path")
     with Console(stderr=True).status("reading the source"):
         project = Project(*paths, settings=settings)
         problems = project.problems
@@ -101,6 +104,7 @@ def tell(
             show(site_lines(sites))
             note(summary(sites))
             needed = {name for site in sites for name in site.assumptions}
+            needed |= {f"{name}@{site.id}" for site in sites for name in site.assumptions}
             for name in sorted(project.settings.assume - needed):
                 note(f"no exchange here needs --assume {name}")
             if not sites and not project.settings.defines:

@@ -23,20 +23,24 @@ from asphalt.cli.options import (
 )
 from asphalt.cli.session import Output, note, open_project
 from asphalt.errors import UsageError
+from asphalt.limits import DEPTH, TILE, Limits
 from asphalt.verify.check import Commands, Row, check
 
+_RANKS = Limits(1, 10**6)
 Numbers = tuple[int, ...]
 
 
-def _numbers(least: int) -> Callable[[click.Context, click.Parameter, str | None], Numbers | None]:
-    """Reads a comma-separated list of whole numbers that are ``least`` or more."""
+def _numbers(
+    limits: Limits,
+) -> Callable[[click.Context, click.Parameter, str | None], Numbers | None]:
+    """Reads a comma-separated list of whole numbers within limits."""
 
     def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> Numbers | None:
         if value is None:
             return None
         words = value.split(",")
-        if not all(word.strip().isdecimal() and int(word) >= least for word in words):
-            raise click.BadParameter(f"'{value}' is no list of whole numbers from {least} up.")
+        if not all(word.strip().isdecimal() and int(word) in limits for word in words):
+            raise click.BadParameter(f"'{value}' is no list of whole numbers from {limits}.")
         return tuple(dict.fromkeys(map(int, words)))
 
     return convert
@@ -61,7 +65,7 @@ def _numbers(least: int) -> Callable[[click.Context, click.Parameter, str | None
 )
 @click.option(
     "--ranks",
-    callback=_numbers(1),
+    callback=_numbers(_RANKS),
     default="1,2,3,4",
     show_default=True,
     metavar="N,...",
@@ -69,13 +73,15 @@ def _numbers(least: int) -> Callable[[click.Context, click.Parameter, str | None
 )
 @click.option(
     "--tile",
-    callback=_numbers(0),
+    callback=_numbers(TILE),
     default="0,1,3",
     show_default=True,
     metavar="K,...",
     help="Iterations a tile, each tried (0: chosen on entry; small data is not tiled then).",
 )
-@click.option("--depth", callback=_numbers(1), metavar="D,...", help="Tiles in flight, each tried.")
+@click.option(
+    "--depth", callback=_numbers(DEPTH), metavar="D,...", help="Tiles in flight, each tried."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

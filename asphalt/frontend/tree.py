@@ -124,6 +124,13 @@ class Tree:
         self._read_used_modules(places)
         return (self._located(place) for place in places)
 
+    def units_of(self, path: str) -> tuple[Located, ...]:
+        """All units of a file, interpreted; () where it is no tree."""
+        if self._reader.file(path) is None:
+            return ()
+        count = len(self._reader.outline(path).units)
+        return tuple(self._located(_Position(path, number)) for number in range(count))
+
     def module(self, name: str) -> Located | None:
         """The module of that name; None where there is none or more than one."""
         return self._unique("module", name)

@@ -21,7 +21,7 @@ from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
 from asphalt.report.model import Problem
 from asphalt.resources import RUNTIME, shipped
-from asphalt.unparse.params import HEADER, Parameter, merge_header, update_header
+from asphalt.unparse.params import HEADER, Parameter, kept_values, merge_header, update_header
 
 _RUNTIME_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
 
@@ -106,7 +106,7 @@ def write_tree(
         _write_all(entries, parameters),
         tuple(directory / HEADER for directory in parameters),
         None if runtime is None else runtime.destination,
-        (*mirror.problems, *problems),
+        (*mirror.problems, *problems, *_kept_values(parameters)),
     )
 
 
@@ -148,7 +148,7 @@ def write_in_place(
         _write_all([runtime, *entries], parameters),
         tuple(directory / HEADER for directory in parameters),
         place,
-        tuple(problems),
+        (*problems, *_kept_values(parameters)),
     )
 
 
@@ -217,6 +217,15 @@ def _refuse_bad_headers(parameters: Mapping[Path, Sequence[Parameter]]) -> None:
         header = directory / HEADER
         if header.exists():
             merge_header(header.read_bytes().decode("latin-1"), entries, path=header)
+
+
+def _kept_values(parameters: Mapping[Path, Sequence[Parameter]]) -> list[Problem]:
+    """Notes about values in headers that stay although others were asked for."""
+    return [
+        Problem(str(directory / HEADER), line, message, note=True)
+        for directory, entries in parameters.items()
+        for line, message in kept_values(directory / HEADER, entries)
+    ]
 
 
 def _fingerprint(entry: Entry) -> str:

@@ -26,6 +26,9 @@ class MarkReport:
 class SiteReport:
     """What is known about one site.
 
+    ``assumptions``: what the proof rests on, by name; ``accepted``: those of them that the user or
+    a directive accepts.
+
     ``verdict``: applied, proved, assumed, refused or skipped.  ``line`` counts from 1 and is that
     of the call.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is tiled).
     """
@@ -44,6 +47,7 @@ class SiteReport:
     depth: int | None = None
     backend: str | None = None
     assumptions: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     marks: tuple[MarkReport, ...] = ()
 

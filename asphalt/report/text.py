@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from asphalt.analysis.verdict import Code
+from asphalt.assumptions import KINDS
 from asphalt.report.examples import examples_of
 from asphalt.report.model import Problem, SiteReport
 
@@ -50,7 +51,7 @@ def site_details(site: SiteReport) -> list[Text]:
     """A site with all that is known about it, a fact a line."""
     lines = site_lines([site])
     lines += [_fact("evidence", sentence) for sentence in site.evidence]
-    lines += [_fact("assumed", assumption) for assumption in site.assumptions]
+    lines += [_fact("assumed", _assumption(name, site)) for name in site.assumptions]
     if site.witness:
         lines.append(_fact("witness", site.witness))
     if site.passes:
@@ -82,11 +83,28 @@ def code_details(code: Code) -> list[Text]:
 def _site_line(where: str, operation: str, site: SiteReport) -> Text:
     verdict = (site.verdict.ljust(len("refused")), _STYLES.get(site.verdict, ""))
     code = (site.code or "").ljust(len("ASP000"))
-    needs = f" with --assume {','.join(site.assumptions)}" if site.verdict == "assumed" else ""
+    open_ones = [name for name in site.assumptions if name not in site.accepted]
+    needs = f" with --assume {','.join(open_ones)}" if open_ones else ""
+    if site.accepted:
+        needs += f" (assuming {', '.join(site.accepted)})"
     line = Text.assemble(where, "  ", operation, "  ", verdict, "  ", code, "  ", site.message)
     line.append(needs)
     line.rstrip()
     return line
+
+
+def _assumption(name: str, site: SiteReport) -> str:
+    """An assumption with its meaning, and how it is accepted."""
+    word, _, about = name.partition(":")
+    kind = KINDS.get(word)
+    meaning = f": {kind.meaning} Otherwise: {kind.otherwise}" if kind is not None else ""
+    if name in site.accepted:
+        return f"{name}{meaning}"
+    clause = f"{word}: {about}" if about else word
+    return (
+        f"{name}, not accepted{meaning} Accept it with --assume {name} (--assume {name}@{site.id}: "
+        f"here only), the setting `assume`, or `!$asphalt assume({clause})` in front of the call."
+    )
 
 
 def _fact(kind: str, sentence: str) -> Text:

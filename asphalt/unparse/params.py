@@ -16,12 +16,13 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from asphalt.errors import InputError
+from asphalt.limits import DEPTH, TILE
 
 HEADER = "asphalt_params.inc"
 
@@ -29,7 +30,7 @@ _TITLE = (
     "! Written by asphalt. Edit the numbers and rebuild; there is no need to run asphalt again.",
     "! k: iterations of a tile, 0 for a choice on entry; d: tiles in flight, at least 1.",
 )
-_LEAST = {"k": 0, "d": 1}
+_LIMITS = {"k": TILE, "d": DEPTH}
 _OPENING = "      integer, parameter ::"
 _FIXED_WIDTH = 72  # columns of code; what is not a comment ends here in fixed form
 _VALUE = re.compile(
@@ -38,13 +39,22 @@ _VALUE = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _OPENED = re.compile(r"\s*integer\s*,\s*parameter\s*::\s*&\s*", re.IGNORECASE | re.ASCII)
+# What a header may hold besides: declarations, their continuation, what the preprocessor reads.
+_BELONGS = re.compile(
+    r"\s*&|\s*#|     [^\s0]|\s*(?:integer|real|double\s*precision|logical|complex|character|type"
+    r"|parameter|dimension|implicit|include|save|data|use)\b",
+    re.IGNORECASE,
+)
 _MENTION = re.compile(r"\basphalt_[kd]_(\w+)", re.IGNORECASE | re.ASCII)
 _WRITTEN = re.compile(r"written as: (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What the header says about one site; ``source`` is ``file:line``, ``loop`` what is tiled."""
+    """What the header says about one site; ``source`` is ``file:line``, ``loop`` what is tiled.
+
+    ``asked``: who gave the values, by ``k`` and ``d`` (``--tile``, say), as far as somebody did.
+    """
 
     site: str
     operation: str
@@ -52,6 +62,7 @@ class Parameter:
     loop: str
     tile: int
     depth: int
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, what: str) -> int:
         """The value of ``k`` or ``d``."""
@@ -85,8 +96,8 @@ def merge_header(
     Sites of other files, comments, and values that somebody changed stay as they are.
 
     Raises:
-        InputError: a value is no number or out of range, a name is defined twice, or a line with
-            one of these sites is not in the form that asphalt writes.
+        InputError: a value is no number or out of range, a name is defined twice, a line with one
+            of these sites is not in the form that asphalt writes, or a line is none of a header.
     """
     lines = existing.removesuffix("\n").split("\n") if existing else list(_TITLE)
     wanted = {entry.site.lower() for entry in entries} | {name.lower() for name in drop}
@@ -103,6 +114,41 @@ def merge_header(
             _refresh(known, entry, edits)
     merged = edits.result("\r" if existing and "\r\n" in existing else "")
     return existing if existing and merged == lines else "\n".join([*merged, ""])
+
+
+def check_header(path: Path) -> None:
+    """Read the header at ``path``, if there is one.
+
+    Raises:
+        InputError: it holds a line that no header can hold, or a value out of range.
+    """
+    content = _content(path)
+    if content is not None:
+        merge_header(content.decode("latin-1"), (), path=path)
+
+
+def kept_values(path: Path, entries: Sequence[Parameter]) -> list[tuple[int, str]]:
+    """The lines of the header at ``path`` that hold values of a person, where somebody asked for
+    others: line numbers from 1, and what to tell."""
+    content = _content(path)
+    if content is None:
+        return []
+    lines = content.decode("latin-1").removesuffix("\n").split("\n")
+    sites = _read(lines, {entry.site.lower() for entry in entries}, str(path))
+    found: list[tuple[int, str]] = []
+    for entry in entries:
+        known = sites.get(entry.site.lower(), _Site())
+        for what, match in known.values.items():
+            value, written = int(match["value"]), _WRITTEN.search(match["after"])
+            own = written is None or int(written[1]) != value
+            if what in entry.asked and own and value != entry.of(what):
+                name, source = f"asphalt_{what}_{entry.site}", entry.asked[what]
+                message = (
+                    f"{name} = {value} was set here by hand and stays, although {source} says "
+                    f"{entry.of(what)}; remove the line to have it written anew"
+                )
+                found.append((known.lines[what] + 1, message))
+    return sorted(found)
 
 
 def update_header(path: Path, entries: Sequence[Parameter], drop: Collection[str] = ()) -> bool:
@@ -128,6 +174,7 @@ def update_header(path: Path, entries: Sequence[Parameter], drop: Collection[str
 def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str, _Site]:
     """The sites of a header; sites that are not ``wanted`` may be written in any way."""
     sites: dict[str, _Site] = {}
+    continued = False
     for index, line in enumerate(lines):
         match = _VALUE.fullmatch(line)
         if match is None:
@@ -140,7 +187,15 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
                         f"write '{mention[0]} = NUMBER' in an 'integer, parameter ::' line of its "
                         "own; asphalt does not know this form",
                     )
+            if code.strip() and not (continued or _BELONGS.match(code)):
+                raise InputError(
+                    path,
+                    index + 1,
+                    "no header holds such a line; remove it, or make it a comment with '!'",
+                )
+            continued = code.rstrip().endswith("&") or (continued and not code.strip())
             continue
+        continued = False
         what, name = match["what"].lower(), match["site"].lower()
         _check(match, what, path, index + 1)
         site = sites.setdefault(name, _Site())
@@ -158,11 +213,12 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
 
 def _check(match: re.Match[str], what: str, path: str, line: int) -> None:
     value = match["value"]
-    if not re.fullmatch(r"[+-]?\d+", value, re.ASCII) or int(value) < _LEAST[what]:
-        name = f"asphalt_{what}_{match['site']}"
-        raise InputError(
-            path, line, f"{name} must be a whole number from {_LEAST[what]} up, not '{value}'"
-        )
+    name, limits = f"asphalt_{what}_{match['site']}", _LIMITS[what]
+    if not re.fullmatch(r"[+-]?\d+", value, re.ASCII) or int(value) < limits.least:
+        message = f"{name} must be a whole number from {limits.least} up, not '{value}'"
+        raise InputError(path, line, message)
+    if int(value) > limits.most:
+        raise InputError(path, line, f"{name} must be {limits.most} or less, not {value}")
 
 
 def _start(index: int, lines: Sequence[str]) -> int:

@@ -72,7 +72,7 @@ def check(
     for tile, depth in choices:
         name = f"K={tile} D={'default' if depth is None else depth}"
         progress(f"building the transformed program, {name}")
-        changes = project.transform(tile, depth)
+        changes = project.transform(tile, depth, trial=True)
         directory = work / f"transformed-{name.replace(' ', '-')}"
         failure = _build(paths, changes, directory, commands)
         if failure is not None:

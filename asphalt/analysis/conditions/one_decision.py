@@ -49,6 +49,10 @@ def check(producer: Producer, layout: Layout, uniformity: Uniformity) -> Decisio
     open_question: NotUniform | None = None
     for expr in _inputs(producer, layout):
         answer = uniformity.value(expr, exchange.scope, leaf, comm)
+        if not isinstance(answer, Uniform):
+            # it has the same value at the call, and a directive may stand there
+            at_call = uniformity.value(expr, exchange.scope, exchange.leaf, comm)
+            answer = at_call if isinstance(at_call, Uniform) else answer
         if isinstance(answer, Uniform):
             proved.append(answer)
         elif answer.level is Level.VARYING:
@@ -57,7 +61,9 @@ def check(producer: Producer, layout: Layout, uniformity: Uniformity) -> Decisio
         else:
             open_question = answer
     if open_question is None:
-        return Decision(tuple(proved), Holds("all sizes are proved equal on all ranks"))
+        evidence = "all sizes are proved equal on all ranks"
+        assumptions = sorted({name for value in proved for name in value.assumptions})
+        return Decision(tuple(proved), Holds(evidence, tuple(assumptions)))
     evidence = f"the ranks agree on the sizes at every entry ({open_question.evidence})"
     return Decision(None, Holds(evidence))
 

@@ -8,6 +8,7 @@ from asphalt.analysis.evidence import way_to
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.uniformity import Level, Uniformity
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.assumptions import CONTROL
 
 RANK_DEPENDENT = Code(
     "ASP201",
@@ -23,12 +24,12 @@ NOT_PROVED = Code(
     "A condition on the way to the call is not known to be the same on all ranks, or the callers "
     "of the procedure are not among the given files, and there are other calls of the same "
     "operation that a rank might be in instead.",
-    "Give asphalt the whole program, or accept it with `--assume control`.",
+    "Give asphalt the whole program, or accept it with `--assume control` or a directive "
+    "`!$asphalt assume(control)` in front of the call.",
     2,
 )
 
 CODES = (RANK_DEPENDENT, NOT_PROVED)
-CONTROL = "control"
 
 
 _SPECIFIC = re.compile(r"(?:_c)?(?:_f08(?:ts)?|_fts)?_*$")
@@ -56,7 +57,8 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
                 RANK_DEPENDENT, message, exchange.span, judgement.evidence, way_to(exchange)
             )
     if judgement.level is Level.UNIFORM:
-        return Holds(f"all ranks come to the call: {judgement.evidence}")
+        evidence = f"all ranks come to the call: {judgement.evidence}"
+        return Holds(evidence, judgement.assumptions)
     operation = exchange.call.operation
     own = {(exchange.located.path, exchange.span.first)}
     if exchange.sole:  # what it calls is called from nowhere else
@@ -74,4 +76,4 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
         f"the way to the call is not proved the same on all ranks ({judgement.evidence}), and "
         f"{others[0].path}:{others[0].line} calls the same operation"
     )
-    return Holds(message, (CONTROL,))
+    return Holds(message, (CONTROL.word,))

@@ -14,6 +14,7 @@ from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.verdict import Answer, Code, Holds
 from asphalt.analysis.words import words
+from asphalt.assumptions import BITS
 from asphalt.ir.expr import Arg, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import leaves
@@ -25,12 +26,11 @@ LAST_DIGITS = Code(
     "With a tile's trip count a compiler may use their vector versions for other elements than "
     "before, which changes last digits.",
     "Put a loop inside (tile an outer loop), switch the vectorisation of this file off, or accept "
-    "it with `--assume bits`.",
+    "it with `--assume bits` or a directive `!$asphalt assume(bits)` in front of the call.",
     9,
 )
 
 CODES = (LAST_DIGITS,)
-BITS = "bits"
 _DEPTH = 6  # calls that are followed
 _EXACT = words(
     """
@@ -52,7 +52,7 @@ def check(producer: Producer) -> Answer:
                 f"the loop over {phase.variable} is innermost and evaluates {name}: last digits "
                 "may change with the length of a tile"
             )
-            return Holds(message, (BITS,))
+            return Holds(message, (BITS.word,))
     return Holds("cutting the loops into tiles leaves no operation another choice of rounding")
 
 

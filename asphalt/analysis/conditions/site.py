@@ -6,6 +6,7 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
+from asphalt.analysis.site_directives import site_directives
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
@@ -61,7 +62,8 @@ BINDING = Code(
 SKIP = Code(
     "ASP006",
     "skipped on request",
-    "A directive `!$asphalt skip` stands in front of the call or of its producer.",
+    "A directive `!$asphalt skip` stands in front of the call or of its producer, or among the "
+    "declarations of the procedure.",
     "Remove the directive to have the site transformed.",
 )
 
@@ -128,8 +130,21 @@ def _wrapped(exchange: Exchange, reason: str) -> Refused:
     return Refused(WRAPPER, reason, exchange.span, f"the way to MPI: {way}", exchange.via)
 
 
+def check_skip(exchange: Exchange, start: int | None = None) -> Answer:
+    """Whether no directive leaves the site as it is; ``start``: where its producer begins."""
+    found = site_directives(exchange, start)
+    found.check()
+    if found.skip is not None:
+        message = f"skipped by the directive in line {found.skip.line}"
+        return Refused(SKIP, message, exchange.span)
+    return Holds("it is not to be skipped")
+
+
 def check_text(exchange: Exchange, start: int) -> Answer:
     """Whether everything from the producer to the call may be edited."""
+    skip = check_skip(exchange, start)
+    if isinstance(skip, Refused):
+        return skip
     place = _insertable(exchange)
     if isinstance(place, Refused):
         return place
@@ -142,8 +157,6 @@ def check_text(exchange: Exchange, start: int) -> Answer:
             if trivia.kind in (TriviaKind.CPP, TriviaKind.DEAD) and leaf is not first:
                 message = "preprocessor lines stand between the producer and the call"
                 return Refused(TEXT, message, leaf.span, trivia.text.strip())
-            if trivia.kind is TriviaKind.DIRECTIVE and _is_skip(trivia.text):
-                return Refused(SKIP, "skipped by a directive", leaf.span)
         if leaf.frozen:
             return Refused(TEXT, "the preprocessor changes a statement here", leaf.span)
     for node in nodes:
@@ -185,8 +198,3 @@ def _insertable(exchange: Exchange) -> Answer:
 
 def _continues(leaf: Leaf) -> bool:
     return leaf.trail.lstrip().startswith(";")
-
-
-def _is_skip(text: str) -> bool:
-    words = text.lower().replace("!$asphalt", " ").split()
-    return "!$asphalt" in text.lower() and words[:1] == ["skip"]

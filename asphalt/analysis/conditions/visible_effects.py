@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import EffectKind
+from asphalt.analysis.access import Effect, EffectKind
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
@@ -33,7 +33,8 @@ UNKNOWN = Code(
     "The nest calls a procedure whose source is not among the given files, a procedure pointer, a "
     "type-bound procedure or an intrinsic with hidden state: it might do anything, the exchange "
     "included.",
-    "Give asphalt the source of the procedure.",
+    "Give asphalt the source of the procedure; or, if it touches nothing but its arguments, accept "
+    "that with `--assume pure:NAME` or a directive `!$asphalt assume(pure: NAME)`.",
     7,
 )
 STOP = Code(
@@ -97,11 +98,17 @@ def check(producer: Producer) -> Answer:
         if code is not None:
             line = effect.leaf.span.first if effect.leaf.span is not None else 0
             message = f"line {line}: {effect.kind.value}: {effect.detail}"
-            return Refused(code, message, effect.leaf.span)
+            return Refused(code, message, effect.leaf.span, lifted_by=_lifted_by(effect))
     directives = check_directives(producer.exchange, producer.start)
     if isinstance(directives, Refused):
         return directives
     return Holds("from the nest to the call only variables are assigned")
+
+
+def _lifted_by(effect: Effect) -> str | None:
+    """The assumption that a procedure of this name is pure."""
+    named = effect.detail.isidentifier() and effect.detail == effect.detail.lower()
+    return f"pure:{effect.detail}" if effect.kind is EffectKind.UNKNOWN_CALL and named else None
 
 
 def check_understood(exchange: Exchange) -> Answer:

@@ -1,0 +1,102 @@
+"""The assumptions that a user may accept, by name; nothing else is ever assumed.
+
+An assumption is written ``KIND`` or ``KIND:NAME``; with ``@SITE`` behind it, it is accepted for one
+site alone (by the site's name in the reports).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from asphalt.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of assumption.
+
+    ``named``: it is about a procedure or a variable.  ``otherwise``: what goes wrong where it does
+    not hold.  ``in_source``: it is about one place, so that only a directive can make it.
+    """
+
+    word: str
+    meaning: str
+    otherwise: str
+    named: bool = False
+    in_source: bool = False
+
+
+CONTROL = Kind(
+    "control",
+    "Whether, and how often, a rank comes to the call is the same on all ranks of the "
+    "communicator, and they all enter the collective from this call.",
+    "Ranks that come from elsewhere wait for a collective while the others send tiles: the "
+    "program hangs.",
+)
+BITS = Kind(
+    "bits",
+    "It does not matter in the last digits whether the compiler uses the scalar or the vector "
+    "version of a function in the innermost loop that is cut into tiles.",
+    "Results differ from the original's in their last digits.",
+)
+PURE = Kind(
+    "pure",
+    "The procedure reads and changes nothing but its actual arguments: no files, no MPI, no stop, "
+    "no module, COMMON or saved variables; and the same arguments give the same results.",
+    "What the procedure does besides happens at another time than before, relative to the "
+    "messages; if it communicates, the program may hang.",
+    named=True,
+)
+UNIFORM = Kind(
+    "uniform",
+    "The variable has the same value on all ranks of the communicator, at the statement behind "
+    "the directive or, said among the declarations, in all of the unit.",
+    "Ranks cut their loops into different tiles, or not all of them come to the call: the program "
+    "hangs or receives wrong data.",
+    named=True,
+    in_source=True,
+)
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {kind.word: kind for kind in (CONTROL, BITS, PURE, UNIFORM)}
+)
+_WRITTEN = re.compile(r"([a-z]+)(?::([a-z]\w*))?(?:@(\w+))?", re.ASCII)
+
+
+def folded(text: str) -> str:
+    """An assumption in the form in which reports name it.
+
+    Raises UsageError for one that nobody can accept from outside of the source.
+    """
+    known = "control, bits or pure:PROCEDURE, each with @SITE or without"
+    match = _WRITTEN.fullmatch(text.lower().replace(" ", ""))
+    kind = KINDS.get(match[1]) if match is not None else None
+    if match is None or kind is None:
+        raise UsageError(f"assume {text}: is no assumption; use {known}")
+    if kind.in_source:
+        raise UsageError(
+            f"assume {text}: holds at a place of the source only; write "
+            f"`!$asphalt assume({kind.word}: NAME)` there"
+        )
+    if kind.named != (match[2] is not None):
+        advice = f"{kind.word}:NAME" if kind.named else kind.word
+        raise UsageError(f"assume {text}: write {advice}")
+    return match[0]
+
+
+def of_kind(kind: Kind, accepted: Collection[str], site: str | None = None) -> frozenset[str]:
+    """The names about which assumptions of a kind are accepted: for all sites, or also for one."""
+    found = set()
+    for text in accepted:
+        match = _WRITTEN.fullmatch(text)
+        if match is not None and match[1] == kind.word and match[3] in (None, site):
+            found.add(match[2] or "")
+    return frozenset(found)
+
+
+def is_accepted(needed: str, accepted: Collection[str], site: str) -> bool:
+    """Whether an assumption that a site needs is accepted."""
+    return needed in accepted or f"{needed}@{site}" in accepted
