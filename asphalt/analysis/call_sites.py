@@ -200,10 +200,9 @@ class CallSites:
         if mentioned is None:
             return f"{holder} is mentioned in too many places"
         found: list[tuple[Context, Definition]] = []
-        for located in mentioned:
-            context = self.of(located)
+        for context in self._with_contained(mentioned):
             if "*" in context.defined or symbol.name in context.scope.shadowed:
-                return f"{located.unit.name} is not understood"
+                return f"{context.scope.unit.name} is not understood"
             here = self._same_variable(symbol, context)
             if isinstance(here, str):
                 return here
@@ -211,6 +210,15 @@ class CallSites:
                 given = context.defined.get(symbol.name, ())
                 found += [(context, d) for d in given if self.changes(d)]
         return tuple(found)
+
+    def _with_contained(self, units: tuple[Located, ...]) -> tuple[Context, ...]:
+        """Units and all that they contain, where a COMMON block need not be mentioned again."""
+        found: dict[UnitKey, Context] = {}
+        for located in units:
+            context = self.of(located)
+            for unit in (context, *self.all_contained(context)):
+                found.setdefault(unit.key, unit)
+        return tuple(found.values())
 
     def _same_variable(self, symbol: Symbol, context: Context) -> bool | str:
         """Whether a name is the shared variable in a unit; a text: that is not clear."""
@@ -221,7 +229,8 @@ class CallSites:
             here = _layout(scope, block)
             if block in scope.declared.unclear or here not in ((), own):
                 return f"COMMON /{block}/ is not the same in {unit}"
-            return here != () or _host_has_common(scope, block)
+            hidden = symbol.name in scope.own  # a variable of an internal procedure
+            return here != () or (not hidden and _host_has_common(scope, block))
         if any(use_renames(scope.located, symbol.name)):
             return f"{symbol.name} has another name in {unit}"
         seen = scope.lookup(symbol.name)

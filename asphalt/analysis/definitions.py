@@ -12,7 +12,7 @@ from enum import Enum
 
 from asphalt.analysis.constants import constant, type_bytes
 from asphalt.analysis.defined_operations import may_be_subroutine
-from asphalt.analysis.derived_types import component_type
+from asphalt.analysis.derived_types import component_type, is_derived_type
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.resolve import procedure_named
@@ -235,6 +235,8 @@ def _may_be_bound(expr: Component, scope: Scope) -> bool:
 def is_user_function(ref: Ref, scope: Scope) -> bool:
     """Whether a name with a list may be a function of the user."""
     symbol = scope.lookup(ref.name)
+    if is_derived_type(ref.name, scope):
+        return False  # a structure constructor
     if symbol is None:
         return True
     if symbol.origin in (Origin.INTRINSIC, Origin.MPI, Origin.PARAMETER):

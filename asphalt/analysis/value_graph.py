@@ -14,7 +14,8 @@ from enum import IntEnum
 from asphalt.analysis.call_sites import Context
 
 _MANY_NODES = 20000
-_MANY_FAR = 40
+_MANY_UNITS = 40
+_MANY_FAR = 400
 ALL = -1  # no place: all definitions count
 
 
@@ -116,6 +117,7 @@ class ValueGraph(ABC):
         follow(start)
         worst = max([start.level, *(self.facts[n].level for n in start.depends if n in self.facts)])
         followed = 0
+        units: set[object] = set()  # that have been looked up
         while near or far:
             node = near.popleft() if near else far.popleft()
             if node in self.facts:
@@ -124,10 +126,11 @@ class ValueGraph(ABC):
             added.append(node)
             distant = self._is_far(node)
             followed += distant
+            units |= {node.context.key} if distant else set()
             if len(self.facts) > _MANY_NODES or (distant and worst > Level.UNIFORM):
                 facts.level = Level.UNKNOWN
                 self._provisional = added
-            elif followed > _MANY_FAR:
+            elif followed > _MANY_FAR or len(units) > _MANY_UNITS:
                 facts.note(Level.UNKNOWN, "it comes from too far to be followed")
                 self._provisional = added
             else:
