@@ -13,6 +13,7 @@ from pathlib import Path
 
 from asphalt.analysis.codes import ALL_CODES, ASSUMPTIONS, CONDITIONS
 from asphalt.analysis.verdict import Code
+from asphalt.assumptions import KINDS
 from asphalt.report.examples import Examples, examples_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "verdicts.md"
@@ -41,6 +42,7 @@ def page() -> str:
         parts.append(f"## {heading}: {title}\n")
         for code in _codes(number):
             parts.append(_section(code))
+    parts += _assumptions()
     return "\n".join(parts)
 
 
@@ -62,8 +64,27 @@ def _section(code: Code) -> str:
     lines += ["", f"What you can do: {code.advice}", ""]
     accepted_by = [name for name, needs in ASSUMPTIONS.items() if needs is code]
     if accepted_by:
-        lines += [f"The verdict is *assumed*; the assumption's name is `{accepted_by[0]}`.", ""]
+        kind = KINDS[accepted_by[0]]
+        name = f"{kind.word}:NAME" if kind.named else kind.word
+        where = " where it is the assumption that lacks" if kind.named else ""
+        lines += [f"The verdict is *assumed*{where}; the assumption's name is `{name}`.", ""]
     return "\n".join([*lines, *_programs(code, examples_of(code.id))])
+
+
+def _assumptions() -> Iterator[str]:
+    yield "## Assumptions\n"
+    yield (
+        "Nothing is ever assumed but these.  Each is accepted by `--assume NAME`, for one site by\n"
+        "`--assume NAME@SITE`, by the setting `assume`, or by a directive in the source.\n"
+    )
+    for kind in KINDS.values():
+        name = f"{kind.word}:NAME" if kind.named else kind.word
+        clause = f"{kind.word}: NAME" if kind.named else kind.word
+        only = "only " if kind.in_source else ""
+        yield (
+            f"**`{name}`**, {only}in the source `!$asphalt assume({clause})`.  {kind.meaning}\n"
+            f"If it is false: {kind.otherwise}\n"
+        )
 
 
 def _programs(code: Code, examples: Examples) -> Iterator[str]:

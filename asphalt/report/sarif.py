@@ -92,8 +92,11 @@ def _result(site: SiteReport, numbers: Mapping[str, int], columns: _Columns) -> 
     text = f"{site.operation} in {site.unit or 'the main program'}: {site.message or site.verdict}"
     if site.witness:
         text += f" ({site.witness})"
-    if site.assumptions:
-        text += f"; accept it with --assume {','.join(site.assumptions)}"
+    needed = [name for name in site.assumptions if name not in site.accepted]
+    if needed:
+        text += f"; accept it with --assume {','.join(needed)}"
+    elif site.accepted:
+        text += f"; assuming {', '.join(site.accepted)}"
     result: dict[str, Any] = {
         "ruleId": rule,
         "ruleIndex": numbers[rule],
