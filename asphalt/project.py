@@ -22,7 +22,7 @@ from asphalt.analysis.evidence import completed, marks_of
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import Plan
-from asphalt.analysis.site_directives import site_directives
+from asphalt.analysis.site_directives import for_one_exchange, site_directives
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Mark, Refused
@@ -84,6 +84,7 @@ class Project:
         self.settings = settings or Settings()
         self.roots = tuple(Path(path) for path in paths)
         self._tree: Tree = load_tree(self.roots, self.settings)
+        self._for_exchanges: tuple[Directive, ...] = ()
         self._by_pure: dict[frozenset[str], tuple[Effects, Uniformity]] = {}
 
     @property
@@ -114,6 +115,24 @@ class Project:
         return transfers(self._tree, Effects(Scopes(self._tree)))
 
     @cached_property
+    def remarks(self) -> tuple[Problem, ...]:
+        """Directives for exchanges that stand where they belong to none that is known: notes."""
+        used = {
+            (directive.file, directive.line)
+            for site in self.sites()
+            for directive in site_directives(site.exchange, _start(site)).near
+        }
+        message = (
+            "this directive belongs to no exchange; put it in front of the call or, for all of a "
+            "procedure, among its declarations"
+        )
+        return tuple(
+            Problem(directive.file, directive.line, message, note=True)
+            for directive in self._for_exchanges
+            if (directive.file, directive.line) not in used
+        )
+
+    @cached_property
     def _sites(self) -> tuple[Site, ...]:
         self._check_input()
         effects, _ = self._analyses(frozenset())
@@ -136,6 +155,7 @@ class Project:
                 units = self._tree.units_of(entry.path)
                 for located in units:
                     check_directives(self._scopes.of(located))
+                    self._for_exchanges += for_one_exchange(located.unit)
                 if units:
                     check_file(self._tree.file(entry.path))
         for directory in sorted({path.parent for path in self.files}):
@@ -359,6 +379,13 @@ class _Values:
         order = (option, source) if self.trial else (source, option)
         found = (pair for pair in (*order, (setting, f"the setting {name}")) if pair[0] is not None)
         return next(found, (None, None))
+
+
+def _start(site: Site) -> int | None:
+    """Where the producer of a site begins, as far as it is known."""
+    if isinstance(site.judgement, Plan):
+        return site.judgement.producer.start
+    return None
 
 
 def _along(site: Site) -> str:

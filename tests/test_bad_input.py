@@ -219,6 +219,19 @@ def test_a_value_of_a_person_is_not_ignored_silently(
     assert "by hand" not in capsys.readouterr().err
 
 
+def test_a_directive_of_no_exchange_is_mentioned(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = here / "src/main.f90"
+    path.write_text(path.read_text().replace("  total = 0", "  !$asphalt tile(4)\n  total = 0", 1))
+    with_directive(here, "!$asphalt tile(8)")
+    for command in COMMANDS:
+        assert main(arguments(command)) == 0
+        told = capsys.readouterr().err
+        assert "note: src/main.f90:15: this directive belongs to no exchange" in told, command
+        assert "transposes.f90:" not in told
+
+
 def test_the_command_itself(here: Path) -> None:
     with_directive(here, "!$asphalt nonsense")
     outcome = subprocess.run(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from asphalt.analysis.directives import Assume, Clause, Depth, Directive, Skip, Tile, directives
 from asphalt.analysis.exchange import Exchange
-from asphalt.ir.tree import leaves
+from asphalt.assumptions import BITS, CONTROL
+from asphalt.ir.tree import Unit, leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,19 @@ def site_directives(exchange: Exchange, start: int | None = None) -> SiteDirecti
     return SiteDirectives(
         tuple(d for d in found if d.leaf is not None and id(d.leaf) in own),
         tuple(d for d in found if d.leaf is None),
+    )
+
+
+def for_one_exchange(unit: Unit) -> tuple[Directive, ...]:
+    """The directives of a unit that say nothing unless they belong to one exchange."""
+    return tuple(
+        directive
+        for directive in directives(unit)
+        if directive.leaf is not None
+        and (
+            isinstance(directive.clause, Skip | Tile | Depth)
+            or directive.clause in (Assume(CONTROL.word), Assume(BITS.word))
+        )
     )
 
 

@@ -49,6 +49,7 @@ def diff(
     project = open_project(paths, common, assume)
     changes = project.transform(tile, depth)
     if common.format == "text":
+        warn_of(project.remarks)
         for text in _diffs(changes):
             _print_diff(text)
         if changes:
