@@ -65,9 +65,14 @@ def test_components_are_accesses_to_the_whole_and_maybe_to_targets() -> None:
 
 
 def test_a_pointer_may_be_any_target() -> None:
-    found = footprint("q(3) = x")
-    assert [a.mode for a in found.accesses if a.writes] == [Mode.MAYBE_WRITE]
+    found = footprint("q => w\nq(3) = x")
+    assert [a.mode for a in found.accesses if a.writes] == [Mode.MAYBE_WRITE] * 2
     assert "q" not in found.written()
+
+
+def test_a_pointer_that_points_only_to_what_is_allocated_for_it_is_a_variable() -> None:
+    found = footprint("allocate(q(5))\nq(3) = x")
+    assert [described(a) for a in found.of("q")] == ["may write q(5)", "writes q(3)"]
 
 
 def test_loops() -> None:
@@ -189,7 +194,10 @@ end module
         ("p%buffers%send(i,:) = p%x", ["reads p%x", "may write p%buffers%send(i,:)", "reads i"]),
         ("p%fixed = 0", ["may write p%fixed"]),
         ("i = p%n", ["reads p%n", "writes i"]),
-        ("p%buffers%there(i) = 0", ["may write p", "may write (aliased)", "reads i"]),
+        (
+            "p%buffers%there(i) = 0",
+            ["reads p%buffers%there", "may write (aliased)", "reads i"],
+        ),
         ("p%several(i)%send = 0", ["may write p", "may write (aliased)", "reads i"]),
         ("many(i)%fixed(1) = 0", ["may write many", "may write (aliased)", "reads i"]),
         ("t%fixed(1) = 0", ["may write (aliased)", "may write (aliased)"]),

@@ -10,7 +10,7 @@ from judging import CALL, program
 from producers import exchange_of, found_producers, layout
 
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import Address, Divides, Guard, Layout, Misfit, buffer_ref
+from asphalt.analysis.geometry import Address, Divides, Guard, Layout, Misfit
 from asphalt.analysis.schedule import Shape as Pattern
 
 PLANES = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
@@ -211,26 +211,6 @@ def test_planes_that_the_loop_leaves_out(send: str, nest: str, before: int | Non
         assert found.window is not None
         assert found.window.before.value == before
         assert found.guards == ()
-
-
-@pytest.mark.parametrize(
-    ("actual", "whole"),
-    [
-        ("s", True),
-        ("s(:,:,:)", True),
-        ("s(1,1,1)", True),
-        ("s(1,1,2)", False),
-        ("s(1:n,:,:)", False),
-        ("s(n,1,1)", False),
-        ("(s)", False),
-    ],
-)
-def test_buffers_that_are_passed_from_their_first_element(actual: str, whole: bool) -> None:
-    exchange = exchange_of(program(call=CALL.replace("(s,", f"({actual},")))
-    arguments = exchange.call.procedure.exchange
-    assert arguments is not None
-    found = buffer_ref(exchange, arguments.send)
-    assert (found is not None and found.name == "s") is whole
 
 
 def test_the_most_promising_producer_tiles_the_outer_loop() -> None:

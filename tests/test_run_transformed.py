@@ -30,6 +30,8 @@ FILES = (
     "clones.f90",
     "windows.f90",
     "called.f90",
+    "plans.f90",
+    "storage.f90",
     "modern.f90",
     "upper.f90",
     "layout.f90",

@@ -101,7 +101,10 @@ class _Visitor:
         match what:
             case Assign(target=target, value=value, pointer=pointer):
                 at.read(value)
-                at.define(target)
+                if pointer and isinstance(target, Component):
+                    at.associate(target)
+                else:
+                    at.define(target)
                 if not pointer and not self.names.own_assignment(what):
                     at.effect(EffectKind.UNKNOWN_CALL, "assignment(=)")
                 if pointer:
@@ -132,7 +135,7 @@ class _Visitor:
                 at.effect(EffectKind.IO, kind)
             case Allocation(kind=kind, objects=objects, options=options):
                 for item in objects:
-                    at.maybe_define(item)
+                    at.associate(item)
                 for option in options:
                     at.maybe_define(option.value)
                 at.effect(EffectKind.ALLOCATION, kind)
@@ -171,9 +174,8 @@ class _At:
     def _access(self, name: str, mode: Mode, subscripts: tuple[Subscript, ...] | None) -> None:
         storage = self.visitor.names.storage(name)
         if storage == ALIASED:
-            subscripts = None
-            if mode is Mode.WRITE:
-                mode = Mode.MAYBE_WRITE
+            self._through_pointer(mode, name, subscripts)
+            return
         self.visitor.accesses.append(
             Access(storage, mode, subscripts, self.leaf, self.loops, self.sure)
         )
@@ -188,9 +190,37 @@ class _At:
             Access(storage, mode, subscripts, self.leaf, self.loops, self.sure, tuple(path))
         )
 
-    def _through_pointer(self, mode: Mode) -> None:
-        """A component may be a pointer: the access may be one to any target."""
-        self.visitor.accesses.append(Access(ALIASED, mode, None, self.leaf, self.loops, self.sure))
+    def _through_pointer(
+        self,
+        mode: Mode,
+        named: str | None = None,
+        inside: tuple[Subscript, ...] | None = None,
+    ) -> None:
+        """An access to something with other names, maybe: it may be one to any target."""
+        mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
+        access = Access(ALIASED, mode, None, self.leaf, self.loops, self.sure)
+        self.visitor.accesses.append(replace(access, named=named, inside=inside))
+
+    def _through(self, target: Component, mode: Mode) -> bool:
+        """Record an access to what a pointer component points to; False: it is none."""
+        own = self.visitor.names.pointer(target)
+        if own is None:
+            return False
+        named, pointer = own
+        self._component(pointer, Mode.READ, None)
+        self._through_pointer(mode, named, _subscripts(target.args))
+        self.read(*(target.args or ()))
+        return True
+
+    def associate(self, target: Arg) -> None:
+        """Record that a pointer gets another target, or that something is (de)allocated."""
+        own = self.visitor.names.pointer(target) if isinstance(target, Component) else None
+        if own is None or not isinstance(target, Component):
+            self.maybe_define(target)
+            return
+        self._component(own[1], Mode.MAYBE_WRITE, None)
+        self._through_pointer(Mode.MAYBE_WRITE)
+        self._read_indices(target)
 
     def read(self, *exprs: Arg | None) -> None:
         """Record that expressions are evaluated."""
@@ -214,6 +244,8 @@ class _At:
             case Component(args=args) if (own := self.visitor.names.component(expr)) is not None:
                 self._component(own, Mode.READ, _subscripts(args))
                 self.read(*(args or ()))
+            case Component() if self._through(expr, Mode.READ):
+                pass
             case Component(base=base, args=args):
                 root = root_name(base)
                 if root is not None:
@@ -290,6 +322,8 @@ class _At:
             case Component(args=args) if (own := self.visitor.names.component(target)) is not None:
                 self._component(own, mode, _subscripts(args))
                 self.read(*(args or ()))
+            case Component() if self._through(target, mode):
+                pass
             case Component(base=base):
                 root = root_name(base)
                 if root is None:

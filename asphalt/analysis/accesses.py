@@ -58,6 +58,9 @@ class Access:
     least these.  ``loops`` are the DO loops around it inside the examined nodes, outermost first;
     ``sure``: it happens in every iteration of these loops.  ``path``: the component of the storage
     that is accessed (``subscripts`` are those of the component); empty: all of it.
+
+    ``named``: the designator by which something is accessed that may have other names, too, and
+    ``inside`` the subscripts; the storage is ``ALIASED`` then, and ``subscripts`` is None.
     """
 
     storage: str
@@ -68,6 +71,8 @@ class Access:
     sure: bool = True
     path: tuple[str, ...] = ()
     part: Part | None = field(default=None, compare=False, repr=False)
+    named: str | None = None
+    inside: tuple[Subscript, ...] | None = None
 
     @property
     def writes(self) -> bool:
@@ -186,6 +191,9 @@ class Names:
     own_assignment: Callable[[Assign], bool] = lambda assign: True
     component: Callable[[Component], str | None] = lambda component: None
     """The designator of a component that is an object of its own, e.g. ``plan%send``."""
+    pointer: Callable[[Component], tuple[str, str] | None] = lambda component: None
+    """The designator of a component that is a pointer in an object of its own, and the storage of
+    the pointer itself."""
 
 
 ALIASED = "(aliased)"

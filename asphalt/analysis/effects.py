@@ -28,7 +28,7 @@ from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_eleme
 from asphalt.analysis.fixpoint import Fixpoint
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.invoked import invoked
-from asphalt.analysis.kinds import component_storage, name_kind, storage_of
+from asphalt.analysis.kinds import component_storage, name_kind, pointer_component, storage_of
 from asphalt.analysis.libraries import library_procedure
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.mpi_library import library_row
@@ -78,6 +78,7 @@ class Effects:
             own_operation=lambda op: is_intrinsic_operation(op, scope),
             own_assignment=lambda assign: is_intrinsic_assignment(assign, scope),
             component=lambda component: component_storage(component, scope),
+            pointer=lambda component: pointer_component(component, scope),
         )
 
     def summary(self, located: Located) -> Summary | None:

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.access import examine
+from asphalt.analysis.buffers import Buffer, buffer_of
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.reorder import Reorder
 from asphalt.analysis.verdict import Mark, Refused
-from asphalt.ir.expr import Ref
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Allocation
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
@@ -37,8 +36,8 @@ def marks_of(exchange: Exchange, judgement: Plan | Refused | None) -> tuple[Mark
     definitions, what a refusal is about, the exchange, the first use."""
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
-    sent = buffer_ref(exchange, arguments.send)
-    received = buffer_ref(exchange, arguments.receive)
+    sent = buffer_of(exchange, arguments.send)
+    received = buffer_of(exchange, arguments.receive)
     marks: list[Mark] = []
     if sent is not None:
         marks += _defining(exchange, judgement, sent)
@@ -74,7 +73,7 @@ def _step(head: Leaf, text: str) -> list[Mark]:
     return [Mark(head.span, "path", text)] if head.span is not None else []
 
 
-def _defining(exchange: Exchange, judgement: Plan | Refused | None, sent: Ref) -> Iterator[Mark]:
+def _defining(exchange: Exchange, judgement: Plan | Refused | None, sent: Buffer) -> Iterator[Mark]:
     storage = exchange.names.storage(sent.name)
     nests = _producer(exchange, judgement, storage)
     for number, nest in enumerate(nests):

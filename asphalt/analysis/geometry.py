@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
+from asphalt.analysis.buffers import Buffer, View, buffer_of, views, writes_in
+from asphalt.analysis.contiguity import contiguity
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.per_rank import Uneven
@@ -21,7 +23,7 @@ from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.window import Gaps, Window
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in
+from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
 
 
@@ -43,9 +45,19 @@ class Divides:
 
 
 @dataclass(frozen=True, slots=True)
+class Contiguous:
+    """The run checks that an array has no gaps; each rank knows that of its own array alone."""
+
+    array: Ref | Component
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
-    """The first element of a piece: the lower bounds, plus the position inside the block times
+    """The first element of a piece: that of the buffer, plus the position inside the block times
     ``tile_factor`` in one dimension, plus the rank times ``block_factor`` in one (maybe the same).
+
+    ``tail``: the subscripts of the dimensions behind those of the buffer (``buffers.View``);
+    ``room``: steps of the last dimension of ``fixed`` that the buffer has, where others follow.
     """
 
     buffer: str
@@ -54,6 +66,8 @@ class Address:
     tile_factor: Poly
     block_dimension: int
     block_factor: Poly
+    tail: tuple[Poly, ...] = ()
+    room: Poly | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +92,7 @@ class Layout:
     block: Poly
     send: Address
     receive: Address
-    guards: tuple[Guard | Divides, ...]
+    guards: tuple[Guard | Divides | Contiguous, ...]
     stated: tuple[tuple[Poly, Expr], ...] = ()
     window: Window | None = None
     apart: str | None = None
@@ -102,29 +116,35 @@ class Misfit:
 _ZERO, _ONE = Poly.constant(0), Poly.constant(1)
 
 
-def buffer_ref(exchange: Exchange, argument: str | None) -> Ref | None:
-    """The array that a buffer argument passes from its first element on; None: anything else."""
-    actual = exchange.call.args.get(argument or "")
-    if not isinstance(actual, Ref):
-        return None
-    if actual.args is None or all(a == Section(None, None, None) for a in actual.args):
-        return actual
-    shape = shape_of(actual.name, exchange.scope, exchange.values, exchange.leaf)
-    if shape is None or shape.rank != len(actual.args):
-        return None
-    for arg, lower in zip(actual.args, shape.lower, strict=True):
-        if isinstance(arg, Section | Keyword | AltReturn):
-            return None
-        if exchange.values.polynomial(arg, exchange.leaf) != lower:
-            return None
-    return actual
-
-
-def send_writes(producer: Producer, storage: str) -> tuple[Access, ...]:
-    """The accesses of the packing phase that write the send buffer."""
+def send_writes(producer: Producer, view: View) -> tuple[Access, ...]:
+    """The accesses of the packing phase that write the send buffer, as the view sees them."""
+    storage = producer.exchange.names.storage(view.buffer.name)
     accesses = producer.phase_accesses(producer.packing)
-    writes = (a for a in accesses if a.storage == storage and a.writes)
-    return tuple(producer.region.refined(access) for access in writes)
+    writes = (a for a in accesses if a.writes and a.touches(storage))
+    refined = (producer.region.refined(access) for access in writes)
+    return writes_in(view, refined, storage, producer.region)
+
+
+def send_view(producer: Producer, layout: Layout) -> View:
+    """The view of the send buffer that a layout is made for."""
+    return next(v for v in _send_views(producer) if v.tail == layout.send.tail)
+
+
+def _send_views(producer: Producer) -> list[View]:
+    """The views of the send buffer that all writes of the packing phase agree with, that with the
+    longest tail first; if they agree with none, that with all dimensions."""
+    exchange = producer.exchange
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    send = buffer_of(exchange, arguments.send)
+    assert send is not None
+    found = list(views(exchange, send, producer.packing.nest.head))
+    agreeing = [
+        view
+        for view in found
+        if all(write.subscripts is not None for write in send_writes(producer, view))
+    ]
+    return agreeing[::-1] or found[:1]
 
 
 def layout_of(producer: Producer) -> Layout | Misfit:
@@ -132,15 +152,26 @@ def layout_of(producer: Producer) -> Layout | Misfit:
     exchange = producer.exchange
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
-    send, receive = (buffer_ref(exchange, a) for a in (arguments.send, arguments.receive))
+    send, receive = (buffer_of(exchange, a) for a in (arguments.send, arguments.receive))
     assert send is not None
     assert receive is not None
-    start = producer.packing.nest.head
-    shape = shape_of(send.name, exchange.scope, exchange.values, start)
-    if shape is None:
-        return Misfit("shape", f"the shape of {send.spelled} is not known", exchange.leaf)
-    storage = exchange.names.storage(send.name)
-    found = tiled_dimension(producer, send_writes(producer, storage), shape)
+    layout: Layout | Misfit = Misfit(
+        "shape", f"the shape of {send.spelled} is not known", exchange.leaf
+    )
+    for view in _send_views(producer):
+        layout = _layout_in(producer, view, receive)
+        if isinstance(layout, Layout):
+            break
+    return layout
+
+
+def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misfit:
+    """The geometry of the exchange where the send buffer is seen in one way."""
+    exchange = producer.exchange
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    send, shape = view.buffer, view.shape
+    found = tiled_dimension(producer, send_writes(producer, view), shape)
     if isinstance(found, Misfit):
         return found
     dimension, offset = found
@@ -149,6 +180,7 @@ def layout_of(producer: Producer) -> Layout | Misfit:
     assert count is not None
     assert other is not None
     guards: list[Guard | Divides] = [] if count == other else [Guard(count, "==", other)]
+    guards += [guard for pair in view.equal for guard in equal(*pair)]
     unit = shape.stride(dimension)
     if dimension == shape.rank - 1:
         layout = _slab(producer, send, shape, dimension, offset, unit, count)
@@ -156,13 +188,11 @@ def layout_of(producer: Producer) -> Layout | Misfit:
         layout = _every_block(producer, send, shape, dimension, offset, unit, count)
     if isinstance(layout, Misfit):
         return layout
-    landing = shape_of(receive.name, exchange.scope, exchange.values, exchange.leaf)
-    if landing is None:
+    layout = replace(layout, send=replace(layout.send, tail=view.tail, room=view.room))
+    if shape_of(receive.name, exchange.scope, exchange.values, exchange.leaf) is None:
         return Misfit("shape", f"the shape of {receive.spelled} is not known", exchange.leaf)
-    address = _receive(receive, landing, layout, count)
-    if address is not None and address[1] and shape.stated and landing.stated:
-        address = None  # what the source states differs: that it is equal is not likely
-    target, more = address or (Address(receive.name, (), 0, _ZERO, 0, _ZERO), ())
+    landing = _landing(exchange, receive, layout, count, shape.stated)
+    target, more = landing or (Address(receive.name, receive.origin or (), 0, _ZERO, 0, _ZERO), ())
     apart = f"pieces do not line up with the dimensions of {receive.spelled}"
     stated = [(unit, layout.plane)]
     written = _written_here(producer, arguments.send_count)
@@ -171,10 +201,38 @@ def layout_of(producer: Producer) -> Layout | Misfit:
     return replace(
         layout,
         receive=target,
-        guards=(*guards, *layout.guards, *more),
+        guards=(*guards, *layout.guards, *more, *gap_guards(exchange, send, receive)),
         stated=tuple(stated),
-        apart=apart if address is None else None,
+        apart=apart if landing is None else None,
     )
+
+
+def gap_guards(exchange: Exchange, *buffers: Buffer) -> tuple[Contiguous, ...]:
+    """The checks that buffers have no gaps, where that is not proved."""
+    return tuple(
+        Contiguous(buffer.array)
+        for buffer in buffers
+        if contiguity(buffer.name, exchange.scope).unknown
+    )
+
+
+def _landing(
+    exchange: Exchange, receive: Buffer, layout: Layout, count: Poly, stated: bool
+) -> tuple[Address, tuple[Guard, ...]] | None:
+    """Where pieces land, in the first view of the receive buffer that they fit; None: in none.
+
+    ``stated``: the source states the shape of the send buffer.
+    """
+    for view in views(exchange, receive, exchange.leaf):
+        found = _receive(receive, view.shape, layout, count)
+        if found is None:
+            continue
+        address, guards = found
+        if guards and stated and view.shape.stated:
+            continue  # what the source states differs: that it is equal is not likely
+        begins = tuple(guard for pair in view.equal for guard in equal(*pair))
+        return replace(address, tail=view.tail, room=view.room), (*begins, *guards)
+    return None
 
 
 def _written_here(producer: Producer, argument: str | None) -> Expr | None:
@@ -255,7 +313,7 @@ def equal(left: Poly, right: Poly) -> tuple[Guard, ...]:
 
 def _every_block(
     producer: Producer,
-    send: Ref,
+    send: Buffer,
     shape: Shape,
     dimension: int,
     offset: Poly,
@@ -319,7 +377,7 @@ def exactly(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> t
 
 def _slab(
     producer: Producer,
-    send: Ref,
+    send: Buffer,
     shape: Shape,
     dimension: int,
     offset: Poly,
@@ -383,7 +441,7 @@ def _term(monomial: tuple[Expr, ...], coefficient: int) -> str:
 
 
 def _receive(
-    receive: Ref, shape: Shape, layout: Layout, count: Poly
+    receive: Buffer, shape: Shape, layout: Layout, count: Poly
 ) -> tuple[Address, tuple[Guard, ...]] | None:
     """Where pieces land: the element ``rank*count + position*unit`` of the receive buffer; None:
     it cannot be written with subscripts in its declared shape."""
@@ -412,7 +470,9 @@ def _receive(
     return None
 
 
-def _in_last_dimension(receive: Ref, shape: Shape, layout: Layout, count: Poly) -> Address | None:
+def _in_last_dimension(
+    receive: Buffer, shape: Shape, layout: Layout, count: Poly
+) -> Address | None:
     last = shape.rank - 1
     stride = shape.stride(last)
     steps, blocks = layout.unit.divided_by(stride), count.divided_by(stride)

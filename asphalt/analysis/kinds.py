@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.access import ALIASED, NameKind
+from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.mpi_call import mpi_function
 from asphalt.analysis.objects import designator_name, object_named
@@ -61,11 +62,26 @@ def storage_of(name: str, scope: Scope) -> str:
     symbol = scope.lookup(name)
     if symbol is None:
         return name
-    if symbol.equivalenced or symbol.attrs & {"pointer", "target"}:
+    if symbol.equivalenced:
+        return ALIASED
+    if symbol.attrs & {"pointer", "target"} and not second_name(name, scope).no:
         return ALIASED
     if symbol.origin is Origin.MODULE:
         return f"{symbol.owner}::{symbol.name}"
     return name
+
+
+def pointer_component(component: Component, scope: Scope) -> tuple[str, str] | None:
+    """The designator of a component that is a pointer, where only its own structure leads to it,
+    with the storage of the pointer; None: it is no pointer, or may be another one."""
+    name = designator_name(component)
+    found = None if name is None or "%" not in name else object_named(name, scope)
+    if name is None or found is None or "pointer" not in found.symbol.attrs:
+        return None
+    if component.args is not None and found.symbol.dims is None:
+        return None
+    root = storage_of(found.root, scope)
+    return None if root == ALIASED else (name, "%".join((root, *found.path)))
 
 
 def component_storage(component: Component, scope: Scope) -> str | None:

@@ -141,7 +141,8 @@ def make_producer(
     """The producer with these phases; None: their loops do not run over the same iterations."""
     footprint = footprint_between(exchange, phases[0].position, exchange.names)
     start = phases[0].nest.head
-    region = Region(exchange.values, start, footprint.written())
+    writes = tuple(access for access in footprint.accesses if access.writes)
+    region = Region(exchange.values, start, footprint.written(), writes)
     bounds = [loop_bounds(phase.tiled, region) for phase in phases]
     if any(b is None or b != bounds[-1] for b in bounds) or bounds[-1] is None:
         return None

@@ -58,7 +58,9 @@ def object_named(name: str, scope: Scope) -> DataObject | None:
     last = declared[-1]
     if last.entity.length is not None:
         return None
-    attrs = frozenset(last.decl.attrs) | (symbol.attrs & {"target", "volatile", "asynchronous"})
+    attrs = frozenset(last.decl.attrs) | (
+        symbol.attrs & {"target", "volatile", "asynchronous", "save"}
+    )
     dims = last.dims
     if dims is not None and attrs & {"allocatable", "pointer"}:
         dims = tuple(_deferred(dim) for dim in dims)
@@ -89,6 +91,14 @@ def designator_name(expr: Arg) -> str | None:
             before = designator_name(base)
             return None if before is None else f"{before}%{name}"
     return None
+
+
+def spelled_designator(expr: Ref | Component) -> str:
+    """The designator for people, without subscripts."""
+    match expr:
+        case Component(base=Ref() | Component() as base, spelled=spelled):
+            return f"{spelled_designator(base)}%{spelled}"
+    return expr.spelled
 
 
 def designator(name: str) -> Ref | Component:

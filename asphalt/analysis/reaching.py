@@ -134,7 +134,11 @@ class ReachingDefinitions:
         return False if done.everything or exposed else None
 
     def _solved(self, storage: str) -> tuple[tuple[Definition, ...], list[int]]:
-        """All definitions, and for each point those that reach it as bits."""
+        """All definitions, and for each point those that reach it as bits.
+
+        A definition of any part of a structure counts as one of each of its components.
+        """
+        storage = storage.split("%")[0]
         known = self._reach.get(storage)
         if known is not None:
             return known

@@ -80,6 +80,13 @@ def expressions_of(what: What) -> tuple[Arg, ...]:
             return ()
 
 
+def actions(what: What) -> Iterator[What]:
+    """A statement, and the action of a one-line IF."""
+    yield what
+    if isinstance(what, Guarded):
+        yield from actions(what.action)
+
+
 def use_renames(located: Located, name: str) -> Iterator[str]:
     """The other names that USE statements of a unit give to ``name``."""
     for leaf in _spec_leaves(located):

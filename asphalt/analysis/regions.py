@@ -35,20 +35,22 @@ class Region:
     """The nests that are looked at together.
 
     ``start`` is the first statement of them; ``changing`` are the storages that they may write.
+    ``writes``: these accesses; None: not given, so that nothing is known of components.
     """
 
     values: Values
     start: Leaf
     changing: frozenset[str]
+    writes: tuple[Access, ...] | None = None
 
     def value(self, expr: Expr, loops: tuple[Do, ...]) -> Poly | None:
         """The value of an expression inside ``loops``: a polynomial over their variables and
         over what does not change in the region; None if something in it changes otherwise."""
-        return Frame(self.values, self.changing).value(expr, self.start, loops)
+        return Frame(self.values, self.changing, self.writes).value(expr, self.start, loops)
 
     def here(self, loops: tuple[Do, ...]) -> Standpoint:
         """The start of the region, as seen inside ``loops``."""
-        return Standpoint(Frame(self.values, self.changing), self.start, loops)
+        return Standpoint(Frame(self.values, self.changing, self.writes), self.start, loops)
 
     def _enter(
         self, problem: Problem, access: Access, suffix: str, free: Do | None = None
@@ -244,6 +246,9 @@ class Region:
         ``order`` adds constraints between the loop variables of the two accesses; it gets, for
         each, the variables of the problem by loop variable.
         """
+        if first.named is not None and first.named == second.named:
+            # one pointer, which keeps its target: its elements are those of one array
+            first, second = (replace(a, subscripts=a.inside) for a in (first, second))
         problem = Problem()
         one = self._enter(problem, first, " then")
         two = self._enter(problem, second, " later")

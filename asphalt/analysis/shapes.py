@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING
 from asphalt.analysis.access import NameKind
 from asphalt.analysis.algebra import Poly, poly, product
 from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.objects import designator, designator_name, symbol_named
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.analysis.unwritten import WritesArgument, never_written
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Lit,
+    Op,
+    Ref,
+    Section,
+    names_in,
+    walk,
+)
 from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, Raw, UnitHead
 from asphalt.ir.tree import Leaf, leaves
 
@@ -67,8 +80,11 @@ class Shape:
 
 
 def shape_of(name: str, scope: Scope, values: Values, at: Leaf) -> Shape | None:
-    """The shape of an array of the unit at the statement ``at``; None: not an array with bounds."""
-    symbol = scope.lookup(name)
+    """The shape of an array of the unit at the statement ``at``; None: not an array with bounds.
+
+    ``name`` may be the designator of a component (``plan%send``).
+    """
+    symbol = symbol_named(name, scope)
     if symbol is None or not symbol.dims:
         return None
     if any(dim.kind == "assumed_rank" for dim in symbol.dims):
@@ -106,7 +122,7 @@ def _inquiry(function: str, symbol: Symbol, name: str, dimension: int, dim: Dim)
         if value is not None:
             return Poly.constant(value)
     number = Lit("integer", str(dimension + 1))
-    return Poly.atom(Ref(function, function, (Ref(name, name), number)))
+    return Poly.atom(Ref(function, function, (designator(name), number)))
 
 
 def _stated_dims(
@@ -157,7 +173,8 @@ def _allocated_dims(
     """The bounds of the only ALLOCATE of a local array, where they still hold."""
     if symbol.origin is not Origin.LOCAL or symbol.attrs & {"pointer", "save"}:
         return None
-    if any(name in _words(leaf) for unit in scope.unit.contained for leaf in leaves(unit)):
+    root = name.split("%")[0]
+    if any(root in _words(leaf) for unit in scope.unit.contained for leaf in leaves(unit)):
         return None
     writes = values.writes_of(name)
     allocations = []
@@ -165,8 +182,8 @@ def _allocated_dims(
         if isinstance(leaf.what, Allocation):
             if leaf.what.kind == "allocate":
                 allocations.append(leaf)
-        elif any(w.subscripts is None for w in writes if w.leaf is leaf) and _may_reallocate(
-            name, leaf, scope
+        elif any(w.subscripts is None for w in writes if w.leaf is leaf) and (
+            name != root or _may_reallocate(name, leaf, scope)
         ):
             return None
     if len(allocations) != 1:
@@ -176,7 +193,9 @@ def _allocated_dims(
     if not values.executed_before(allocation, at):
         return None
     for item in allocation.what.objects:
-        if isinstance(item, Ref) and item.name == name and item.args is not None:
+        if not isinstance(item, Ref | Component) or item.args is None:
+            continue
+        if designator_name(item) == name:
             dims = tuple(_allocated(arg) for arg in item.args)
             names = {n for arg in item.args for n in names_in(arg)}
             variables = [n for n in names if _is_variable(n, scope)]
@@ -256,6 +275,22 @@ def _allocated(arg: Arg) -> Dim | None:
     return Dim("explicit", None, arg)
 
 
+def size_in_caller(
+    dummy: Symbol, bound: Mapping[str, Expr], callee: Scope, caller: Scope
+) -> Poly | None:
+    """The number of elements of an explicit-shape dummy in terms of the caller; None: unknown."""
+    size = Poly.constant(1)
+    for dim in dummy.dims or ():
+        if dim.kind != "explicit" or dim.upper is None:
+            return None
+        lower = _in_caller(dim.lower or _ONE, bound, callee, caller)
+        upper = _in_caller(dim.upper, bound, callee, caller)
+        if lower is None or upper is None:
+            return None
+        size = size * (upper - lower + Poly.constant(1))
+    return size if dummy.dims else None
+
+
 def run_as_section(
     actual: Ref,
     dummy: Symbol,
@@ -272,15 +307,9 @@ def run_as_section(
     symbol = caller.lookup(actual.name)
     if symbol is None or not symbol.dims or dummy.dims is None or actual.args is None:
         return None
-    size = Poly.constant(1)
-    for dim in dummy.dims:
-        if dim.kind != "explicit" or dim.upper is None:
-            return None
-        lower = _in_caller(dim.lower or _ONE, bound, callee, caller)
-        upper = _in_caller(dim.upper, bound, callee, caller)
-        if lower is None or upper is None:
-            return None
-        size = size * (upper - lower + Poly.constant(1))
+    size = size_in_caller(dummy, bound, callee, caller)
+    if size is None:
+        return None
     subscripts = [a for a in actual.args if not isinstance(a, Section | Keyword | AltReturn)]
     if len(subscripts) != len(symbol.dims):
         return None

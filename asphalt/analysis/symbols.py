@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 
+from asphalt.analysis.answer import Finding
 from asphalt.analysis.bound_names import defined_plainly, names_bound_in
 from asphalt.analysis.constants import constant as constant
 from asphalt.analysis.constants import element_bytes as element_bytes
@@ -82,6 +83,7 @@ class Scope:
         self.unit = located.unit
         self.scopes = scopes
         self._answers: dict[str, Answer] = {}
+        self.findings: dict[str, Finding] = {}  # answers about its variables that were asked for
         self.procedures: dict[str, Located | None] = {}  # what procedure names resolve to
         self.declared: Declarations = own_names(self.unit, self, self._include)
         self._bound: frozenset[str] | None = None

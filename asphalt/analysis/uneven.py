@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.algebra import Poly
+from asphalt.analysis.buffers import View, buffer_of
 from asphalt.analysis.geometry import (
     Address,
     Guard,
     Layout,
     Misfit,
-    buffer_ref,
     equal,
+    gap_guards,
     loop_ends,
     send_writes,
     tiled_dimension,
@@ -38,7 +39,7 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
     exchange = producer.exchange
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
-    send, receive = (buffer_ref(exchange, a) for a in (arguments.send, arguments.receive))
+    send, receive = (buffer_of(exchange, a) for a in (arguments.send, arguments.receive))
     assert send is not None
     assert receive is not None
     blocks = uneven_blocks(exchange)
@@ -46,8 +47,11 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
     shape = shape_of(send.name, exchange.scope, exchange.values, producer.packing.nest.head)
     if shape is None:
         return Misfit("shape", f"the shape of {send.spelled} is not known", exchange.leaf)
-    storage = exchange.names.storage(send.name)
-    found = tiled_dimension(producer, send_writes(producer, storage), shape)
+    for buffer in (send, receive):
+        if buffer.origin is not None:
+            reason = f"{buffer.spelled} is not passed from its first element on"
+            return Misfit("blocks", reason, exchange.leaf)
+    found = tiled_dimension(producer, send_writes(producer, View(send, shape)), shape)
     if isinstance(found, Misfit):
         return found
     dimension, offset = found
@@ -81,7 +85,7 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
         blocks.spread or Poly(),
         place,
         landing,
-        guards,
+        (*guards, *gap_guards(exchange, send, receive)),
         ((unit, plane),),
         uneven=blocks,
     )

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import EffectKind, examine
+from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
 from asphalt.analysis.generic import generic_names, is_meant
-from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.references import bind, expressions_of, passed_on
@@ -250,8 +250,10 @@ def _buffer(inner: Exchange, actual: Expr, actuals: Mapping[str, Expr]) -> Expr 
     arguments = inner.call.procedure.exchange
     assert arguments is not None
     for argument in (arguments.send, arguments.receive):
-        if inner.call.args.get(argument or "") is actual and buffer_ref(inner, argument) is None:
-            return None
+        if inner.call.args.get(argument or "") is actual:
+            buffer = buffer_of(inner, argument)
+            if buffer is None or buffer.origin is not None:
+                return None
     symbol = inner.scope.lookup(actual.name)
     unusual = {"pointer", "allocatable", "value", "optional", "volatile", "asynchronous"}
     if symbol is None or symbol.attrs & unusual or symbol.dims is None:

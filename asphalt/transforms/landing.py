@@ -8,7 +8,7 @@ is as large as what the call writes: the number of ranks times the receive count
 
 from __future__ import annotations
 
-from asphalt.ir.expr import Arg, Expr, Ref
+from asphalt.ir.expr import Arg, Component, Expr, Ref
 from asphalt.ir.stmt import Allocation
 from asphalt.ir.tree import Leaf
 from asphalt.transforms.make import Maker, add, fn, num, quotient, var
@@ -16,7 +16,7 @@ from asphalt.transforms.make import Maker, add, fn, num, quotient, var
 CLONE = var("asphalt_clone")
 
 
-def allocate(make: Maker, buffer: Ref, block: Expr, ranks: Expr, why: str) -> Leaf:
+def allocate(make: Maker, buffer: Ref | Component, block: Expr, ranks: Expr, why: str) -> Leaf:
     """Make room for ``ranks`` blocks of ``block`` elements like those of ``buffer``."""
     shape: tuple[Arg, ...] = (quotient(fn("storage_size", buffer), num(8)), block, ranks)
     comment = f"received into a clone: {why}"
@@ -28,7 +28,7 @@ def element(inside: Expr, rank: Expr) -> Ref:
     return fn("asphalt_clone", num(1), add(inside, num(1)), add(rank, num(1)))
 
 
-def copy(make: Maker, buffer: Ref) -> tuple[Leaf, ...]:
+def copy(make: Maker, buffer: Ref | Component) -> tuple[Leaf, ...]:
     """Put what has arrived where the call would have put it."""
     return (
         make.call("asphalt_copy", CLONE, buffer),

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import Address, Divides, Guard
+from asphalt.analysis.buffers import buffer_of
+from asphalt.analysis.geometry import Address, Contiguous, Divides, Guard
 from asphalt.analysis.plan import Plan
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.tree import Leaf, Node
@@ -18,6 +20,7 @@ from asphalt.transforms.make import (
     both,
     compare,
     fn,
+    mul,
     num,
     respelled,
     simplified,
@@ -123,15 +126,37 @@ class Pieces(ABC):
         assert arguments.send_type is not None
         return self.handle(arguments.send_type)
 
-    def buffer(self, address: Address) -> Ref:
-        """A buffer as the user spells it."""
-        named = respelled(var(address.buffer), self.scope)
-        assert isinstance(named, Ref)
-        return named
+    def buffer(self, address: Address) -> Ref | Component:
+        """The array of a buffer as the user spells it."""
+        arguments = self.plan.exchange.call.procedure.exchange
+        assert arguments is not None
+        for argument in (arguments.send, arguments.receive):
+            passed = buffer_of(self.plan.exchange, argument)
+            if passed is not None and passed.name == address.buffer:
+                named = respelled(passed.array, self.scope)
+                assert isinstance(named, Ref | Component)
+                return named
+        raise AssertionError("an address is that of one of the two buffers")
+
+    def first_element(self, address: Address) -> Ref | Component:
+        """The first element of a buffer that begins inside of its array; else the array."""
+        arguments = self.plan.exchange.call.procedure.exchange
+        assert arguments is not None
+        for argument in (arguments.send, arguments.receive):
+            passed = buffer_of(self.plan.exchange, argument)
+            if passed is not None and passed.name == address.buffer and passed.origin is not None:
+                subscripts = tuple(size(poly, self.scope) for poly in passed.origin)
+                return replace(self.buffer(address), args=subscripts)
+        return self.buffer(address)
 
     def legal(self) -> Expr:
         """The run-time guards as one logical expression."""
         parts = [self._guard(guard) for guard in self.layout.guards] + self.extra_guards()
+        for address in (self.layout.send, self.layout.receive):
+            if address.room is not None:
+                blocks = mul(self.ranks(), self.size(address.block_factor))
+                fits = compare(blocks, "<=", self.size(address.room))
+                parts += [fits] if fits not in parts else []
         if not parts:
             return Lit("logical", ".true.")
         total = parts[0]
@@ -152,13 +177,21 @@ class Pieces(ABC):
                 return named
         return size(poly, self.scope)
 
-    def _guard(self, guard: Guard | Divides) -> Expr:
+    def _guard(self, guard: Guard | Divides | Contiguous) -> Expr:
         match guard:
+            case Contiguous(array=array):
+                named = respelled(array, self.scope)
+                assert isinstance(named, Ref | Component)
+                return fn("is_contiguous", named)
             case Guard(left=left, relation=relation, right=right):
                 return compare(self.size(left), relation, self.size(right))
             case Divides(count=count, unit=unit):
                 divisor = fn("max", num(1), self.size(unit))
                 return compare(fn("mod", self.size(count), divisor), "==", num(0))
+
+    def ranks(self) -> Expr:
+        """The number of ranks, before it is known to be needed otherwise."""
+        return fn("asphalt_ranks", self.handle("comm"))
 
     def wait(self, make: Maker, first: Expr, count: Expr, *comments: str) -> Leaf:
         """Wait for ``count`` requests from ``first`` on."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import Address
 from asphalt.analysis.schedule import Shape as Pattern
-from asphalt.ir.expr import Expr, Keyword, Lit, Ref
+from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms import landing
 from asphalt.transforms.make import Maker, add, fn, mul, num, quotient, size, sub, var
@@ -105,7 +105,7 @@ class EqualBlocks(Pieces):
         )
         return [post, make.assign(POSTED, AHEAD)]
 
-    def element(self, address: Address, inside: Poly, rank: Poly) -> Ref:
+    def element(self, address: Address, inside: Poly, rank: Poly) -> Ref | Component:
         """The first element of a piece: ``inside`` steps into the block of ``rank``."""
         block = address.block_factor
         if self.layout.pattern is Pattern.SLAB and block == self.layout.block:
@@ -113,9 +113,10 @@ class EqualBlocks(Pieces):
         subscripts = list(address.fixed)
         subscripts[address.tile_dimension] += inside * address.tile_factor
         subscripts[address.block_dimension] += rank * block
+        subscripts += address.tail
         return replace(self.buffer(address), args=tuple(size(s, self.scope) for s in subscripts))
 
-    def landing(self, inside: Poly, rank: Expr) -> Ref:
+    def landing(self, inside: Poly, rank: Expr) -> Ref | Component:
         """Where the piece lands that begins ``inside`` planes into the block of ``rank``."""
         if self.plan.clone is None:
             return self.element(self.layout.receive, inside, Poly.atom(rank))
@@ -133,7 +134,12 @@ class EqualBlocks(Pieces):
         return mul(self.layout.plane, planes)
 
     def message(
-        self, make: Maker, procedure: str, element: Ref, planes: Expr, request: Expr
+        self,
+        make: Maker,
+        procedure: str,
+        element: Ref | Component,
+        planes: Expr,
+        request: Expr,
     ) -> Leaf:
         """Start one message to or from ``asphalt_peer``."""
         return make.call(

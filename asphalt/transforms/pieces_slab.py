@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.algebra import Poly
-from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Node
 from asphalt.transforms.make import Maker, add, compare, fn, mul, num, quotient, sub, var
@@ -89,7 +89,7 @@ class Slab(EqualBlocks):
         """Set what ``sent`` is made of, behind the iterations."""
         return []
 
-    def sent(self) -> tuple[Ref, Expr]:
+    def sent(self) -> tuple[Ref | Component, Expr]:
         """The first element that this tile sends, and its number of planes."""
         send = self.layout.send
         inside = Poly.atom(LO) + self.layout.offset - send.fixed[send.tile_dimension]

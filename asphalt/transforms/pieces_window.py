@@ -10,7 +10,7 @@ from __future__ import annotations
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import Layout
 from asphalt.analysis.window import Window
-from asphalt.ir.expr import Expr, Keyword, Ref
+from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Node
 from asphalt.transforms.make import Maker, add, compare, fn, mul, num, simplified, sub, var
 from asphalt.transforms.pieces import (
@@ -119,7 +119,7 @@ class SlabWindow(Slab):
     def share_again(self, make: Maker) -> list[Node]:
         return self.within(make, TILE)
 
-    def sent(self) -> tuple[Ref, Expr]:
+    def sent(self) -> tuple[Ref | Component, Expr]:
         return self.element(self.layout.send, Poly.atom(FROM), Poly.atom(PEER)), PLANES
 
     def extra_guards(self) -> list[Expr]:

@@ -194,7 +194,7 @@ class _Emission:
         if self.plan.clone is None:
             then.append(inner.call("asphalt_sync", receive))
         else:
-            then += landing.copy(inner, receive)
+            then += landing.copy(inner, self.pieces.first_element(layout.receive))
         error = self.plan.exchange.call.error
         if error is not None:
             then.append(inner.assign(error, ERROR))

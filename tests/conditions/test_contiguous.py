@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from judging import CALL, Case, assert_accepted, assert_refused, program
+from judging import CALL, Case, assert_accepted, assert_refused, program, project, site
 
 ASSUMED = """\
 subroutine exchange(n, nz, s, r)
@@ -21,6 +21,7 @@ subroutine exchange(n, nz, s, r)
                     MPI_COMM_WORLD, ierr)
 end subroutine exchange
 """
+CALLS = "call exchange(n, nz, s(:,:,2:7:5), r)\n"
 ROW = CALL.replace("n*nz, MPI_DOUBLE_PRECISION", "n*nz, row")
 MAKE_ROW = """\
 call MPI_Type_contiguous(1, MPI_DOUBLE_PRECISION, row, ierr)
@@ -29,7 +30,18 @@ call MPI_Type_commit(row, ierr)
 OTHER_SHAPE = "allocate(s(n,nz,np), r(nz,n,np))\n"
 
 CASES = (
-    Case("ASP801", "assumed-shape", ASSUMED, ASSUMED.replace("inout)", "inout), contiguous")),
+    Case(
+        "ASP801",
+        "all-callers-pass-gaps",
+        program(nest=f"{CALLS}call exchange(n, nz, s(:,:,::2), r)\n", call="", contained=ASSUMED),
+        program(nest=f"{CALLS}call exchange(n, nz, s, r)\n", call="", contained=ASSUMED),
+    ),
+    Case(
+        "ASP801",
+        "the-run-cannot-be-asked",
+        ASSUMED.replace("z, ierr", "z, ierr, is_contiguous"),
+        ASSUMED,
+    ),
     Case(
         "ASP802",
         "derived-type",
@@ -59,3 +71,21 @@ def test_refused(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_accepted_with_a_small_change(case: Case, tmp_path: Path) -> None:
     assert_accepted(case, tmp_path)
+
+
+@pytest.mark.parametrize("attribute", ["", ", contiguous"])
+def test_an_assumed_shape_is_checked_by_the_run(attribute: str, tmp_path: Path) -> None:
+    text = ASSUMED.replace("inout)", f"inout){attribute}")
+    (change,) = project(tmp_path, text).transform()
+    checked = attribute == ""
+    assert (
+        b"is_contiguous(s) .and. is_contiguous(r)" in b" ".join(change.after.split())
+    ) is checked
+
+
+def test_callers_that_pass_whole_arrays_need_no_check(tmp_path: Path) -> None:
+    text = program(nest="call exchange(n, nz, s, r)\n", call="", contained=ASSUMED)
+    found = site(tmp_path, text)
+    assert found.report.verdict == "proved"
+    (change,) = project(tmp_path, text).transform()
+    assert b"is_contiguous" not in change.after

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from judging import CALL, Case, assert_accepted, assert_refused, program, site
+from judging import CALL, NEST, Case, assert_accepted, assert_refused, program, site
 
 POINTERS = "real(8), pointer :: s(:,:,:)\nreal(8), allocatable :: r(:,:,:)\n"
 TARGETS = "real(8), allocatable, target :: s(:,:,:), r(:,:,:)\n"
@@ -36,6 +36,32 @@ do z = 1, nz
   end do
 end do
 """
+SECOND = "real(8), pointer :: q(:,:,:)\nreal(8) :: w(1,1,1)\n"
+ALSO = """\
+do z = 1, nz
+  s(:,z,:) = z
+  q(1,1,1) = 0
+end do
+"""
+POINT = "q => s\nif (np > 2) q => r\n"
+ADDRESS = "integer(MPI_ADDRESS_KIND) :: address\n"
+WINDOW = """\
+address = 8*size(r)
+call MPI_Win_create(r, address, 8, MPI_INFO_NULL, MPI_COMM_WORLD, window, ierr)
+"""
+HELD = """\
+module holder
+  real(8) :: held(3,8,9), y(3,8,9)
+end module holder
+subroutine driver(np, r)
+  use holder
+  integer, intent(in) :: np
+  real(8) :: r(3,8,np)
+  call swap(np, held, y, r)
+end subroutine driver
+""" + TWO_DUMMIES.replace("use mpi\n", "use mpi\n  use holder, only: held\n").replace(
+    "y(:,1,:) = 2", "held(1,1,1) = 2"
+)
 CALLS_SWAP = "call swap(np, s, {second}, r)\n"
 
 CASES = (
@@ -52,8 +78,70 @@ CASES = (
         program(declare=WORKSPACE, before=ALLOCATED, nest=f"{TWICE}{PACK}"),
         program(declare=WORKSPACE, before=ALLOCATED, nest=f"{TWICE.replace('s(', 'w(')}{PACK}"),
     ),
-    Case("ASP602", "pointer", program(arrays=POINTERS), program()),
-    Case("ASP602", "target", program(arrays=TARGETS), program()),
+    Case(
+        "ASP402",
+        "written-through-another-pointer",
+        program(arrays=f"{POINTERS}{SECOND}", before="q => s\n", nest=f"{ALSO}"),
+        program(arrays=f"{POINTERS}{SECOND}", before="q => s\n", nest=ALSO.replace("q(", "w(")),
+    ),
+    Case(
+        "ASP402",
+        "a-target-written-through-a-pointer",
+        program(arrays=f"{TARGETS}{SECOND}", before="q => s\n", nest=f"{ALSO}"),
+        program(arrays=f"{TARGETS}{SECOND}", before="q => s\n", nest=ALSO.replace("q(", "w(")),
+    ),
+    Case(
+        "ASP601",
+        "changed-through-another-pointer",
+        program(arrays=f"{POINTERS}{SECOND}", before="q => s\n", between="q(1,1,1) = 0\n"),
+        program(arrays=f"{POINTERS}{SECOND}", before="q => s\nq(1,1,1) = 0\n"),
+    ),
+    Case(
+        "ASP601",
+        "another-target-before-the-call",
+        program(arrays=f"{POINTERS}{SECOND}", before="q => s\n", nest=f"{NEST}s => q\n"),
+        program(arrays=f"{POINTERS}{SECOND}", before="q => s\n", nest=f"{NEST}", after="s => q\n"),
+    ),
+    Case(
+        "ASP602",
+        "the-address-is-taken",
+        program(declare=ADDRESS, before="call MPI_Get_address(s, address, ierr)\n"),
+        program(declare=ADDRESS),
+    ),
+    Case(
+        "ASP602",
+        "a-window-on-the-receive-buffer",
+        program(declare=f"{ADDRESS}integer :: window\n", before=WINDOW),
+        program(declare=f"{ADDRESS}integer :: window\n"),
+    ),
+    Case(
+        "ASP602",
+        "known-by-its-module's-name",
+        program(nest="call driver(np, r)\n", call="", beside=HELD),
+        program(
+            nest="call driver(np, r)\n",
+            call="",
+            beside=HELD.replace("held(1,1,1) = 2", "y(1,1,1) = 2"),
+        ),
+    ),
+    Case(
+        "ASP602",
+        "parts-of-one-array",
+        program(
+            arrays="real(8) :: w(300), r(100)\n",
+            allocate="",
+            nest="call swap(np, w(1), w(24*np), r)\n",
+            call="",
+            beside=TWO_DUMMIES,
+        ),
+        program(
+            arrays="real(8) :: w(300), r(100)\n",
+            allocate="",
+            nest="call swap(np, w(1), w(24*np+1), r)\n",
+            call="",
+            beside=TWO_DUMMIES,
+        ),
+    ),
     Case(
         "ASP602",
         "equivalence",
@@ -88,3 +176,24 @@ def test_accepted_with_a_small_change(case: Case, tmp_path: Path) -> None:
 
 def test_what_comes_after_the_call_may_change_the_send_buffer(tmp_path: Path) -> None:
     assert site(tmp_path, program(after="s(1,1,1) = 0\n")).report.verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    ("nest", "between", "clone"),
+    [
+        (NEST, "", False),
+        (NEST, "q(1,1,1) = 0\n", True),
+        (NEST.replace("p*me", "q(1,z,p)"), "", True),
+        (NEST.replace("p*me", "s(1,z,p)"), "", False),
+    ],
+)
+def test_what_may_be_the_receive_buffer_keeps_it_from_being_received_into(
+    nest: str, between: str, clone: bool, tmp_path: Path
+) -> None:
+    text = program(arrays=f"{TARGETS}{SECOND}", before=POINT, nest=nest, between=between)
+    report = site(tmp_path, text).report
+    if between:  # it may as well be the send buffer
+        assert (report.verdict, report.code) == ("refused", "ASP601")
+        return
+    assert report.verdict == "proved"
+    assert any("received into a clone" in evidence for evidence in report.evidence) is clone

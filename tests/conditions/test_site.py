@@ -109,20 +109,25 @@ CASES = (
     Case("ASP002", "one-buffer", program(nest=NEST.replace("s(", "r("), call=IN_PLACE), program()),
     Case(
         "ASP003",
-        "component",
+        "component-of-an-array-of-structures",
+        program(
+            declare=COMPONENT.replace(":: t", ":: t(2)"),
+            before="allocate(t(1)%s(n,nz,np))\n",
+            nest=NEST.replace("s(", "t(1)%s("),
+            call=CALL.replace("(s,", "(t(1)%s,"),
+        ),
         program(
             declare=COMPONENT,
             before="allocate(t%s(n,nz,np))\n",
             nest=NEST.replace("s(", "t%s("),
             call=CALL.replace("(s,", "(t%s,"),
         ),
-        program(declare=COMPONENT, before="allocate(t%s(n,nz,np))\n"),
     ),
     Case(
         "ASP003",
-        "from-the-second-plane",
-        program(call=CALL.replace("(s,", "(s(1,2,1),")),
-        program(call=CALL.replace("(s,", "(s(1,1,1),")),
+        "section-with-a-stride",
+        program(call=CALL.replace("(s,", "(s(:,:,::2),")),
+        program(call=CALL.replace("(s,", "(s(:,:,2:),").replace("r,", "r(1,1,2),")),
     ),
     Case(
         "ASP003",

@@ -6,6 +6,7 @@ program main
   use slabs
   use uneven
   use windows, only: window_exchanges
+  use storage, only: storage_cases
   implicit none
   external :: upper, labels, late, landed, shared, old, semicolons, names, functions
   external :: through_calls, module_planes, called_slabs, by_common
@@ -71,5 +72,6 @@ program main
   call module_planes(3, 7, np)
   call called_slabs(2, 3, 4, np, me)
   call by_common(6, np)
+  call storage_cases(np, me)
   call MPI_Finalize(ierr)
 end program main

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.access import ALIASED, Mode, NameKind
+from asphalt.analysis.access import ALIASED, NameKind
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import Divides, Guard, Layout
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import name_kind, storage_of
+from asphalt.analysis.lifetime import lives_through
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.objects import designator_name
+from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.symbols import Origin, Scope, constant
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
-from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children, walk
+from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
 
 CHANGES = Code(
     "ASP301",
@@ -77,7 +78,7 @@ def check(producer: Producer, layout: Layout) -> Answer:
             message = f"the loop variable {phase.variable} is not a default integer"
             return Refused(KIND, message, phase.tiled.head.span)
     for expr in (*actuals, *(n.actual for n in lists), producer.first, producer.last):
-        for part in walk(expr):
+        for part in _values_read(expr):
             refused = _part(part, producer, written)
             if refused is not None:
                 return refused
@@ -88,13 +89,9 @@ def check(producer: Producer, layout: Layout) -> Answer:
                 if refused is not None:
                     return refused
     for buffer in (layout.send.buffer, layout.receive.buffer):
-        storage = storage_of(buffer, scope)
-        for access in producer.footprint.of(storage):
-            if access.mode is not Mode.MAYBE_WRITE:
-                continue
-            if producer.region.refined(access).subscripts is None:
-                message = f"{buffer} may be allocated or changed as a whole here"
-                return Refused(ALLOCATED, message, access.leaf.span)
+        found = lives_through(buffer, producer.footprint, producer.region, scope)
+        if not found.yes:
+            return Refused(ALLOCATED, f"{buffer} {found.reason}", found.span or exchange.span)
     return Holds("arguments, bounds and buffers stay the same from the entry of the nest")
 
 
@@ -102,9 +99,8 @@ def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | N
     exchange = producer.exchange
     if isinstance(part, OpaqueExpr):
         return Refused(NOT_SIMPLE, f"{part.text} cannot be evaluated earlier", exchange.span)
-    if isinstance(part, Component) and ALIASED in written:
-        message = "a component may be changed through a pointer before the call"
-        return Refused(CHANGES, message, exchange.span)
+    if isinstance(part, Component):
+        return _component(part, producer)
     if not isinstance(part, Ref):
         return None
     symbol = exchange.scope.lookup(part.name)
@@ -128,13 +124,32 @@ def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | N
     return None
 
 
+def _component(part: Component, producer: Producer) -> Refused | None:
+    """A component whose value is needed: nothing may change it."""
+    exchange = producer.exchange
+    name = designator_name(part)
+    storage = ALIASED if name is None else storage_of(name, exchange.scope)
+    for access in producer.footprint.accesses:
+        if access.writes and access.touches(storage):
+            what = "a component" if name is None or storage == ALIASED else name
+            message = f"{what} may change between the producer's entry and the call"
+            return Refused(CHANGES, message, access.leaf.span)
+    if (
+        name is not None
+        and _is_integer(name, exchange.scope)
+        and not _is_default_integer(name, exchange.scope)
+    ):
+        return Refused(KIND, f"{name} is not a default integer", exchange.span)
+    return None
+
+
 def _is_integer(name: str, scope: Scope) -> bool:
-    symbol = scope.lookup(name)
+    symbol = symbol_named(name, scope)
     return symbol is not None and symbol.type is not None and symbol.type.base == "integer"
 
 
 def _is_default_integer(name: str, scope: Scope) -> bool:
-    symbol = scope.lookup(name)
+    symbol = symbol_named(name, scope)
     if symbol is None or symbol.type is None or symbol.type.base != "integer":
         return False
     if symbol.type.kind is None:
@@ -147,7 +162,9 @@ def _values_read(atom: Arg) -> Iterable[Arg]:
     """The parts of an atom, without what inquiries ask about: that is not its value."""
     yield atom
     for child in children(atom):
-        if isinstance(atom, Ref) and is_inquiry(atom.name) and isinstance(child, Ref):
+        if isinstance(atom, Ref) and is_inquiry(atom.name) and isinstance(child, Ref | Component):
+            continue
+        if isinstance(atom, Component) and child is atom.base and designator_name(child):
             continue
         yield from _values_read(child)
 
@@ -157,7 +174,9 @@ def _needed(layout: Layout) -> Iterable[Poly]:
     if layout.window is not None:
         yield layout.window.before
     for address in (layout.send, layout.receive):
-        yield from (*address.fixed, address.tile_factor, address.block_factor)
+        yield from (*address.fixed, *address.tail, address.tile_factor, address.block_factor)
+        if address.room is not None:
+            yield address.room
     if layout.uneven is not None:
         yield from (numbers.lower for numbers in layout.uneven.lists)
     for guard in layout.guards:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.contiguity import contiguity
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import Layout
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.mpi_types import PredefinedType
-from asphalt.analysis.symbols import element_bytes
+from asphalt.analysis.objects import symbol_named
+from asphalt.analysis.symbols import Origin, element_bytes
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 
 NOT_CONTIGUOUS = Code(
     "ASP801",
-    "a buffer may not be contiguous",
-    "The buffer is an assumed-shape dummy, so the caller may pass a section with gaps; the "
-    "compiler then passes a copy, which is gone when a non-blocking call returns.",
-    "Give the dummy explicit bounds, or the attribute CONTIGUOUS.",
+    "a buffer is not contiguous",
+    "The buffer is an assumed-shape dummy to which all callers pass sections with gaps, or one "
+    "whose contiguity cannot be checked by the run, because IS_CONTIGUOUS is another name here.  "
+    "The compiler passes a copy of such an array, which is gone when a non-blocking call returns.",
+    "Pass whole arrays, or give the dummy explicit bounds or the attribute CONTIGUOUS.",
     8,
 )
 DATATYPE = Code(
@@ -42,14 +45,13 @@ def check(exchange: Exchange, layout: Layout) -> Answer:
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
     for buffer in (layout.send.buffer, layout.receive.buffer):
-        symbol = exchange.scope.lookup(buffer)
+        symbol = symbol_named(buffer, exchange.scope)
         if symbol is None or symbol.dims is None:
             return Refused(NOT_CONTIGUOUS, f"the shape of {buffer} is not known", exchange.span)
-        if "contiguous" in symbol.attrs:
-            continue
-        if any(dim.kind in ("assumed_shape", "assumed_rank") for dim in symbol.dims):
-            message = f"{buffer} is an assumed-shape dummy, which may have gaps"
-            return Refused(NOT_CONTIGUOUS, message, exchange.span)
+        found = contiguity(buffer, exchange.scope)
+        if found.no or (found.unknown and not _can_be_asked(exchange)):
+            span = found.span or exchange.span
+            return Refused(NOT_CONTIGUOUS, f"{buffer} {found.reason}", span)
     types: list[PredefinedType] = []
     for argument in (arguments.send_type, arguments.receive_type):
         actual = exchange.call.args[argument or ""]
@@ -62,7 +64,7 @@ def check(exchange: Exchange, layout: Layout) -> Answer:
         message = f"{types[0].name} is sent and {types[1].name} is received"
         return Refused(DIFFERENT, message, exchange.span)
     for buffer in (layout.send.buffer, layout.receive.buffer):
-        symbol = exchange.scope.lookup(buffer)
+        symbol = symbol_named(buffer, exchange.scope)
         assert symbol is not None
         size = element_bytes(symbol, exchange.scope)
         if size is not None and types[0].bytes is not None and size != types[0].bytes:
@@ -72,3 +74,9 @@ def check(exchange: Exchange, layout: Layout) -> Answer:
             )
             return Refused(DIFFERENT, message, exchange.span)
     return Holds(f"both buffers are contiguous arrays of {types[0].name.upper()}")
+
+
+def _can_be_asked(exchange: Exchange) -> bool:
+    """Whether the run can ask if an array is contiguous."""
+    symbol = exchange.scope.lookup("is_contiguous")
+    return symbol is not None and symbol.origin is Origin.INTRINSIC

@@ -6,11 +6,19 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import Guard, Layout, Misfit, exactly, gaps, send_writes
+from asphalt.analysis.geometry import (
+    Guard,
+    Layout,
+    Misfit,
+    exactly,
+    gaps,
+    send_view,
+    send_writes,
+)
 from asphalt.analysis.nest import Producer, loop_bounds
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
-from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.shapes import Shape
 from asphalt.analysis.verdict import Code, Holds, Refused
 from asphalt.analysis.window import Window
 from asphalt.ir.expr import Ref, Section
@@ -78,12 +86,9 @@ def misfit(reason: Misfit) -> Refused:
 
 def check(producer: Producer, layout: Layout) -> Final | Refused:
     """Whether every element is final in the iteration that sends it (Danalis 2007, section 3)."""
-    exchange = producer.exchange
-    storage = exchange.names.storage(layout.send.buffer)
-    start = producer.packing.nest.head
-    shape = shape_of(layout.send.buffer, exchange.scope, exchange.values, start)
-    assert shape is not None
-    writes = send_writes(producer, storage)
+    view = send_view(producer, layout)
+    shape = view.shape
+    writes = send_writes(producer, view)
     most = 0
     for write in writes:
         if write.subscripts is None or len(write.subscripts) != shape.rank:
@@ -99,7 +104,7 @@ def check(producer: Producer, layout: Layout) -> Final | Refused:
         answer = _stays_in_bounds(producer, write, layout, shape)
         if isinstance(answer, Refused):
             return answer
-        guards += [guard for guard in answer if guard not in guards]
+        guards += [guard for guard in answer if guard not in guards and not _surely_inside(guard)]
     evidence = (
         f"iteration {producer.packing.variable} is the last to write plane "
         f"{_plane(producer, layout)} of {layout.send.buffer}"
@@ -179,11 +184,12 @@ def _stays_in_bounds(
 ) -> tuple[Guard, ...] | Refused:
     """The guards that keep the subscripts of a write inside their dimensions.
 
-    A subscript of the last dimension cannot reach another plane: beyond it the array ends.
+    A subscript of the last dimension cannot reach another plane: beyond it the array ends, unless
+    the buffer is only a part of it.
     """
     assert write.subscripts is not None
     guards: tuple[Guard, ...] = ()
-    for dimension in range(shape.rank - 1):
+    for dimension in range(shape.rank if layout.send.tail else shape.rank - 1):
         subscript = write.subscripts[dimension]
         extent, lower = shape.extent[dimension], shape.lower[dimension]
         if extent is None:
@@ -193,7 +199,8 @@ def _stays_in_bounds(
         if exact and not isinstance(subscript, Section):
             value = producer.region.value(subscript, write.loops)
             variable = Ref(producer.packing.variable, producer.packing.variable)
-            if value is not None and value - Poly.atom(variable) == layout.offset:
+            follows = value is not None and value - Poly.atom(variable) == layout.offset
+            if follows and dimension < shape.rank - 1:
                 continue  # the loop runs over exactly this dimension
         violation = producer.region.out_of_bounds(write, dimension, lower, upper)
         if violation is None:
@@ -209,6 +216,10 @@ def _stays_in_bounds(
             return Refused(BOUNDS, message, write.leaf.span, witness)
         guards += simple
     return guards
+
+
+def _surely_inside(guard: Guard) -> bool:
+    return (value := (guard.right - guard.left).value) is not None and value >= 0
 
 
 def _surely_outside(guards: tuple[Guard, ...]) -> bool:

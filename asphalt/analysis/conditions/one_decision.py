@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import Divides, Guard, Layout
+from asphalt.analysis.geometry import Contiguous, Divides, Guard, Layout
 from asphalt.analysis.nest import Producer
+from asphalt.analysis.objects import spelled_designator
 from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
 from asphalt.analysis.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Expr
@@ -60,6 +61,11 @@ def check(producer: Producer, layout: Layout, uniformity: Uniformity) -> Decisio
             return Refused(RANK_DEPENDENT, message, leaf.span)
         else:
             open_question = answer
+    for guard in layout.guards:
+        if isinstance(guard, Contiguous):
+            array = spelled_designator(guard.array)
+            evidence = f"each rank checks whether {array} is contiguous, and the ranks agree"
+            return Decision(None, Holds(evidence))
     if open_question is None:
         evidence = "all sizes are proved equal on all ranks"
         assumptions = sorted({name for value in proved for name in value.assumptions})
@@ -72,6 +78,7 @@ def _inputs(producer: Producer, layout: Layout) -> list[Expr]:
     polys: list[Poly] = [layout.unit, layout.block]
     if layout.window is not None:
         polys.append(layout.window.before)
+    polys += [address.room for address in (layout.send, layout.receive) if address.room is not None]
     for guard in layout.guards:
         match guard:
             case Guard(left=left, right=right):

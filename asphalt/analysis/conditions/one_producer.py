@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.access import ALIASED, examine
+from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.conditions.equally_often import (
     NOT_TOGETHER,
     WAY_OUT,
@@ -18,7 +19,6 @@ from asphalt.analysis.conditions.equally_often import check as check
 from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
 from asphalt.analysis.private import covers_whole
 from asphalt.analysis.reorder import Reorder, carried_by_fusion, carried_by_interchange
@@ -70,7 +70,7 @@ def definer(exchange: Exchange) -> int | Refused:
     """The position, among the siblings of the call, of the nest that defines the send buffer."""
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
-    buffer = buffer_ref(exchange, arguments.send)
+    buffer = buffer_of(exchange, arguments.send)
     assert buffer is not None
     storage = exchange.names.storage(buffer.name)
     reaching = [
@@ -89,7 +89,7 @@ def definer(exchange: Exchange) -> int | Refused:
     siblings = exchange.place.siblings
     for position in range(exchange.place.position - 1, -1, -1):
         node = siblings[position]
-        if storage in examine((node,), exchange.names).written():
+        if examine((node,), exchange.names).may_write(storage):
             answer = _nest_at(exchange, position, node, buffer.spelled)
             if isinstance(answer, int):
                 return answer
@@ -114,7 +114,7 @@ def definer(exchange: Exchange) -> int | Refused:
 def _is_defined_by_nest(exchange: Exchange, before: int, storage: str) -> bool:
     """Whether a loop nest among the siblings in front of ``before`` writes ``storage``."""
     return any(
-        isinstance(node, Do) and storage in examine((node,), exchange.names).written()
+        isinstance(node, Do) and examine((node,), exchange.names).may_write(storage)
         for node in exchange.place.siblings[:before]
     )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.access import Mode
+from asphalt.analysis.aliasing import distinct
 from asphalt.analysis.geometry import Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdict import Code, Holds, Refused
@@ -58,6 +59,8 @@ def check(producer: Producer, layout: Layout) -> Landing | Refused:
         return Landing(layout.apart, Holds(f"{name} is received into a clone: {layout.apart}"))
     for access in producer.footprint.of(exchange.names.storage(name)):
         if access.mode is Mode.INQUIRE:
+            continue
+        if access.named is not None and distinct(access.named, name, exchange.scope):
             continue
         line = access.leaf.span.first if access.leaf.span is not None else 0
         what = "writes" if access.writes else "reads"

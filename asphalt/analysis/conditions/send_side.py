@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from asphalt.analysis.access import ALIASED
+from asphalt.analysis.actuals import passed_under_two_names
+from asphalt.analysis.aliasing import address_taken, second_name
+from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import Layout, buffer_ref
+from asphalt.analysis.geometry import Layout
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.symbols import Origin, Symbol
+from asphalt.analysis.objects import object_named
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Ref
-from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import leaves
 
 CHANGED = Code(
@@ -24,9 +24,10 @@ CHANGED = Code(
 ALIAS = Code(
     "ASP602",
     "a buffer may have a second name",
-    "The buffer is a pointer, may be pointed to, is overlaid by EQUIVALENCE, or a caller passes "
+    "The buffer is overlaid by EQUIVALENCE, its address is kept by C or MPI, or a caller passes "
     "the same array twice: an assignment to another name may change what was sent or overwrite "
-    "what has arrived.",
+    "what has arrived.  Pointers and targets are no such case by themselves: where another one is "
+    "accessed before the call, the conditions on the buffers say what it may do to them.",
     "Use a plain array.",
     6,
 )
@@ -38,21 +39,37 @@ def check_names(exchange: Exchange) -> Answer:
     """Whether both buffers are known by one name each."""
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
-    refs = [buffer_ref(exchange, arguments.send), buffer_ref(exchange, arguments.receive)]
-    buffers = [ref.name for ref in refs if ref is not None]
+    passed = [buffer_of(exchange, arguments.send), buffer_of(exchange, arguments.receive)]
+    buffers = [buffer.name for buffer in passed if buffer is not None]
     for buffer in buffers:
-        symbol = exchange.scope.lookup(buffer)
-        if symbol is None:
-            return Refused(ALIAS, f"nothing is known about {buffer}", exchange.span)
-        reason = _second_name(symbol)
-        if reason is not None:
-            return Refused(ALIAS, f"{buffer} {reason}", exchange.span)
+        refused = _second_name(exchange, buffer)
+        if refused is not None:
+            return refused
     if len(set(buffers)) < len(buffers):
         return Refused(ALIAS, "the send and the receive buffer are one array", exchange.span)
-    twice = _passed_twice(exchange, buffers)
-    if twice is not None:
-        return twice
+    twice = passed_under_two_names(exchange.scope, exchange.located)
+    if not twice.no:
+        return Refused(ALIAS, twice.reason, twice.span or exchange.span)
+    shared = [name for name in buffers if exchange.names.storage(name) == ALIASED]
+    if shared:
+        return Holds(f"no other pointer or target may be {' or '.join(shared)} where it is used")
     return Holds(f"{' and '.join(buffers)} have no other names")
+
+
+def _second_name(exchange: Exchange, buffer: str) -> Refused | None:
+    """Why a buffer may be reached through another name, with the statement that shows it."""
+    scope = exchange.scope
+    found = object_named(buffer, scope)
+    if found is None:
+        return Refused(ALIAS, f"nothing is known about {buffer}", exchange.span)
+    names = second_name(found.root, scope)
+    # what pointers reach is one storage: whatever else is accessed through one is looked at then
+    watched = names.unknown and "volatile" not in found.symbol.attrs
+    for finding in (names, address_taken(found.root, scope)):
+        if not finding.no and not (finding is names and watched):
+            witness = None if finding.span is None else f"line {finding.span.first}"
+            return Refused(ALIAS, f"{found.root} {finding.reason}", exchange.span, witness)
+    return None
 
 
 def check(producer: Producer, layout: Layout) -> Answer:
@@ -65,48 +82,3 @@ def check(producer: Producer, layout: Layout) -> Answer:
             message = f"{layout.send.buffer} is written outside of the nest that defines it"
             return Refused(CHANGED, message, access.leaf.span)
     return Holds(f"only the nest writes {layout.send.buffer}")
-
-
-def _second_name(symbol: Symbol) -> str | None:
-    if symbol.equivalenced:
-        return "is overlaid by EQUIVALENCE"
-    for attribute in ("pointer", "target", "volatile"):
-        if attribute in symbol.attrs:
-            return f"has the attribute {attribute}"
-    return None
-
-
-def _passed_twice(exchange: Exchange, buffers: list[str]) -> Refused | None:
-    """A caller in the tree that passes one array to a buffer and to another dummy, too."""
-    scope = exchange.scope
-    dummies = [
-        name
-        for name in buffers
-        if (symbol := scope.lookup(name)) is not None and symbol.origin is Origin.DUMMY
-    ]
-    if not dummies or not exchange.located.unit.name:
-        return None
-    name = exchange.located.unit.name
-    for caller in scope.program.mentions(name):
-        for node in caller.unit.body:
-            for leaf in leaves(node):
-                what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-                if not isinstance(what, Call) or not _names(what.procedure, name):
-                    continue
-                roots = [root for arg in what.args for root in _root(arg)]
-                inside = exchange.effects.scopes.of(caller)
-                for root in sorted({root for root in roots if roots.count(root) > 1}):
-                    passed = inside.lookup(root)
-                    if passed is None or passed.is_array:
-                        return Refused(ALIAS, f"a caller passes {root} twice", leaf.span)
-    return None
-
-
-def _names(procedure: Expr, name: str) -> bool:
-    return isinstance(procedure, Ref | Component) and procedure.name == name
-
-
-def _root(arg: Arg) -> Iterable[str]:
-    value = arg.value if isinstance(arg, Keyword) else arg
-    if isinstance(value, Ref):
-        yield value.name

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import buffer_ref
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.site_directives import site_directives
@@ -30,9 +30,10 @@ IN_PLACE = Code(
 )
 BUFFER = Code(
     "ASP003",
-    "the buffer is not an array that is passed whole",
-    "A buffer argument is a component, a section, an expression, or begins inside of an array.",
-    "Pass an array of its own, or its first element.",
+    "the buffer is not a stretch of an array",
+    "A buffer argument is a section with gaps, an expression, a component of an element of an "
+    "array of structures, or a component that a pointer leads to.",
+    "Pass an array, one of its elements, or a section of whole leading dimensions.",
 )
 TEXT = Code(
     "ASP004",
@@ -111,8 +112,8 @@ def check(exchange: Exchange) -> Answer:
     if call.in_place(exchange.scope):
         return Refused(IN_PLACE, "the exchange is done in place", exchange.span)
     for argument in (arguments.send, arguments.receive):
-        if call.anywhere(exchange.scope) or buffer_ref(exchange, argument) is None:
-            message = f"{argument} is not an array that is passed from its first element"
+        if call.anywhere(exchange.scope) or buffer_of(exchange, argument) is None:
+            message = f"{argument} is not a stretch of an array without gaps"
             return Refused(BUFFER, message, exchange.span)
     if arguments.send_displacements is None:
         return Holds("a blocking exchange of equal blocks of two arrays")

@@ -1,0 +1,140 @@
+"""What callers in the tree pass to a dummy: one array as two arguments, or one that the procedure
+also knows by a name of its own (F2018 15.5.2.13 forbids both where the array is changed, but
+programs do it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.algebra import Poly, poly
+from asphalt.analysis.answer import Finding, no, unknown
+from asphalt.analysis.references import actions, bind, expressions_of, references
+from asphalt.analysis.shapes import size_in_caller
+from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Ref, Section, names_in
+from asphalt.ir.program import Located
+from asphalt.ir.source import Span
+from asphalt.ir.stmt import UnitHead
+from asphalt.ir.tree import leaves
+
+_ELSEWHERE = (Origin.MODULE, Origin.COMMON, Origin.HOST)
+
+
+def passed_under_two_names(scope: Scope, located: Located) -> Finding:
+    """Whether a caller passes an array that the procedure gets, or knows, a second time, and that
+    it may change."""
+    head = scope.unit.head.what if scope.unit.head is not None else None
+    order = head.args if isinstance(head, UnitHead) else ()
+    for caller, args, span in _calls(located, scope):
+        bound = bind(args, order)
+        roots = {} if bound is None else {d: r for d, e in bound.items() if (r := _root(e))}
+        if bound is None:
+            return unknown("a call is not understood", span)
+        for dummy, root in roots.items():
+            symbol = caller.lookup(root)
+            own_symbol = scope.lookup(dummy)
+            if symbol is not None and not _may_hold_array(symbol):
+                continue
+            if own_symbol is not None and own_symbol.intent == "in":
+                continue
+            for other, same in roots.items():
+                if other == dummy or same != root:
+                    continue
+                if not _apart(dummy, other, bound, scope, caller):
+                    return unknown(f"{dummy} and {other} are one array, {root} of a caller", span)
+            own = None if symbol is None else _known_inside(symbol, scope)
+            if own is not None:
+                return unknown(f"{dummy} is {root} of a caller, which is {own} here", span)
+    return no("no caller in the tree passes an array under two names")
+
+
+def _calls(located: Located, scope: Scope) -> Iterator[tuple[Scope, tuple[Arg, ...], Span | None]]:
+    name = located.unit.name
+    for caller in scope.program.mentions(name) if name else ():
+        inside = scope.scopes.of(caller)
+        for node in caller.unit.body:
+            for leaf in leaves(node):
+                for what in actions(leaf.what):
+                    for args in references(what, name):
+                        if args is not None:
+                            yield inside, args, leaf.span
+
+
+def _root(expr: Expr) -> str | None:
+    match expr:
+        case Ref(name=name):
+            return name
+        case Component(base=base):
+            return _root(base)
+    return None
+
+
+def _may_hold_array(symbol: Symbol) -> bool:
+    """Whether a variable is an array or a structure, which may hold one."""
+    return symbol.is_array or symbol.type is None or symbol.type.name is not None
+
+
+def _apart(one: str, two: str, bound: dict[str, Expr], callee: Scope, caller: Scope) -> bool:
+    """Whether two parts of one array cannot overlap.
+
+    ``call f(w(1), w(1+n))`` with ``integer x(n), y(n)``: elements n apart, and x has n of them.
+    Different components of one structure are apart.
+    """
+    first, second = bound[one], bound[two]
+    if isinstance(first, Component) and isinstance(second, Component):
+        return first.base == second.base and first.name != second.name
+    here, there = (_extent_of(dummy, bound, callee, caller) for dummy in (one, two))
+    if here is None or there is None:
+        return False
+    (low, size), (other, other_size) = here, there
+    return _not_negative(other - low - size) or _not_negative(low - other - other_size)
+
+
+def _not_negative(value: Poly) -> bool:
+    return value.value is not None and value.value >= 0
+
+
+def _extent_of(
+    dummy: str, bound: dict[str, Expr], callee: Scope, caller: Scope
+) -> tuple[Poly, Poly] | None:
+    """The first element of a vector that a dummy gets, and the number of elements that it has."""
+    actual, symbol = bound[dummy], callee.lookup(dummy)
+    if not isinstance(actual, Ref) or actual.args is None or len(actual.args) != 1:
+        return None
+    subscript = actual.args[0]
+    if symbol is None or isinstance(subscript, Section | Keyword | AltReturn):
+        return None
+    size = size_in_caller(symbol, bound, callee, caller)
+    return None if size is None else (poly(subscript), size)
+
+
+def _known_inside(symbol: Symbol, callee: Scope) -> str | None:
+    """The name under which a procedure itself knows a variable of a caller."""
+    if symbol.origin not in _ELSEWHERE and not _is_host_of(symbol, callee):
+        return None
+    seen: set[str] = set()
+    for node in callee.unit.body:
+        for leaf in leaves(node):
+            for what in actions(leaf.what):
+                for expr in expressions_of(what):
+                    seen |= names_in(expr)
+    for name in sorted(seen):
+        own = callee.lookup(name)
+        if own is None or own.origin not in _ELSEWHERE:
+            continue
+        if own.identity == symbol.identity:
+            return name
+        if own.common_block is not None and own.common_block == symbol.common_block:
+            return name
+    return None
+
+
+def _is_host_of(symbol: Symbol, callee: Scope) -> bool:
+    """Whether a procedure is contained in the unit that declares a variable."""
+    host = callee.host
+    while host is not None:
+        if host is symbol.home:
+            return True
+        host = host.host
+    return False

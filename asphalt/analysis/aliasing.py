@@ -1,0 +1,250 @@
+"""Whether a variable may be reached through another name (hazard 6 of the design).
+
+Second names are EQUIVALENCE, pointers, and the addresses that C_LOC, LOC or MPI are given.  An
+attribute alone is no second name: a target that nothing points to has one name only, and so has a
+pointer that never points to anything but what ALLOCATE makes for it (F2018 10.2.2, 15.5.2.4).
+
+Only the statements of the unit that declares the variable are looked at; what other units could do
+with a module variable or a dummy is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.answer import Finding, no, unknown, yes
+from asphalt.analysis.intrinsics import is_intrinsic
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_function
+from asphalt.analysis.mpi_library import Until, library_row
+from asphalt.analysis.references import actions, expressions_of
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.ir.expr import Arg, Component, Expr, Keyword, OpaqueExpr, Ref, names_in, walk
+from asphalt.ir.source import Span
+from asphalt.ir.stmt import (
+    ArmHead,
+    Assign,
+    Call,
+    Decl,
+    Opaque,
+    Raw,
+    UnitHead,
+    What,
+)
+from asphalt.ir.tree import Leaf, leaves
+
+_ADDRESS_FUNCTIONS = ("c_loc", "c_funloc", "loc")  # the intrinsic ones and a common extension
+_TEMPORARY = (Until.RETURN, Until.COMPLETION)
+
+
+def second_name(name: str, scope: Scope) -> Finding:
+    """Whether the variable may be reached through another name than its own, in this unit."""
+    key = f"second name of {name}"
+    cached = scope.findings.get(key)
+    if cached is None:
+        scope.findings[key] = unknown("is asked about while it is looked at")
+        cached = scope.findings[key] = _second_name(name, scope)
+    return cached
+
+
+def _second_name(name: str, scope: Scope) -> Finding:
+    symbol = scope.lookup(name)
+    if symbol is None:
+        return unknown("is not known")
+    if symbol.equivalenced:
+        return yes("is overlaid by EQUIVALENCE", symbol.span)
+    if "volatile" in symbol.attrs:
+        return unknown("has the attribute volatile", symbol.span)
+    kind = next((a for a in ("pointer", "target") if a in symbol.attrs), None)
+    if kind is None:
+        return no("has no attribute that would give it another name", symbol.span)
+    if symbol.origin is not Origin.LOCAL or symbol.home is not scope:
+        return unknown(f"has the attribute {kind}, and other units may see it", symbol.span)
+    shown = _shared(name, symbol, scope)
+    if shown is not None:
+        what, span = shown
+        return unknown(f"has the attribute {kind}, and {what}", span or symbol.span)
+    if kind == "pointer":
+        return no("points only to what ALLOCATE makes for it", symbol.span)
+    return no("is a target that nothing points to", symbol.span)
+
+
+def distinct(one: str, two: str, scope: Scope) -> bool:
+    """Whether two variables certainly are two arrays: both are declared, and neither is a pointer
+    or shares its storage (a target has storage of its own)."""
+    symbols = [scope.lookup(name) for name in (one, two)]
+    if any(s is None or s.equivalenced or "pointer" in s.attrs for s in symbols):
+        return False
+    first, second = symbols
+    assert first is not None
+    assert second is not None
+    blocks = first.common_block is not None and first.common_block == second.common_block
+    return first.identity != second.identity and not blocks
+
+
+def address_taken(name: str, scope: Scope) -> Finding:
+    """Whether this unit gives the address of a variable to C, or to MPI for later use."""
+    for leaf in _own_leaves(scope):
+        for what in actions(leaf.what):
+            for call in _calls(what, scope):
+                found = _address_in_call(call, name, scope)
+                if found is not None:
+                    return unknown(found, leaf.span)
+    return no("does not hand its address out")
+
+
+def _address_in_call(call: Call, name: str, scope: Scope) -> str | None:
+    if not any(_root(arg) == name for arg in call.args):
+        return None
+    if isinstance(call.procedure, Ref) and call.procedure.name in _ADDRESS_FUNCTIONS:
+        return f"{call.procedure.spelled.upper()} takes its address"
+    mpi = mpi_call(call, scope)
+    return None if mpi is None else _kept_by_mpi(mpi, name)
+
+
+def _kept_by_mpi(mpi: MpiCall, name: str) -> str | None:
+    """Whether MPI may use the address when the operation is over."""
+    transfers = {t.argument: t.until for t in library_row(mpi.procedure).transfers}
+    for parameter, actual in mpi.bound():
+        if parameter.kind != "BUFFER" or _root(actual) != name:
+            continue
+        if transfers.get(parameter.name) not in _TEMPORARY:
+            return f"{mpi.procedure.spelled} keeps its address"
+    return None
+
+
+def _shared(name: str, symbol: Symbol, scope: Scope) -> tuple[str, Span | None] | None:
+    """The first statement of the unit that may give a variable of it another name."""
+    for unit in scope.unit.contained:
+        for leaf in leaves(unit):
+            if name in _words(leaf):
+                return "an internal procedure uses it", leaf.span
+    for node in scope.unit.spec:
+        for leaf in leaves(node):
+            if isinstance(leaf.what, Decl) and _points_to(leaf.what, name):
+                return "a pointer points to it from the start", leaf.span
+    pointer = "pointer" in symbol.attrs
+    for leaf in _own_leaves(scope):
+        for what in actions(leaf.what):
+            reason = _shares(what, name, pointer, scope)
+            if reason is not None:
+                return reason, leaf.span
+    return None
+
+
+def _points_to(decl: Decl, name: str) -> bool:
+    return any(
+        entity.initial is not None
+        and entity.points_to_initial
+        and (
+            name in names_in(entity.initial) or (entity.name == name and not _null(entity.initial))
+        )
+        for entity in decl.entities
+    )
+
+
+def _shares(what: What, name: str, pointer: bool, scope: Scope) -> str | None:
+    """Why a statement may give a variable another name; None: it does not."""
+    match what:
+        case Opaque(names=names) if name in names:
+            return "a statement that is not understood mentions it"
+        case Raw(code=code) if name in code.lower():
+            return "a statement that is not understood mentions it"
+        case Assign(target=target, value=value, pointer=True):
+            if name in names_in(value):
+                return "a pointer is made to point to it"
+            if pointer and _root(target) == name and not _null(value):
+                return "it is made to point to something"
+        case ArmHead(kind="associate" | "select_type" | "select_rank", exprs=exprs) if any(
+            name in names_in(e) for e in exprs
+        ):
+            return "ASSOCIATE gives it another name"
+    if any(
+        isinstance(p, OpaqueExpr) and name in p.names for e in expressions_of(what) for p in walk(e)
+    ):
+        return "an expression that is not understood mentions it"
+    for call in _calls(what, scope):
+        for position, arg in enumerate(call.args):
+            if _root(arg) == name:
+                reason = _shares_argument(call, position, arg, scope)
+                if reason is not None:
+                    return reason
+    return None
+
+
+def _shares_argument(call: Call, position: int, arg: Arg, scope: Scope) -> str | None:
+    """Why a procedure that a variable is passed to may keep a pointer to it."""
+    procedure = call.procedure
+    mpi = mpi_call(call, scope)
+    if mpi is not None:
+        root = _root(arg)
+        return None if root is None else _kept_by_mpi(mpi, root)
+    if not isinstance(procedure, Ref):
+        return "a type-bound procedure gets it"
+    symbol = scope.lookup(procedure.name)
+    if symbol is not None and symbol.origin is Origin.INTRINSIC:
+        if procedure.name in (*_ADDRESS_FUNCTIONS, "move_alloc"):
+            return f"{procedure.spelled.upper()} takes its address"
+        return None
+    located = procedure_named(procedure, scope)
+    head = None if located is None else located.unit.head
+    if located is None or head is None or not isinstance(head.what, UnitHead):
+        return f"{procedure.spelled}, which is not given, gets it"
+    dummies = head.what.args
+    named = arg.name if isinstance(arg, Keyword) else None
+    if named is None and position < len(dummies):
+        named = dummies[position]
+    dummy = None if named is None else scope.scopes.of(located).lookup(named)
+    if dummy is None or dummy.attrs & {"pointer", "target"}:
+        return f"{procedure.spelled} may point to it"
+    return None
+
+
+def _calls(what: What, scope: Scope) -> Iterator[Call]:
+    """The procedure references of a statement: a CALL, and functions in its expressions."""
+    if isinstance(what, Call):
+        yield what
+    for expr in expressions_of(what):
+        for part in walk(expr):
+            if isinstance(part, Ref) and part.args is not None and _is_function(part, scope):
+                yield Call(Ref(part.name, part.spelled), part.args)
+            elif isinstance(part, Component) and part.args is not None:
+                yield Call(part, ())
+
+
+def _is_function(ref: Ref, scope: Scope) -> bool:
+    symbol = scope.lookup(ref.name)
+    if symbol is None or symbol.origin is Origin.INTRINSIC:
+        return True
+    if mpi_function(ref, scope) is not None:
+        return False
+    if is_intrinsic(ref.name) and symbol.dims is None and symbol.origin is not Origin.DUMMY:
+        return True
+    return symbol.dims is None and (symbol.type is None or symbol.type.base != "character")
+
+
+def _own_leaves(scope: Scope) -> Iterator[Leaf]:
+    for node in scope.unit.body:
+        yield from leaves(node)
+
+
+def _root(arg: Arg) -> str | None:
+    """The variable that an actual argument is, or is part of."""
+    match arg:
+        case Keyword(value=value):
+            return _root(value)
+        case Ref(name=name):
+            return name
+        case Component(base=base):
+            return _root(base)
+    return None
+
+
+def _null(expr: Expr) -> bool:
+    return isinstance(expr, Ref) and expr.name == "null" and not expr.args
+
+
+def _words(leaf: Leaf) -> frozenset[str]:
+    raw = leaf.what.code if isinstance(leaf.what, Raw) else ""
+    text = (leaf.body or raw).lower()
+    return frozenset("".join(c if c.isalnum() or c == "_" else " " for c in text).split())

@@ -1,0 +1,56 @@
+"""Questions about memory have three answers: yes, no, and unknown, each with what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from asphalt.ir.source import Span
+
+
+class Reply(Enum):
+    """A three-valued answer."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An answer; ``reason``: why, as the end of a sentence that begins with the object's name;
+    ``span``: the statement that shows it."""
+
+    reply: Reply
+    reason: str
+    span: Span | None = None
+
+    @property
+    def yes(self) -> bool:
+        """It is proved."""
+        return self.reply is Reply.YES
+
+    @property
+    def no(self) -> bool:
+        """The contrary is proved."""
+        return self.reply is Reply.NO
+
+    @property
+    def unknown(self) -> bool:
+        """Neither is proved."""
+        return self.reply is Reply.UNKNOWN
+
+
+def yes(reason: str, span: Span | None = None) -> Finding:
+    """It is so."""
+    return Finding(Reply.YES, reason, span)
+
+
+def no(reason: str, span: Span | None = None) -> Finding:
+    """It is not so."""
+    return Finding(Reply.NO, reason, span)
+
+
+def unknown(reason: str, span: Span | None = None) -> Finding:
+    """It may or may not be so."""
+    return Finding(Reply.UNKNOWN, reason, span)

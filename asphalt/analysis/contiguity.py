@@ -1,0 +1,103 @@
+"""Whether the elements of an array lie one behind the other in memory (hazard 1 of the design).
+
+Where they do not, a compiler passes a copy to MPI, which dies when a non-blocking call returns.
+F2018 8.5.7 says which arrays are contiguous, 9.5.4 which references to them.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.aliasing import second_name
+from asphalt.analysis.answer import Finding, no, unknown, yes
+from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.ir.expr import Arg, Component, Expr, Lit, OpaqueExpr, Ref, Section
+from asphalt.ir.source import Span
+
+_CALLERS_DEEP = 4
+_ONE = Lit("integer", "1")
+_COLON = Section(None, None, None)
+
+
+def contiguity(name: str, scope: Scope, depth: int = _CALLERS_DEEP) -> Finding:
+    """Whether the array of a designator (``s``, ``plan%send``) is contiguous."""
+    symbol = symbol_named(name, scope)
+    if symbol is None or symbol.dims is None:
+        return unknown("has a shape that is not known")
+    span = symbol.span
+    if "contiguous" in symbol.attrs:
+        return yes("is CONTIGUOUS", span)
+    if "pointer" in symbol.attrs:
+        if "%" not in name and second_name(name, scope).no:
+            return yes("points only to what ALLOCATE makes for it", span)
+        return unknown("is a pointer, which may point to a section with gaps", span)
+    kinds = {dim.kind for dim in symbol.dims}
+    if "assumed_rank" in kinds:
+        return unknown("is of assumed rank", span)
+    if "assumed_shape" not in kinds:
+        return yes("is an array with storage of its own", span)
+    return _as_callers_pass_it(name, scope, depth)
+
+
+def _as_callers_pass_it(name: str, scope: Scope, depth: int) -> Finding:
+    """An assumed-shape dummy is what the callers pass, if they are all known: callers in the tree,
+    and nobody else can call the procedure."""
+    symbol = scope.lookup(name)
+    assert symbol is not None
+    reason = "is an assumed-shape dummy, which may have gaps"
+    if depth == 0 or symbol.origin is not Origin.DUMMY:
+        return unknown(reason, symbol.span)
+    sites = CallSites(scope.scopes)
+    callers = sites.callers(sites.context(scope))
+    if isinstance(callers, str):
+        return unknown(f"{reason} ({callers})", symbol.span)
+    answers: list[tuple[Finding, Span | None]] = []
+    for caller in callers:
+        span = caller.statement.leaf.span
+        actual = caller.args.get(name)
+        if actual is None:
+            return unknown(f"{reason}, and a caller does not pass it", span)
+        answers.append((reference_contiguity(actual, caller.context.scope, depth - 1), span))
+    if all(answer.no for answer, _ in answers):
+        answer, span = answers[0]
+        return no(f"gets arrays with gaps from all callers: it {answer.reason}", span)
+    for answer, span in answers:
+        if not answer.yes:
+            return unknown(f"{reason}: what a caller passes {answer.reason}", span)
+    return yes("gets arrays without gaps from all callers", symbol.span)
+
+
+def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -> Finding:
+    """Whether what an actual argument passes is contiguous: a whole array, or a part of one."""
+    match expr:
+        case Ref() | Component():
+            name = designator_name(expr)
+            if name is None:
+                return unknown("is a part of a structure with subscripts")
+            symbol = symbol_named(name, scope)
+            if symbol is None or (symbol.dims is None and expr.args is not None):
+                return unknown("is not known to be a variable")
+            gaps = _section_contiguity(expr.args or ())
+            return contiguity(name, scope, depth) if gaps.yes else gaps
+        case OpaqueExpr():
+            return unknown("is not understood")
+    return yes("is the value of an expression")
+
+
+def _section_contiguity(args: tuple[Arg, ...]) -> Finding:
+    """Whether a section of a contiguous array is: whole dimensions, one range, single subscripts
+    (F2018 9.5.4)."""
+    complete, ended = True, False
+    for arg in args:
+        match arg:
+            case Section(stride=Lit() as stride) if stride != _ONE:
+                return no("is a section with a stride")
+            case Section(stride=stride) if stride not in (None, _ONE):
+                return unknown("is a section with a stride")
+            case Section() if not complete or ended:
+                return unknown("is a section with gaps between its columns")
+            case Section():
+                complete = arg == _COLON
+            case _:
+                ended = True
+    return yes("has no gaps")

@@ -1,0 +1,57 @@
+"""Whether a buffer lives, at one place and with one shape, as long as messages use it (hazard 7).
+
+Receives are posted when the producer is entered, and the last wait stands where the call stood.  In
+between an array may die or move: it is deallocated, its allocation is moved, an assignment or a
+procedure reallocates it (F2018 9.7, 10.2.1.3), or a pointer gets another target.  That nothing
+leaves between them is condition 1; a variable of a BLOCK construct is not known by its name outside
+of it.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.access import ALIASED, Access, Footprint, Mode
+from asphalt.analysis.answer import Finding, no, unknown, yes
+from asphalt.analysis.frame import keeps_bounds
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.objects import designator, symbol_named
+from asphalt.analysis.regions import Region
+from asphalt.analysis.shapes import is_scalar
+from asphalt.analysis.symbols import Scope
+from asphalt.ir.stmt import Allocation, Assign, Guarded, What
+
+_DONE = {"allocate": "allocated", "deallocate": "deallocated", "nullify": "nullified"}
+
+
+def lives_through(buffer: str, footprint: Footprint, region: Region, scope: Scope) -> Finding:
+    """Whether the array of a designator keeps its place and its shape in a region."""
+    storage = storage_of(buffer, scope)
+    if storage == ALIASED:
+        if keeps_bounds(designator(buffer), buffer, storage, footprint.accesses, scope):
+            return yes("keeps its target")
+        return unknown("may get another target or shape before the call")
+    symbol = symbol_named(buffer, scope)
+    movable = symbol is None or "allocatable" in symbol.attrs or "pointer" in symbol.attrs
+    for access in footprint.of(storage):
+        if access.writes:
+            found = _after(access, movable, region, scope)
+            if not found.yes:
+                return found
+    return yes("keeps its place and shape")
+
+
+def _after(access: Access, movable: bool, region: Region, scope: Scope) -> Finding:
+    """Whether the array is still there, with its shape, after one access."""
+    what: What = access.leaf.what
+    while isinstance(what, Guarded):
+        what = what.action
+    span = access.leaf.span
+    if isinstance(what, Allocation):
+        return no(f"is {_DONE[what.kind]} here", span)
+    refined = region.refined(access)
+    if refined.subscripts is not None:
+        return yes("changes an element")
+    if access.mode is Mode.MAYBE_WRITE:
+        return unknown("may be allocated or changed as a whole here", span)
+    if movable and isinstance(what, Assign) and not is_scalar(what.value, scope):
+        return unknown("may get another shape by this assignment", span)
+    return yes("keeps its shape")
