@@ -10,10 +10,11 @@ order of ranks: so one simulated execution stands for all.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from itertools import product
 from typing import Protocol
 
 from asphalt.analysis.schedule import (
@@ -358,7 +359,7 @@ def check_reach(
                 for behind in range(-1, 3):
                     reach = Reach(before, late, behind, prologue)
                     for tile in range(trips + 3):
-                        for depth in (1, 2, 3):
+                        for depth in (1, 2, 3) if tile and trips else (1,):
                             sizes = Sizes(count, trips, 1, tile, depth, reach)
                             fault = check_sizes(shape, sizes)
                             if fault is not None:
@@ -367,19 +368,22 @@ def check_reach(
 
 
 @cache
-def check_shape(shape: Shape) -> ProtocolError | None:
+def check_shape(shape: Shape, ranks: int = 5, trips: int = 7) -> ProtocolError | None:
     """The first fault of a shape's schedule, over all small sizes.
 
-    1 to 5 ranks, 0 to 7 trips, every K from 0 (not tiled) to one more than the trips, D from 1 to
-    4, no and some elements.
+    1 to ``ranks`` ranks, 0 to ``trips`` trips, every K from 0 (not tiled) to one more than the
+    trips, D from 1 to 4, no and some elements.  What is not tiled knows neither K nor D, and is
+    checked once.
     """
-    for ranks in range(1, 6):
-        for trips in range(8):
-            for tile in range(trips + 2):
-                for depth in range(1, 5):
-                    for elements in (0, 2):
-                        sizes = Sizes(ranks, trips, elements, tile, depth)
-                        fault = check_sizes(shape, sizes)
-                        if fault is not None:
-                            return ProtocolError(fault.kind, f"{fault.witness}, with {sizes}")
+    for sizes in _small_sizes(ranks, trips):
+        if sizes.tiled or (sizes.tile, sizes.depth) == (0, 1):
+            fault = check_sizes(shape, sizes)
+            if fault is not None:
+                return ProtocolError(fault.kind, f"{fault.witness}, with {sizes}")
     return None
+
+
+def _small_sizes(ranks: int, trips: int) -> Iterator[Sizes]:
+    for count, planes, elements in product(range(1, ranks + 1), range(trips + 1), (0, 2)):
+        for tile, depth in product(range(planes + 2), range(1, 5)):
+            yield Sizes(count, planes, elements, tile, depth)

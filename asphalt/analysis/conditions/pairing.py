@@ -40,7 +40,9 @@ BACKWARDS = Code(
     9,
 )
 
-_RANKS, _PLANES = 3, 3  # the tests go further
+# of what the tests check, as much as takes no time that anybody notices
+_TRIPS = 4
+_RANKS, _PLANES = 3, 3  # where planes are final before or later
 
 CODES = (PROTOCOL, ORDER, BACKWARDS)
 
@@ -60,7 +62,10 @@ def check(producer: Producer, layout: Layout) -> Answer:
     if layout.uneven is not None and producer.direction < 0:
         message = f"the loop over {producer.packing.variable} runs backwards"
         return Refused(BACKWARDS, message, producer.packing.tiled.head.span)
-    fault = (check_shape if layout.uneven is None else check_uneven)(layout.pattern)
+    if layout.uneven is None:
+        fault = check_shape(layout.pattern, trips=_TRIPS)
+    else:
+        fault = check_uneven(layout.pattern)
     window = layout.window
     if fault is None and window is not None:
         fault = check_reach(layout.pattern, window.late, window.prologue, _RANKS, _PLANES)
