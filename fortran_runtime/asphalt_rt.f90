@@ -9,13 +9,14 @@
 !! `mpi_f08` pass the `MPI_VAL` components of their handles.
 module asphalt_rt
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr, c_ptr, c_signed_char, c_size_t
-  use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_ERRORS_ARE_FATAL, &
-                 MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, MPI_REQUEST_NULL, MPI_STATUS_IGNORE, &
-                 MPI_STATUSES_IGNORE, MPI_SUCCESS
+  use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_DATATYPE_NULL, &
+                 MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, &
+                 MPI_REQUEST_NULL, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE, MPI_SUCCESS
   implicit none
   private
   public :: asphalt_enter, asphalt_ranks, asphalt_window
   public :: asphalt_sync, asphalt_byte, asphalt_copy
+  public :: asphalt_strided, asphalt_free
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
   public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
   public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
@@ -35,6 +36,9 @@ module asphalt_rt
   integer(int64), parameter :: good_message = 65536_int64
   !> Bytes of a message below which the cost of sending it outweighs what it hides.
   integer(int64), parameter :: least_message = 16384_int64
+  !> Bytes of a contiguous run below which packing and unpacking the runs of a message costs more
+  !! than what it hides.
+  integer(int64), parameter :: least_run = 256_int64
   !> With fewer tiles than this, messages smaller than `good_message` are preferred: the last tile
   !! is never hidden.
   integer(int64), parameter :: few_tiles = 8_int64
@@ -102,17 +106,20 @@ contains
   !! `elements`, `trips` and `legal` are known to be equal on all ranks of `comm`; if not, the ranks
   !! agree here by one reduction.  `slab`: the streams to the ranks follow one another (otherwise,
   !! and by default, every tile sends to every rank).  `ready`: one more size that must be equal.
+  !! `extents`, `along`, `strides`: what `asphalt_strided` gets, where a tile is not one run of a
+  !! block; `certain` covers `extents`, too.
   !!
   !! `own`, `me`, `np`: the private duplicate of `comm`, rank and size in it.  `k`: iterations of a
   !! tile, 1 <= `k` <= `trips`, or 0: do not tile.  `d`: tiles in flight, at least 1 and at most
   !! the number of tiles.  `ierror`: the first error, if `comm` has an error handler that returns.
   subroutine asphalt_enter(comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d, &
-                           legal, certain, own, me, np, k, d, ierror, slab, ready)
+                           legal, certain, own, me, np, k, d, ierror, slab, ready, extents, &
+                           along, strides)
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
     logical, intent(in) :: legal, certain
     integer, intent(out) :: own, me, np, k, d, ierror
     logical, intent(in), optional :: slab
-    integer, intent(in), optional :: ready
+    integer, intent(in), optional :: ready, extents(:), along, strides(:)
     logical :: usable, dense
     integer(int64) :: streams
     integer :: more
@@ -126,13 +133,20 @@ contains
       streams = 1
       if (present(slab)) streams = merge(np, 1, slab)
       k = min(wanted_k, trips)
-      if (wanted_k <= 0) k = chosen_k(np, streams, int(elements, int64) * bytes, trips, grain)
+      if (wanted_k <= 0) then
+        k = chosen_k(np, streams, int(elements, int64) * bytes, trips, grain)
+        if (present(extents)) k = in_long_runs(k, bytes, trips, grain, extents, along, strides)
+      end if
       if (k > 0) d = int(max(1_int64, min(int(wanted_d, int64), tiles(streams, trips, k))))
     end if
     if (certain .or. np == 1) return
     more = 0
     if (present(ready)) more = ready
-    call agree(own, [k, d, trips, elements, bytes, more], k, ierror)
+    if (present(extents)) then
+      call agree(own, [k, d, trips, elements, bytes, more, extents], k, ierror)
+    else
+      call agree(own, [k, d, trips, elements, bytes, more], k, ierror)
+    end if
   end subroutine asphalt_enter
 
   !> The private duplicate of `comm`, rank and size in it; not usable: there is nothing to tile on,
@@ -378,6 +392,50 @@ contains
     length = over(length, int(grain, int64)) * grain
   end function good_length
 
+  !> A chosen tile length made longer where the runs of a tile would be too short for a derived data
+  !! type; 0 where no tile has long runs.
+  pure integer function in_long_runs(chosen, bytes, trips, grain, extents, along, strides) result(k)
+    integer, intent(in) :: chosen, bytes, trips, grain, extents(:), along
+    integer, intent(in), optional :: strides(:)
+    integer(int64) :: one, length
+
+    k = 0
+    one = run(1) * bytes
+    if (chosen == 0 .or. one <= 0) return
+    length = chosen
+    if (run(2) > run(1)) length = max(length, over(over(least_run, one), int(grain, int64)) * grain)
+    if (length >= trips) return  ! one tile alone hides nothing
+    if (run(int(length)) * bytes >= least_run) k = int(length)
+
+  contains
+
+    !> Elements of the shortest runs that sender and receiver have in a tile of so many planes.
+    pure integer(int64) function run(planes)
+      integer, intent(in) :: planes
+
+      run = run_length(extents, along, planes)
+      if (present(strides)) run = min(run, run_length(extents, along, planes, strides))
+    end function run
+  end function in_long_runs
+
+  !> Elements that lie one behind the other in a part of a block (see `asphalt_strided`).
+  pure integer(int64) function run_length(extents, along, planes, strides)
+    integer, intent(in) :: extents(:), along, planes
+    integer, intent(in), optional :: strides(:)
+    integer(int64) :: apart
+    integer :: dimension, count
+
+    run_length = 1
+    apart = 1
+    do dimension = 1, size(extents)
+      if (present(strides)) apart = strides(dimension)
+      count = merge(planes, extents(dimension), dimension == along)
+      if (count /= 1 .and. apart /= run_length) return
+      run_length = run_length * count
+      apart = apart * extents(dimension)
+    end do
+  end function run_length
+
   !> `a / b` rounded up, for positive numbers.
   pure integer(int64) function over(a, b)
     integer(int64), intent(in) :: a, b
@@ -524,6 +582,85 @@ contains
   integer function keep_duplicate()
     keep_duplicate = 0
   end function keep_duplicate
+
+  !> Makes the data type of a part of a block, ready to be used in messages of one element.
+  !!
+  !! `extents`: the sizes of the block's dimensions, the fastest one first; the part has `planes` of
+  !! dimension `along`, and all of the others.  `strides`: elements of `datatype` between neighbours
+  !! in each dimension; by default the block is contiguous.  The elements of the part follow one
+  !! another in the order of the dimensions, wherever they lie.
+  subroutine asphalt_strided(datatype, extents, along, planes, new, ierror, strides)
+    integer, intent(in) :: datatype, extents(:), along, planes
+    integer, intent(out) :: new
+    integer, intent(inout) :: ierror
+    integer, intent(in), optional :: strides(:)
+    integer(MPI_ADDRESS_KIND) :: lower, bytes, apart
+    integer(MPI_ADDRESS_KIND) :: distance(size(extents))
+    integer :: length(size(extents)), run, dimension, dims, error
+
+    new = MPI_DATATYPE_NULL
+    call MPI_Type_get_extent(datatype, lower, bytes, error)
+    if (error == MPI_SUCCESS) then
+      dims = 0
+      run = 1
+      apart = bytes
+      do dimension = 1, size(extents)
+        if (present(strides)) apart = strides(dimension) * bytes
+        call add_dimension(merge(planes, extents(dimension), dimension == along), apart)
+        apart = apart * extents(dimension)
+      end do
+      call MPI_Type_contiguous(run, datatype, new, error)
+      do dimension = 1, dims
+        if (error == MPI_SUCCESS) call enclose(length(dimension), distance(dimension))
+      end do
+      if (error == MPI_SUCCESS) call MPI_Type_commit(new, error)
+    end if
+    if (ierror == MPI_SUCCESS) ierror = error
+
+  contains
+
+    !> Adds a dimension, or makes the last one longer where the two are one.
+    subroutine add_dimension(count, apart)
+      integer, intent(in) :: count
+      integer(MPI_ADDRESS_KIND), intent(in) :: apart
+
+      if (count == 1) return
+      if (dims == 0) then
+        if (apart == run * bytes) then
+          run = run * count
+          return
+        end if
+      else if (apart == length(dims) * distance(dims)) then
+        length(dims) = length(dims) * count
+        return
+      end if
+      dims = dims + 1
+      length(dims) = count
+      distance(dims) = apart
+    end subroutine add_dimension
+
+    !> `count` times what `new` was, `apart` bytes apart.
+    subroutine enclose(count, apart)
+      integer, intent(in) :: count
+      integer(MPI_ADDRESS_KIND), intent(in) :: apart
+      integer :: inner, failed
+
+      inner = new
+      call MPI_Type_create_hvector(count, 1, apart, inner, new, error)
+      call MPI_Type_free(inner, failed)
+      if (error == MPI_SUCCESS) error = failed
+    end subroutine enclose
+  end subroutine asphalt_strided
+
+  !> MPI_Type_free for what `asphalt_strided` has made.
+  subroutine asphalt_free(datatype, ierror)
+    integer, intent(inout) :: datatype, ierror
+    integer :: error
+
+    error = MPI_SUCCESS
+    if (datatype /= MPI_DATATYPE_NULL) call MPI_Type_free(datatype, error)
+    if (ierror == MPI_SUCCESS) ierror = error
+  end subroutine asphalt_free
 
   !> MPI_Isend with an explicit interface.
   !!

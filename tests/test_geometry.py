@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
 import pytest
 from fortran_values import value
@@ -12,6 +13,7 @@ from producers import exchange_of, found_producers, layout
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import Address, Divides, Guard, Layout, Misfit
 from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule import section
 
 PLANES = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
 ROWS = "do k = 1, nz*np\n  s(:,k) = k\nend do\n"
@@ -87,6 +89,47 @@ def test_pieces_land_where_the_call_would_have_put_them(send: str, receive: str,
                 assert linear(address, extents, at, inside, rank) == expected
 
 
+@pytest.mark.parametrize(
+    ("send", "receive", "nest"),
+    [
+        ("(nz,n,np)", "(nz,n,np)", "do z = 1, nz\n  s(z,:,:) = z\nend do\n"),
+        ("(nz,n,np)", "(nz,0:n-1,-1:np-2)", "do z = 1, nz\n  s(z,:,:) = z\nend do\n"),
+        ("(nz,n,np)", "(nz*n,np)", "do z = nz, 1, -1\n  s(z,:,:) = z\nend do\n"),
+        ("(nz,n*np)", "(nz,n*np)", "do z = 1, nz\n  s(z,:) = z\nend do\n"),
+        ("(nz,n*np)", "(nz*n*np)", "do z = 1, nz\n  s(z,:) = z\nend do\n"),
+        ("(2,0:nz-1,m,1,np)", "(2,nz,m,1,np)", "do z = 1, nz\n  s(:,z-1,:,:,:) = z\nend do\n"),
+        ("(2,nz,m,np)", "(2*nz*m,np)", "do z = 1, nz\n  s(:,z,:,:) = z\nend do\n"),
+        ("(2,nz,m*np)", "(2,nz,m*np)", "do z = 1, nz\n  s(:,z,:) = z\nend do\n"),
+    ],
+)
+def test_runs_of_a_tile_land_where_the_call_would_have_put_them(
+    send: str, receive: str, nest: str
+) -> None:
+    inner = 2 if send.startswith("(2") else 1
+    outer = "m" if inner == 2 else "n"
+    found = of(send, receive, nest, CALL.replace("n*nz", f"{inner}*nz*{outer}"))
+    assert isinstance(found, Layout)
+    assert found.strides is not None
+    for at in SIZES:
+        block = [number(extent, at) for extent in found.strides.extents]
+        along = found.strides.along
+        assert block[along] == number(found.block, at) == at["nz"]
+        assert prod(block) == inner * at["nz"] * at[outer]
+        assert number(found.unit, at) == inner * at[outer]
+        strides = [prod(block[:dimension]) for dimension in range(len(block))]
+        for rank, first, planes in product(range(at["np"]), range(block[along]), (1, 2)):
+            dims = [(n, apart) for n, apart in zip(block, strides, strict=True)]
+            dims[along] = (min(planes, block[along] - first), strides[along])
+            expected = [
+                rank * prod(block) + element
+                for element in range(prod(block))
+                if first <= element // inner % at["nz"] < first + dims[along][0]
+            ]
+            for address, shape in ((found.receive, receive), (found.send, send)):
+                start = linear(address, _extents(shape, at), at, first, rank)
+                assert list(section(start, tuple(dims))) == expected
+
+
 def _extents(shape: str, at: dict[str, int]) -> list[int]:
     parts = shape[1:-1].split(",")
     found = []
@@ -149,7 +192,7 @@ def test_slabs_of_a_count_in_a_variable() -> None:
 @pytest.mark.parametrize(
     ("send", "receive", "nest", "call", "kind"),
     [
-        ("(nz,n,np)", "(n,nz,np)", "do z = 1, nz\n  s(z,:,:) = z\nend do\n", CALL, "strided"),
+        ("(nz,n,2,np)", "(n*nz*np)", "do z = 1, nz\n  s(z,:,:,:) = z\nend do\n", CALL, "strided"),
         ("(4,6,np)", "(4,6,np)", "do z = 1, 6\n  s(:,z,:) = z\nend do\n",
          CALL.replace("n*nz", "7"), "blocks"),
         ("(4,6*np)", "(4,6*np)", "do z = 1, 6*np\n  s(:,z) = z\nend do\n",

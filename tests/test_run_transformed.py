@@ -35,6 +35,7 @@ FILES = (
     "modern.f90",
     "upper.f90",
     "layout.f90",
+    "strided.f90",
     "legacy.f",
     "main.f90",
 )

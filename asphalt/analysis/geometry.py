@@ -22,6 +22,7 @@ from asphalt.analysis.per_rank import Uneven
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.strides import Strides, part_of_block
 from asphalt.analysis.window import Gaps, Window
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
@@ -82,6 +83,7 @@ class Layout:
     places inside of the buffers say nothing).
     ``window``: which planes a tile sends, where they are not those of its iterations.  ``apart``:
     why pieces cannot land in the receive buffer; only ``receive.buffer`` counts then.
+    ``strides``: how a tile's part lies in a block where it is not one contiguous run.
     """
 
     pattern: Pattern
@@ -97,11 +99,18 @@ class Layout:
     window: Window | None = None
     apart: str | None = None
     uneven: Uneven | None = None
+    strides: Strides | None = None
 
     @property
     def description(self) -> str:
         """The pattern for people."""
-        return f"{self.pattern.value}{'' if self.uneven is None else ', uneven'}"
+        pattern = self.pattern if self.strides is None else Pattern.STRIDED
+        return f"{pattern.value}{'' if self.uneven is None else ', uneven'}"
+
+    @property
+    def step(self) -> Poly:
+        """Elements of a block between neighbours in the tiled dimension."""
+        return self.unit if self.strides is None else self.strides.step
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +200,16 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
     layout = replace(layout, send=replace(layout.send, tail=view.tail, room=view.room))
     if shape_of(receive.name, exchange.scope, exchange.values, exchange.leaf) is None:
         return Misfit("shape", f"the shape of {receive.spelled} is not known", exchange.leaf)
-    landing = _landing(exchange, receive, layout, count, shape.stated)
-    target, more = landing or (Address(receive.name, receive.origin or (), 0, _ZERO, 0, _ZERO), ())
+    strided = layout.strides is not None
+    across = _crossed(producer, view) if strided else None
+    if across is not None:
+        return Misfit("strided", across, producer.packing.tiled.head)
+    landing = _landing(exchange, receive, layout, count, shape.stated and not strided)
     apart = f"pieces do not line up with the dimensions of {receive.spelled}"
-    stated = [(unit, layout.plane)]
+    if landing is None and strided:
+        return Misfit("strided", apart, exchange.leaf)
+    target, more = landing or (Address(receive.name, receive.origin or (), 0, _ZERO, 0, _ZERO), ())
+    stated = [(layout.unit, layout.plane)]
     written = _written_here(producer, arguments.send_count)
     if written is not None:
         stated.append((count, written))
@@ -326,29 +341,31 @@ def _every_block(
     assert left_out is not None
     assert left_out.behind is not None
     leaf = producer.packing.tiled.head
-    if dimension != shape.rank - 2:
-        for block in range(shape.rank):
-            if block > dimension + 1 and shape.stride(block) == count:
-                reason = (
-                    f"dimension {dimension + 1} of {send.spelled} is not the outermost one within "
-                    "a block, so a tile is not one contiguous run of it"
-                )
-                return Misfit("strided", reason, leaf)
+    last = shape.rank - 1
+    ends_inside = any(shape.stride(d) == count for d in range(dimension + 1, last))
+    if ends_inside and shape.stride(last) != count:
         reason = f"the blocks of {send.spelled} are spread over more than one dimension"
-        return Misfit("blocks", reason, leaf)
-    if shape.stated and _numbers_differ(unit * extent, count):
+        return Misfit("strided", reason, leaf)
+    dealt = count.divided_by(shape.stride(last)) or _ONE  # steps of the last dimension in a block
+    if shape.stated and _numbers_differ(shape.stride(last) * dealt, count):
         reason = (
-            f"a block is {_text(count)} elements, but dimensions 1 to {dimension + 1} of "
-            f"{send.spelled} are {_text(unit * extent)}"
+            f"a block is {_text(count)} elements, but dimensions 1 to {last} of "
+            f"{send.spelled} are {_text(shape.stride(last))}"
         )
         return Misfit("blocks", reason, leaf)
     guards = (
-        *equal(unit * extent, count),
+        *equal(shape.stride(last) * dealt, count),
         *(() if left_out.known else exactly(producer, shape, dimension, offset)),
     )
     window = Window(left_out.before) if left_out.known else None
-    address = Address(send.name, shape.lower, dimension, _ONE, dimension + 1, _ONE)
-    plane = shape.stated_stride(dimension) or unit.expression()
+    address = Address(send.name, shape.lower, dimension, _ONE, last, dealt)
+    strides = part_of_block((*shape.extent[:last], dealt), dimension)
+    if strides is not None:
+        if window is not None:
+            reason = f"the loop over {producer.packing.variable} leaves out planes of strided runs"
+            return Misfit("strided", reason, leaf)
+        unit = strides.elements
+    plane = (shape.stated_stride(dimension) if strides is None else None) or unit.expression()
     return Layout(
         Pattern.EVERY_BLOCK,
         dimension,
@@ -360,6 +377,7 @@ def _every_block(
         address,
         guards,
         window=window,
+        strides=strides,
     )
 
 
@@ -373,6 +391,22 @@ def exactly(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> t
         *equal(ends[0] + offset, lower),
         *equal(ends[1] + offset, lower + extent - _ONE),
     )
+
+
+def _crossed(producer: Producer, view: View) -> str | None:
+    """Why it would be slow to move the tiled loop outwards: it steps through the fast dimension of
+    a block, and the loop around it through a slow one.  Around a loop may stand those over ranks.
+    """
+    around = {loop_variable(loop) for loop in producer.packing.loops[:-1]}
+    for write in send_writes(producer, view):
+        for subscript in (write.subscripts or ())[: view.shape.rank - 1]:
+            for name in sorted(names_in(subscript)):
+                if name in around:
+                    return (
+                        f"the loop over {producer.packing.variable} is inside of that over {name}, "
+                        f"and a tile of it would be many short runs of {view.buffer.spelled}"
+                    )
+    return None
 
 
 def _slab(
@@ -447,21 +481,26 @@ def _receive(
     it cannot be written with subscripts in its declared shape."""
     last = shape.rank - 1
     if last > 0 and shape.stride(last) == count:
-        steps = layout.unit.divided_by(shape.stride(last - 1))
+        steps = layout.step.divided_by(shape.stride(last - 1))
         if steps is not None:
             return Address(receive.name, shape.lower, last - 1, steps, last, _ONE), ()
-    in_last = _in_last_dimension(receive, shape, layout, count)
-    if in_last is not None:
-        return in_last, ()
+    in_one = _in_last_dimension(receive, shape, layout, count) or _inside(
+        receive, shape, layout, count
+    )
+    if in_one is not None:
+        return in_one, ()
     if layout.pattern is Pattern.EVERY_BLOCK and shape.rank == len(layout.send.fixed):
         dimension = layout.dimension
-        if _numbers_differ(shape.stride(dimension), layout.unit):
+        inside = layout.strides is not None
+        dealt = layout.send.block_factor
+        if _numbers_differ(shape.stride(dimension), layout.step):
             return None
         guards = (
-            *equal(shape.stride(dimension), layout.unit),
-            *equal(shape.stride(dimension + 1), count),
+            *equal(shape.stride(dimension), layout.step),
+            *(equal(shape.stride(dimension + 1), layout.step * layout.block) if inside else ()),
+            *equal(shape.stride(last) * dealt, count),
         )
-        return Address(receive.name, shape.lower, dimension, _ONE, last, _ONE), guards
+        return Address(receive.name, shape.lower, dimension, _ONE, last, dealt), guards
     if layout.pattern is Pattern.SLAB and shape.rank == len(layout.send.fixed):
         if _numbers_differ(shape.stride(last), layout.unit):
             return None
@@ -470,12 +509,24 @@ def _receive(
     return None
 
 
+def _inside(receive: Buffer, shape: Shape, layout: Layout, count: Poly) -> Address | None:
+    """The steps of the tiled dimension as whole steps of one that holds all of them."""
+    last = shape.rank - 1
+    blocks = count.divided_by(shape.stride(last))
+    for dimension in range(last):
+        steps = layout.step.divided_by(shape.stride(dimension))
+        holds = shape.stride(dimension + 1).divided_by(layout.step * layout.block)
+        if blocks is not None and steps is not None and holds is not None:
+            return Address(receive.name, shape.lower, dimension, steps, last, blocks)
+    return None
+
+
 def _in_last_dimension(
     receive: Buffer, shape: Shape, layout: Layout, count: Poly
 ) -> Address | None:
     last = shape.rank - 1
     stride = shape.stride(last)
-    steps, blocks = layout.unit.divided_by(stride), count.divided_by(stride)
+    steps, blocks = layout.step.divided_by(stride), count.divided_by(stride)
     if steps is None or blocks is None:
         return None
     return Address(receive.name, shape.lower, last, steps, last, blocks)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from typing import Protocol
 
 from asphalt.analysis.schedule import (
@@ -31,6 +31,7 @@ from asphalt.analysis.schedule import (
     iterations,
     last_writer,
     schedule,
+    source,
 )
 
 
@@ -80,12 +81,18 @@ class Alltoall:
     """What MPI_ALLTOALL moves: ``count`` elements from each rank to each rank.
 
     ``iterations``: trip count of the producer on each rank; ``final``: the iteration that makes an
-    element of the send buffer final (-1: final before the loop).
+    element of the array that is sent from final (-1: final before the loop).  ``source``: where
+    element j of the block for a rank lies in that array, if not in the order of the blocks.
     """
 
     count: int
     iterations: int
     final: Callable[[int], int]
+    source: Callable[[int, int], int] | None = None
+
+    def lies(self, rank: int, element: int) -> int:
+        """Where an element of the block for ``rank`` is sent from."""
+        return self.source(rank, element) if self.source else rank * self.count + element
 
     def trips_of(self, rank: int) -> int:
         """The trip count, the same on all ranks."""
@@ -98,7 +105,7 @@ class Alltoall:
     def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
         """Element j of block p comes from element j of block ``rank`` of rank p."""
         return {
-            peer * self.count + inside: (peer, rank * self.count + inside)
+            peer * self.count + inside: (peer, self.lies(rank, inside))
             for peer in range(ranks)
             for inside in range(self.count)
         }
@@ -148,8 +155,8 @@ def _iteration_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolE
                         return ProtocolError(Fault.ITERATIONS, f"rank {rank} executes {some}")
                     for iteration in some:
                         done[iteration] += 1
-                case Send(peer=peer, offset=offset, length=length, step=step):
-                    for element in range(offset, offset + length):
+                case Send(peer=peer, step=step):
+                    for element in event.elements:
                         final = moves.final_in(rank, element)
                         if final >= 0 and not done[final]:
                             return ProtocolError(
@@ -318,13 +325,12 @@ def _coverage_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolEr
             if not isinstance(event, Post):
                 continue
             send = sends[event.peer, rank].popleft()
-            for inside in range(event.length):
-                element = event.offset + inside
-                if origins.get(element) != (event.peer, send.offset + inside):
+            for sent, element in zip(send.elements, event.elements, strict=True):
+                if origins.get(element) != (event.peer, sent):
                     return ProtocolError(
                         Fault.MISPLACED_PIECE,
-                        f"rank {rank} receives at {event.offset} what rank {event.peer} has at "
-                        f"{send.offset} (step {event.step})",
+                        f"rank {rank} receives at {element} what rank {event.peer} has at {sent} "
+                        f"(step {event.step})",
                     )
                 received[element] += 1
         for element, times in received.items():
@@ -337,9 +343,9 @@ def _coverage_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolEr
 def check_sizes(shape: Shape, sizes: Sizes) -> ProtocolError | None:
     """The fault of one shape's schedule at given sizes, if it has one."""
     programs = [schedule(shape, rank, sizes) for rank in range(sizes.ranks)]
-    return check(
-        programs, Alltoall(sizes.count, iterations(shape, sizes), last_writer(shape, sizes))
-    )
+    other = source(sizes) if shape is Shape.STRIDED else None
+    count, trips = sizes.count, iterations(shape, sizes)
+    return check(programs, Alltoall(count, trips, last_writer(shape, sizes), other))
 
 
 @cache
@@ -373,9 +379,11 @@ def check_shape(shape: Shape, ranks: int = 5, trips: int = 7) -> ProtocolError |
 
     1 to ``ranks`` ranks, 0 to ``trips`` trips, every K from 0 (not tiled) to one more than the
     trips, D from 1 to 4, no and some elements.  What is not tiled knows neither K nor D, and is
-    checked once.
+    checked once.  Strided: less of each, but no, one and two runs, and every order of the
+    dimensions in the array that is sent from.
     """
-    for sizes in _small_sizes(ranks, trips):
+    strided = shape is Shape.STRIDED
+    for sizes in _small_strided(ranks, trips) if strided else _small_sizes(ranks, trips):
         if sizes.tiled or (sizes.tile, sizes.depth) == (0, 1):
             fault = check_sizes(shape, sizes)
             if fault is not None:
@@ -387,3 +395,13 @@ def _small_sizes(ranks: int, trips: int) -> Iterator[Sizes]:
     for count, planes, elements in product(range(1, ranks + 1), range(trips + 1), (0, 2)):
         for tile, depth in product(range(planes + 2), range(1, 5)):
             yield Sizes(count, planes, elements, tile, depth)
+
+
+def _small_strided(ranks: int, trips: int) -> Iterator[Sizes]:
+    for count, planes in product(range(1, ranks), range(min(trips, 5) + 1)):
+        for tile, depth in product(range(planes + 2), range(1, 4)):
+            for elements, runs in ((1, 3), (2, 0), (2, 2)):
+                yield Sizes(count, planes, elements, tile, depth, runs=runs)
+    for a, b, c, d in permutations(range(4)):
+        for tile in (1, 3):
+            yield Sizes(3, 4, 2, tile, 2, runs=3, order=(a, b, c, d))

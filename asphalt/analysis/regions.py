@@ -82,7 +82,7 @@ class Region:
                     poly = self.value(part, outer)
                     if poly is not None:
                         problem.add(Poly.atom(atom), relation, poly, bound)
-        for relation, left, right, outer in conditions_around(access):
+        for relation, left, right, outer in conditions_around(access.loops, access.leaf):
             if not all(is_integer(side, self.values.scope) for side in (left, right)):
                 continue
             one, other = self.value(left, outer), self.value(right, outer)

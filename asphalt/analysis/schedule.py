@@ -7,9 +7,20 @@ in elements, from the start of the send or receive buffer; ranks, tiles and iter
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
+from math import prod
+
+Dims = tuple[tuple[int, int], ...]  # extent and stride of each dimension, the fastest one first
+
+
+def section(offset: int, dims: Dims) -> tuple[int, ...]:
+    """The elements of a regular section, in the order in which a message has them."""
+    found: tuple[int, ...] = (offset,)
+    for extent, stride in dims:
+        found = tuple(start + step * stride for step in range(extent) for start in found)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +33,46 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A receive from ``peer`` is posted; its request goes to ``slot``."""
+    """A receive from ``peer`` is posted; its request goes to ``slot``.
+
+    ``dims``: how its ``length`` elements lie where they are not one contiguous run.
+    """
 
     step: int
     peer: int
     offset: int
     length: int
     slot: int
+    dims: Dims | None = None
+
+    @property
+    def elements(self) -> Sequence[int]:
+        """The elements, in the order of the message."""
+        if self.dims is None:
+            return range(self.offset, self.offset + self.length)
+        return section(self.offset, self.dims)
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A send to ``peer`` is started; its request goes to ``slot``."""
+    """A send to ``peer`` is started; its request goes to ``slot``.
+
+    ``dims``: how its ``length`` elements lie where they are not one contiguous run.
+    """
 
     step: int
     peer: int
     offset: int
     length: int
     slot: int
+    dims: Dims | None = None
+
+    @property
+    def elements(self) -> Sequence[int]:
+        """The elements, in the order of the message."""
+        if self.dims is None:
+            return range(self.offset, self.offset + self.length)
+        return section(self.offset, self.dims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +96,7 @@ class Shape(Enum):
     """What a tile of K iterations sends (DESIGN.md, "Prepushing an exchange")."""
 
     EVERY_BLOCK = "every block"  # the same stretch of each rank's block: a message to every rank
+    STRIDED = "strided"  # every block, but the stretch is a set of equally strided runs
     SLAB = "slab"  # one contiguous stretch of one rank's block; the blocks in rotated order
 
 
@@ -89,6 +123,11 @@ class Sizes:
     ``trips``: planes of one block (without ``reach``, that many iterations fill it).
     ``elements``: elements of a plane.  ``tile`` (K) and ``depth`` (D); ``tile`` 0: not tiled.
     ``reach`` None: each iteration completes one plane, and all of them all planes.
+
+    Strided: ``runs`` are the runs of a tile in a block, so that ``elements`` is what one iteration
+    adds to each of them.  ``order``: the four dimensions of what is sent (0: ``elements``, 1:
+    ``trips``, 2: ``runs``, 3: ``ranks``) from the fastest to the slowest in the array that is sent
+    from; that of the blocks, unless a packing copy is left out.
     """
 
     ranks: int
@@ -97,11 +136,25 @@ class Sizes:
     tile: int
     depth: int
     reach: Reach | None = None
+    runs: int = 1
+    order: tuple[int, int, int, int] = (0, 1, 2, 3)
 
     @property
     def count(self) -> int:
         """Elements of one block: what the collective sends from each rank to each rank."""
-        return self.trips * self.elements
+        return self.trips * self.elements * self.runs
+
+    @property
+    def extents(self) -> tuple[int, int, int, int]:
+        """The extents of the four dimensions."""
+        return (self.elements, self.trips, self.runs, self.ranks)
+
+    @property
+    def strides(self) -> tuple[int, int, int, int]:
+        """Elements between neighbours of the four dimensions in the array that is sent from."""
+        faster = [self.order[: self.order.index(dimension)] for dimension in range(4)]
+        a, b, c, d = (prod(self.extents[other] for other in others) for others in faster)
+        return a, b, c, d
 
     @property
     def tiled(self) -> bool:
@@ -123,18 +176,20 @@ def schedule(shape: Shape, rank: int, sizes: Sizes) -> RankProgram:
     match shape:
         case Shape.EVERY_BLOCK:
             return _every_block(rank, sizes)
+        case Shape.STRIDED:
+            return _strided(rank, sizes)
         case Shape.SLAB:
             return _slab(rank, sizes)
 
 
 def slots(shape: Shape, sizes: Sizes) -> int:
     """The size of the request array: D tiles of sends, 2 D tiles of receives."""
-    return 3 * sizes.depth * (sizes.ranks if shape is Shape.EVERY_BLOCK else 1)
+    return 3 * sizes.depth * (1 if shape is Shape.SLAB else sizes.ranks)
 
 
 def iterations(shape: Shape, sizes: Sizes) -> int:
     """The trip count of the producer's loop."""
-    planes = sizes.trips if shape is Shape.EVERY_BLOCK else sizes.trips * sizes.ranks
+    planes = sizes.trips * sizes.ranks if shape is Shape.SLAB else sizes.trips
     outside = 0 if sizes.reach is None else sizes.reach.before + sizes.reach.behind
     return max(0, planes - outside)
 
@@ -161,7 +216,36 @@ def last_writer(shape: Shape, sizes: Sizes) -> Callable[[int], int]:
         return last
     if shape is Shape.SLAB:
         return lambda element: element // sizes.elements
-    return lambda element: element % sizes.count // sizes.elements
+    stride = sizes.strides[1]
+    return lambda element: element // stride % sizes.trips
+
+
+def source(sizes: Sizes) -> Callable[[int, int], int]:
+    """Where element ``j`` of the block for ``rank`` lies in the array that is sent from."""
+
+    def lies(rank: int, element: int) -> int:
+        inner, rest = element % sizes.elements, element // sizes.elements
+        place = (inner, rest % sizes.trips, rest // sizes.trips, rank)
+        return sum(index * stride for index, stride in zip(place, sizes.strides, strict=True))
+
+    return lies
+
+
+def _strided(rank: int, sizes: Sizes) -> RankProgram:
+    """The events of ``every block``, each message a section: elements, iterations, runs."""
+    packed = (1, sizes.elements, sizes.elements * sizes.trips, sizes.count)
+
+    def part(event: Event) -> Event:
+        if not isinstance(event, Post | Send):
+            return event
+        strides = packed if isinstance(event, Post) else sizes.strides
+        stretch = sizes.stretch(event.step)
+        extents = (sizes.elements, len(stretch), sizes.runs)
+        offset = event.peer * strides[3] + stretch.start * strides[1]
+        dims = tuple(zip(extents, strides[:3], strict=True))
+        return replace(event, offset=offset, length=prod(extents), dims=dims)
+
+    return tuple(part(event) for event in _every_block(rank, sizes))
 
 
 @dataclass(frozen=True, slots=True)

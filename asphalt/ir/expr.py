@@ -75,6 +75,8 @@ class Op:
     ``op`` is ``()`` for a parenthesis (kept: it fixes the order of operations); ``+ - * / ** //``;
     ``== /= < <= > >=`` (also for ``.eq.`` and so on); ``.and. .or. .not. .eqv. .neqv.``; or a
     defined operator such as ``.cross.``, folded to lower case.  One operand: a unary operator.
+    ``[]`` with any number of operands is an array constructor of ours (those of the source are kept
+    as text).
     ``spelled`` keeps the operator as the source wrote it.
     """
 

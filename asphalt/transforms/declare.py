@@ -49,6 +49,8 @@ _FROM_RUNTIME = (
     "asphalt_sync",
     "asphalt_copy",
     "asphalt_byte",
+    "asphalt_strided",
+    "asphalt_free",
     "asphalt_no_request",
 )
 _LOGICAL = ("asphalt_tiled",)

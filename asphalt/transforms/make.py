@@ -52,6 +52,11 @@ def simplified(expr: Expr) -> Expr:
     return poly(expr).expression()
 
 
+def array(*elements: Expr) -> Expr:
+    """``[a, b, ...]``."""
+    return Op("[]", elements)
+
+
 def both(a: Expr, b: Expr) -> Expr:
     """``a .and. b``."""
     return Op(".and.", (a, b))

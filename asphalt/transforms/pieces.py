@@ -105,6 +105,10 @@ class Pieces(ABC):
         assert self.plan.clone is None
         return []
 
+    def release(self, make: Maker) -> list[Node]:
+        """Statements behind the last wait."""
+        return []
+
     # -- what is shared ----------------------------------------------------------------------
 
     def trips(self) -> Expr:

@@ -189,6 +189,7 @@ class _Emission:
         send, receive = (self.pieces.buffer(a) for a in (layout.send, layout.receive))
         then: list[Node] = [
             inner.call("asphalt_waitall", self.pieces.requests(), REQUESTS, ERROR),
+            *self.pieces.release(inner),
             inner.call("asphalt_sync", send),
         ]
         if self.plan.clone is None:

@@ -93,6 +93,8 @@ class ExprPrinter:
                 return f"*{label}"
             case Op(op="()", operands=(inner,)):
                 return f"({self.text(inner, tight)})"
+            case Op(op="[]", operands=operands):
+                return f"[{', '.join(self.text(operand, tight) for operand in operands)}]"
             case Op(operands=(_,)):
                 return self._unary(expr, tight)
             case Op(operands=(_, _)):
@@ -137,7 +139,7 @@ class ExprPrinter:
 
 def _binds(expr: Expr) -> int:
     match expr:
-        case Op(op="()"):
+        case Op(op="()" | "[]"):
             return _PRIMARY
         case Op(op=op, operands=(_,)):
             return _UNARY.get(op, _DEFINED_UNARY)

@@ -89,13 +89,17 @@ CASES = (
     ),
     Case(
         "ASP403",
-        "planes-inside-of-the-block",
+        "ranks-in-two-dimensions",
+        program(
+            arrays="real(8), allocatable :: s(:,:,:,:), r(:,:,:)\n",
+            allocate="allocate(s(nz,n,2,np), r(nz,n,2*np))\n",
+            nest="do z = 1, nz\n  s(z,:,:,:) = z\nend do\n",
+        ),
         program(
             arrays="real(8), allocatable :: s(:,:,:), r(:,:,:)\n",
-            allocate="allocate(s(nz,n,np), r(n,nz,np))\n",
+            allocate="allocate(s(nz,n,2*np), r(nz,n,2*np))\n",
             nest="do z = 1, nz\n  s(z,:,:) = z\nend do\n",
         ),
-        program(nest="do z = 1, nz\n  s(:,z,:) = z\nend do\n"),
     ),
     Case(
         "ASP404",

@@ -97,11 +97,38 @@ contains
     call check(k == merge(0, 1, ranks == 1), 'the largest message')
   end subroutine chosen
 
+  !> Enters with blocks of double precision of these extents.
+  subroutine runs(extents, along, wanted, certain, strides)
+    integer, intent(in) :: extents(:), along, wanted
+    logical, intent(in) :: certain
+    integer, intent(in), optional :: strides(:)
+    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, product(extents)/extents(along), &
+                       extents(along), 1, wanted, 2, .true., certain, own, me, np, k, d, error, &
+                       extents=extents, along=along, strides=strides)
+  end subroutine runs
+
   subroutine datatypes()
     integer :: pair, padded
     call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 4, 10, 7, 1, 3, 2, .true., .true., &
                        own, me, np, k, d, error)
     call check(k == 0, 'storage of another size')
+    ! a tile of several runs
+    call runs([64, 64, 64], 2, 0, .true.)
+    call check(k == merge(0, 2, ranks == 1), 'runs of 1 KiB')
+    call runs([64, 4096], 1, 0, .true.)
+    call check(k == merge(0, 32, ranks == 1), 'longer tiles for runs of 256 bytes')
+    call runs([16, 8192], 1, 0, .true.)
+    call check(k == 0, 'no tile has long runs')
+    call runs([16, 8192], 1, 5, .true.)
+    call check(k == 5, 'but one that the header wants')
+    call runs([64, 64, 64], 2, 0, .true., [1, 4096, 64])
+    call check(k == merge(0, 2, ranks == 1), 'runs of 512 bytes in another order')
+    call runs([64, 64, 64], 2, 0, .true., [64, 1, 4096])
+    call check(k == 0, 'elements far apart where they come from')
+    if (ranks > 1) then
+      call runs([merge(4, 2, rank == 0), 7, merge(2, 4, rank == 0)], 2, 3, .false.)
+      call check(k == 0, 'blocks of other extents on a rank')
+    end if
     call MPI_Type_contiguous(2, MPI_DOUBLE_PRECISION, pair, ierr)
     call MPI_Type_commit(pair, ierr)
     call asphalt_enter(MPI_COMM_WORLD, pair, 16, 10, 7, 1, 3, 2, .true., .true., &

@@ -11,6 +11,7 @@ program main
   external :: upper, labels, late, landed, shared, old, semicolons, names, functions
   external :: through_calls, module_planes, called_slabs, by_common
   external :: ragged
+  external :: strided_cases, planes_inside
   integer :: np, me, half, half_np, half_me, ierr
   real(8), allocatable :: s(:), r(:)
 
@@ -65,6 +66,8 @@ program main
   call shared(np, me)
   call ragged(np, me)
   call old(np, me)
+  call strided_cases(np, me)
+  call planes_inside(np, me)
   call semicolons(3, 7, np, me)
   call names(3, 8, np, me)
   call functions(4, 5, np, me)

@@ -14,6 +14,7 @@ contains
     call keywords(np, me)
     call cloned(np, me)
     call counts_by_keyword(np, me, MPI_COMM_WORLD)
+    call inside_of_blocks(np, me)
   end subroutine modern_exchanges
 
   subroutine no_error_code(np, me, comm)
@@ -84,5 +85,23 @@ contains
                        comm=comm, rdispls=of(:,4), recvcounts=of(:,3), recvbuf=r)
     call show('counts by keyword', r, size(r))
   end subroutine counts_by_keyword
+
+  subroutine inside_of_blocks(np, me)
+    use mpi_f08
+    integer, intent(in) :: np, me
+    integer, parameter :: m = 2
+    real(8) :: s(nz, n, m*np), r(nz, n*m, np)
+    integer :: i, j, k
+    do k = 1, nz
+      do j = 1, m*np
+        do i = 1, n
+          s(k,i,j) = k + 10*i + 100*j + 1000*me
+        end do
+      end do
+    end do
+    call MPI_Alltoall(s, n*nz*m, MPI_DOUBLE_PRECISION, r, n*nz*m, MPI_DOUBLE_PRECISION, &
+                      MPI_COMM_WORLD)
+    call show('inside of blocks', r, n*nz*m*np)
+  end subroutine inside_of_blocks
 
 end module modern

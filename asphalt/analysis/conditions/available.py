@@ -173,6 +173,8 @@ def _needed(layout: Layout) -> Iterable[Poly]:
     yield from (layout.unit, layout.block, layout.offset)
     if layout.window is not None:
         yield layout.window.before
+    if layout.strides is not None:
+        yield from (*layout.strides.extents, *(layout.strides.apart or ()))
     for address in (layout.send, layout.receive):
         yield from (*address.fixed, *address.tail, address.tile_factor, address.block_factor)
         if address.room is not None:

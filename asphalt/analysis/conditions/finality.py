@@ -43,10 +43,13 @@ SUBSCRIPTS = Code(
 )
 STRIDED = Code(
     "ASP403",
-    "a tile is not one contiguous run of each block",
-    "The dimension of the loop is not the outermost one within a block: a tile would have to be "
-    "sent as many small pieces or with a derived type, which is not done yet.",
-    "Tile the outermost dimension of the block, or order the dimensions so that it is.",
+    "a tile is not the same part of each block",
+    "The dimension of the loop is not the outermost one within a block, so that a tile is a set of "
+    "strided runs of each block.  These must begin equally far apart for all ranks, which they do "
+    "not where the ranks are spread over more than one dimension; and the loop must not stand "
+    "inside one over a slower dimension of the block, or the nest would go through memory in "
+    "long steps.",
+    "Let one dimension be the rank, and tile the outermost loop of the nest.",
     4,
 )
 BLOCKS = Code(
@@ -121,7 +124,8 @@ def _lateness(producer: Producer, write: Access, layout: Layout) -> int | Refuse
         wrong = region.write_elsewhere(write, tiled, layout.dimension, layout.offset, relation)
         if wrong is None:
             continue
-        if layout.pattern is Pattern.EVERY_BLOCK and layout.uneven is None:
+        contiguous = layout.uneven is None and layout.strides is None
+        if layout.pattern is Pattern.EVERY_BLOCK and contiguous:
             for distance in range(1, _MOST_LATE + 1):
                 further = region.write_elsewhere(
                     write, tiled, layout.dimension, layout.offset, relation, distance

@@ -63,7 +63,8 @@ def check(producer: Producer, layout: Layout) -> Answer:
         message = f"the loop over {producer.packing.variable} runs backwards"
         return Refused(BACKWARDS, message, producer.packing.tiled.head.span)
     if layout.uneven is None:
-        fault = check_shape(layout.pattern, trips=_TRIPS)
+        pattern = layout.pattern if layout.strides is None else Pattern.STRIDED
+        fault = check_shape(pattern, trips=_TRIPS)
     else:
         fault = check_uneven(layout.pattern)
     window = layout.window

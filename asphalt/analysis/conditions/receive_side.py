@@ -64,7 +64,7 @@ def check(producer: Producer, layout: Layout) -> Landing | Refused:
             continue
         line = access.leaf.span.first if access.leaf.span is not None else 0
         what = "writes" if access.writes else "reads"
-        if layout.uneven is not None:
+        if layout.uneven is not None or layout.strides is not None:
             message = f"{name} is the receive buffer, and line {line} {what} it"
             return Refused(WRITTEN if access.writes else READ, message, access.leaf.span)
         holds = Holds(f"{name} is received into a clone, because line {line} {what} it")

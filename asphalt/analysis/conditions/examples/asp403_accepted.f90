@@ -7,9 +7,9 @@ program exchange
 
   call MPI_Init(ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
-  allocate(s(n,nz,np), r(n,nz,np))
+  allocate(s(nz,n,2*np), r(nz,n,2*np))
   do z = 1, nz
-    s(:,z,:) = z
+    s(z,:,:) = z
   end do
   call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
                     MPI_COMM_WORLD, ierr)

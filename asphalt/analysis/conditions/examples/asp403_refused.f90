@@ -3,13 +3,13 @@ program exchange
   implicit none
   integer, parameter :: n = 3, nz = 8
   integer :: z, np, ierr
-  real(8), allocatable :: s(:,:,:), r(:,:,:)
+  real(8), allocatable :: s(:,:,:,:), r(:,:,:)
 
   call MPI_Init(ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
-  allocate(s(nz,n,np), r(nz,n,np))
+  allocate(s(nz,n,2,np), r(nz,n,2*np))   ! the ranks are in two dimensions
   do z = 1, nz
-    s(z,:,:) = z
+    s(z,:,:,:) = z
   end do
   call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
                     MPI_COMM_WORLD, ierr)

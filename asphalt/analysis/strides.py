@@ -1,0 +1,52 @@
+"""A tile's part of a block as a regular section: extents and strides of its dimensions.
+
+Where the tiled dimension is not the outermost one of a block, a tile's part is not one contiguous
+run but a set of equally strided ones.  Sender and receiver go through it in the same order, the
+first dimension fastest, so that the type signatures of both sides pair up element by element
+(MPI-4.0 section 3.3.1), although the elements may lie differently in the memory of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asphalt.analysis.algebra import Poly, product
+
+
+@dataclass(frozen=True, slots=True)
+class Strides:
+    """The dimensions of a block, the fastest one first.
+
+    ``extents``: their sizes in elements of the dimension; a tile has K of dimension ``along``
+    (counted from 0) and all of the others.  ``apart``: elements between neighbours in the array
+    that is sent from; None: they lie as in the block, as those of the receive buffer always do.
+    """
+
+    extents: tuple[Poly, ...]
+    along: int
+    apart: tuple[Poly, ...] | None = None
+
+    @property
+    def step(self) -> Poly:
+        """Elements of the block between neighbours in the tiled dimension."""
+        return product(self.extents[: self.along])
+
+    @property
+    def elements(self) -> Poly:
+        """Elements of the block in one step of the tiled dimension."""
+        return self.step * product(self.extents[self.along + 1 :])
+
+
+def part_of_block(extents: Sequence[Poly | None], tiled: int) -> Strides | None:
+    """The strides of a tile in a block with these extents; None: the tile is one contiguous run.
+
+    Dimensions in front of the tiled one lie one behind the other, and so do those behind it.
+    """
+    known = [extent for extent in extents if extent is not None]
+    inner, outer = product(known[:tiled]), product(known[tiled + 1 :])
+    if outer == Poly.constant(1):
+        return None
+    if inner == Poly.constant(1):
+        return Strides((known[tiled], outer), 0)
+    return Strides((inner, known[tiled], outer), 1)
