@@ -37,6 +37,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Arm, File, Leaf, Unit, leaves
 from asphalt.naming import site_name
+from asphalt.remembered import Remembered
 from asphalt.report.model import MarkReport, Problem, SiteReport
 from asphalt.settings import Settings
 from asphalt.transfers import transfers
@@ -85,7 +86,7 @@ class Project:
         self.roots = tuple(Path(path) for path in paths)
         self._tree: Tree = load_tree(self.roots, self.settings)
         self._for_exchanges: tuple[Directive, ...] = ()
-        self._by_pure: dict[frozenset[str], tuple[Effects, Uniformity]] = {}
+        self._by_pure: dict[frozenset[str], tuple[Remembered, Uniformity]] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -112,7 +113,10 @@ class Project:
     def transfers(self) -> tuple[SiteReport, ...]:
         """What is known about transfers between two ranks, and about requests: they are not
         transformed, and no sites."""
-        return transfers(self._tree, Effects(Scopes(self._tree)))
+        effects, _ = self._analyses(frozenset())
+        found = transfers(self._tree, effects)
+        self._keep()
+        return found
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:
@@ -146,6 +150,7 @@ class Project:
             where = (exchange.located.path, id(exchange.located.unit))
             by_unit.setdefault(where, []).append(exchange)
         found = [site for here in by_unit.values() for site in self._sites_of(here)]
+        self._keep()
         return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
 
     def _check_input(self) -> None:
@@ -168,9 +173,15 @@ class Project:
     def _analyses(self, pure: frozenset[str]) -> tuple[Effects, Uniformity]:
         """The analyses of the whole program; ``pure``: procedures that are assumed to be so."""
         if pure not in self._by_pure:
-            assumed = Assumed(pure)
-            self._by_pure[pure] = Effects(self._scopes, assumed), Uniformity(self._scopes, assumed)
-        return self._by_pure[pure]
+            remembered = Remembered(self._tree, self._scopes, pure)
+            self._by_pure[pure] = remembered, Uniformity(self._scopes, Assumed(pure))
+        remembered, uniformity = self._by_pure[pure]
+        return remembered.effects, uniformity
+
+    def _keep(self) -> None:
+        """Keeps what was found out about procedures for the next run."""
+        for remembered, _ in self._by_pure.values():
+            remembered.keep()
 
     def _sites_of(self, exchanges: list[Exchange]) -> Iterator[Site]:
         """The sites of one unit."""

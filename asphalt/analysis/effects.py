@@ -7,7 +7,8 @@ may do anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from asphalt.analysis.access import (
     ALIASED,
@@ -38,30 +39,53 @@ from asphalt.analysis.shapes import run_as_section, shape_of
 from asphalt.analysis.shared import Shared, is_exact, storages_in
 from asphalt.analysis.summary import Summary, least_summary, summarise
 from asphalt.analysis.symbols import Scope, Scopes
-from asphalt.analysis.values import Values
+from asphalt.analysis.values import Values, constants_in
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, OpaqueExpr, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import leaves
 
-_Key = tuple[str, str]  # path and names of a unit and its hosts
+ProcedureKey = tuple[str, str]  # path and names of a unit and its hosts
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Summaries by procedure, and flows by procedure and storage, of a program as it stands."""
+
+    summaries: Mapping[ProcedureKey, Summary | None]
+    flows: Mapping[tuple[ProcedureKey, str], Flow]
+
+    @property
+    def size(self) -> int:
+        """How many of them there are."""
+        return len(self.summaries) + len(self.flows)
 
 
 class Effects:
-    """What the calls of one program do; each procedure is looked at when it is asked for."""
+    """What the calls of one program do; each procedure is looked at when it is asked for.
 
-    def __init__(self, scopes: Scopes, assumed: Assumed | None = None) -> None:
+    ``recall`` gives what was known about the same program, under the same assumptions, before; it
+    is asked with the first question.
+    """
+
+    def __init__(
+        self,
+        scopes: Scopes,
+        assumed: Assumed | None = None,
+        recall: Callable[[], Known | None] | None = None,
+    ) -> None:
         self.scopes = scopes
+        self._recall = recall
         self.assumed = assumed or Assumed()
-        self._located: dict[_Key, Located] = {}
-        self._frames: dict[_Key, Frame] = {}
-        self._summaries: Fixpoint[_Key, Summary | None] = Fixpoint(
+        self._located: dict[ProcedureKey, Located] = {}
+        self._frames: dict[ProcedureKey, Frame] = {}
+        self._summaries: Fixpoint[ProcedureKey, Summary | None] = Fixpoint(
             compute=self._summarise,
             least=lambda key: least_summary(self.scopes.of(self._located[key])),
             widened=lambda key, value: value,
             unknown=lambda key: None,
         )
-        self._flows: Fixpoint[tuple[_Key, str], Flow] = Fixpoint(
+        self._flows: Fixpoint[tuple[ProcedureKey, str], Flow] = Fixpoint(
             compute=lambda key: self._flow_of(*key),
             least=lambda key: self._least_flow(*key),
             widened=lambda key, value: Flow.anything(value.maybe.rank),
@@ -83,34 +107,44 @@ class Effects:
 
     def summary(self, located: Located) -> Summary | None:
         """The summary of a procedure; None: a recursion whose effects could not be bounded."""
+        self._recall_known()
         return self._summaries(self._key(located))
 
     def flow(self, located: Located, storage: str) -> Flow:
         """What a procedure does to one of its dummies or shared variables, by its storage in the
         procedure, as regions in terms of values on entry."""
+        self._recall_known()
         return self._flows((self._key(located), storage))
 
-    def frame(self, located: Located) -> Frame:
-        """The whole body of a procedure as a frame."""
-        return self._frame(self._key(located))
+    @property
+    def known(self) -> Known:
+        """What is known for good by now."""
+        return Known(self._summaries.final, self._flows.final)
 
-    def _key(self, located: Located) -> _Key:
+    def _recall_known(self) -> None:
+        recall, self._recall = self._recall, None
+        known = None if recall is None else recall()
+        if known is not None:
+            self._summaries.recall(known.summaries)
+            self._flows.recall(known.flows)
+
+    def _key(self, located: Located) -> ProcedureKey:
         key = (located.path, "/".join(unit.name for unit in located.chain))
         self._located.setdefault(key, located)
         return key
 
-    def _summarise(self, key: _Key) -> Summary:
+    def _summarise(self, key: ProcedureKey) -> Summary:
         scope = self.scopes.of(self._located[key])
         names = self.names(scope)
         return summarise(scope, examine(scope.unit.body, names), names)
 
-    def _frame(self, key: _Key) -> Frame:
+    def _frame(self, key: ProcedureKey) -> Frame:
         if key not in self._frames:
             values = Values(self.scopes.of(self._located[key]), self)
             self._frames[key] = Frame(values, values.footprint.written())
         return self._frames[key]
 
-    def _flow_of(self, key: _Key, storage: str) -> Flow:
+    def _flow_of(self, key: ProcedureKey, storage: str) -> Flow:
         frame = self._frame(key)
         scope, rank = frame.scope, self._rank(key, storage)
         first = next((leaf for node in scope.unit.body for leaf in leaves(node)), None)
@@ -119,11 +153,11 @@ class Effects:
         shape = shape_of(storage, scope, frame.values, first)
         return ArrayFlow(storage, rank, self.names(scope), frame, shape).of(scope.unit.body)
 
-    def _least_flow(self, key: _Key, storage: str) -> Flow:
+    def _least_flow(self, key: ProcedureKey, storage: str) -> Flow:
         rank = self._rank(key, storage)
         return Flow(Elements.none(rank), Elements.none(rank), Elements.all(rank))
 
-    def _rank(self, key: _Key, storage: str) -> int:
+    def _rank(self, key: ProcedureKey, storage: str) -> int:
         scope = self.scopes.of(self._located[key])
         if "::" in storage:
             owner, _, storage = storage.partition("::")
@@ -150,7 +184,7 @@ class Effects:
             own,
             own.lookup,
             lambda storage: self.flow(located, storage),
-            lambda expr: self.frame(located).values.constants(expr),
+            lambda expr: constants_in(expr, own),
         )
 
     def call(self, call: Call, scope: Scope) -> CallEffect:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -51,6 +51,15 @@ class Fixpoint(Generic[K, V]):
             self._known.update({found: self.unknown(found) for found in self._so_far})
         self._so_far = {}
         return self._known[key]
+
+    @property
+    def final(self) -> dict[K, V]:
+        """The values that are known for good."""
+        return dict(self._known)
+
+    def recall(self, values: Mapping[K, V]) -> None:
+        """Takes values that are known for good from before."""
+        self._known.update(values)
 
     def _inner(self, key: K) -> V:
         if key in self._known:

@@ -39,6 +39,18 @@ class _Place:
     path: tuple[int, ...]
 
 
+def constants_in(expr: Expr, scope: Scope) -> Poly:
+    """The polynomial of an expression of a unit with only named constants replaced."""
+    return poly(expr, lambda part: _constant(part, scope))
+
+
+def _constant(part: Expr, scope: Scope) -> Expr | None:
+    if isinstance(part, Ref) and part.args is None:
+        value = constant(part, scope)
+        return None if value is None else Lit("integer", str(value))
+    return None
+
+
 class Values:
     """The integer values of one unit."""
 
@@ -123,16 +135,10 @@ class Values:
 
     def constants(self, expr: Expr) -> Poly:
         """The polynomial of an expression with only named constants replaced."""
-        return poly(expr, self._constant)
-
-    def _constant(self, part: Expr) -> Expr | None:
-        if isinstance(part, Ref) and part.args is None:
-            value = constant(part, self.scope)
-            return None if value is None else Lit("integer", str(value))
-        return None
+        return constants_in(expr, self.scope)
 
     def _substitute(self, part: Expr, at: Leaf) -> Expr | None:
-        known = self._constant(part)
+        known = _constant(part, self.scope)
         if known is not None or not isinstance(part, Ref) or part.args is not None:
             return known
         return self._assigned(part.name, at)

@@ -50,9 +50,14 @@ def key_of(*parts: str | bytes) -> str:
 @functools.cache
 def _version() -> bytes:
     """A digest of everything that decides what an entry holds: this package and Python."""
+    return source_digest("ir", "frontend")
+
+
+def source_digest(*folders: str) -> bytes:
+    """A digest of some folders of this package, and of Python."""
     digest = hashlib.blake2b(f"{asphalt.__version__} {sys.version}".encode())
     root = Path(asphalt.__file__).parent
-    for folder in ("ir", "frontend"):
+    for folder in folders:
         for path in sorted((root / folder).glob("*.py")):
             digest.update(path.read_bytes())
     return digest.digest()

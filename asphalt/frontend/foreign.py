@@ -23,10 +23,11 @@ class ForeignFiles:
         pattern = re.compile(
             rf"(?<!\w)(?:{word}__?(?!\w)|{word}\s*,\s*{word}\b|(?:\w*_mod_|_qm\w+p){word}(?!\w))"
         )
-        texts = self._read()
+        texts = self.texts()
         return tuple(path for path, text in texts.items() if name in text and pattern.search(text))
 
-    def _read(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
+        """The content of each file in lower case, by path, sorted."""
         if self._texts is None:
             self._texts = {}
             for path in find_foreign(self._roots):

@@ -75,6 +75,8 @@ class Reader:
         self._files: dict[str, File | None] = {}
         self._parts: dict[str, Parts | None] = {}
         self._searched: dict[str, str] = {}
+        self.failed = False  # what some work made of a file is not known: another run may know
+        self.included: set[tuple[str, str]] = set()  # INCLUDE lines that were asked for
         self._declared: dict[tuple[str, Form], tuple[tuple[Node, ...], ...]] = {}
         self._cache.prune()
 
@@ -105,6 +107,7 @@ class Reader:
             return known
         (result,) = self._workers.run(indexed, [self._request(path)], TIME_LIMIT)
         if isinstance(result, Failed):
+            self.failed = True
             return FileIndex((), frozenset())
         self._cache.write(key, result)
         return cast(FileIndex, unpack(result))
@@ -114,6 +117,14 @@ class Reader:
         request = Request(path, content, self.entries[path].form, None, (), ())
         (result,) = self._workers.run(outlines, [[request]], TIME_LIMIT)
         return self._unpacked([path], result)[0]
+
+    def kept(self, key: str) -> object | None:
+        """What ``keep`` was given under ``key``; None where it was nothing."""
+        return self._cache.get(key)
+
+    def keep(self, key: str, value: object) -> None:
+        """Keeps a value for other runs."""
+        self._cache.put(key, value)
 
     def close(self) -> None:
         """Ends the worker processes."""
@@ -198,6 +209,7 @@ class Reader:
         results = self._workers.run(function, requests, TIME_LIMIT)
         for path, result in zip(missing, results, strict=True):
             if isinstance(result, Failed):
+                self.failed = True
                 message = f"its statements could not be understood: {result.reason}"
                 self.problems.append(Problem(path, None, message))
                 yield path, result
@@ -219,6 +231,7 @@ class Reader:
 
     def declarations(self, path: str, name: str) -> tuple[Node, ...] | None:
         """The declarations that an INCLUDE line of ``path`` brings in (see ``IncludeFiles``)."""
+        self.included.add((path, name))
         if is_mpi_header(name):
             return ()
         form = self.entries[path].form
@@ -228,6 +241,7 @@ class Reader:
         if (found, form) not in self._declared:
             request = IncludeRequest(path, name, form, self.settings.include_dirs)
             (result,) = self._workers.run(declared, [request], TIME_LIMIT)
+            self.failed = self.failed or isinstance(result, Failed)
             nodes = () if isinstance(result, Failed) else unpack(result)
             self._declared[found, form] = cast(tuple[tuple[Node, ...], ...], nodes)
         nodes = self._declared[found, form]
@@ -235,6 +249,7 @@ class Reader:
 
     def finds(self, path: str, name: str) -> bool:
         """Whether the file that an INCLUDE line of ``path`` names is known."""
+        self.included.add((path, name))
         directories = self.settings.include_dirs
         return is_mpi_header(name) or find_include(path, name, directories) is not None
 
@@ -298,6 +313,7 @@ class Reader:
 
     def _unpacked(self, batch: Sequence[str], result: bytes | Failed) -> Sequence[Outline]:
         if isinstance(result, Failed):
+            self.failed = True
             problem = Problem(batch[0], None, f"could not be read: {result.reason}")
             return [Outline(self.entries[batch[0]].cpp, broken=True, problems=(problem,))]
         return cast(tuple[Outline, ...], unpack(result))

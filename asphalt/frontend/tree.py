@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from asphalt.errors import InputError
@@ -24,6 +25,7 @@ from asphalt.frontend.outline import Outline
 from asphalt.frontend.problems import Problem, merged
 from asphalt.frontend.reading import FileEntry, Reader
 from asphalt.frontend.scan import find_sources
+from asphalt.frontend.tree_digest import TreeDigest, tree_digest
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
@@ -69,7 +71,22 @@ class Tree:
     @property
     def digest(self) -> str:
         """Changes whenever anything changes that an answer of this tree can depend on."""
-        return key_of("tree", *(part for e in self.files for part in (e.path, e.key)))
+        return self._digest.text
+
+    @cached_property
+    def _digest(self) -> TreeDigest:
+        return tree_digest(self._reader, self._foreign)
+
+    def kept(self, *parts: str | bytes) -> object | None:
+        """What a run on the same tree kept under ``parts``, which say what it is and what it
+        depends on beside the tree; None where it is nothing."""
+        return self._reader.kept(key_of(self.digest, *parts))
+
+    def keep(self, value: object, *parts: str | bytes) -> None:
+        """Keeps conclusions from this tree for other runs, unless something could not be read that
+        another run may read."""
+        if not self._reader.failed and self._reader.included <= self._digest.includes:
+            self._reader.keep(key_of(self.digest, *parts), value)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

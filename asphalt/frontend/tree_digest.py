@@ -1,0 +1,76 @@
+"""A digest of everything in a source tree that an answer about it can depend on."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.frontend.cache import key_of
+from asphalt.frontend.foreign import ForeignFiles
+from asphalt.frontend.includes import find_include, is_mpi_header
+from asphalt.frontend.reading import Reader
+
+_INCLUDE = re.compile(
+    rb"[\s&]*".join([*map(bytes, zip(b"include")), rb"(['\"])([^'\"\n]*)\1"]), re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDigest:
+    """``text`` changes with every file of the tree, its configuration, the files that its INCLUDE
+    lines name, found or not, and those of other languages; ``includes`` are these lines, as file
+    and name."""
+
+    text: str
+    includes: frozenset[tuple[str, str]]
+
+
+def tree_digest(reader: Reader, foreign: ForeignFiles) -> TreeDigest:
+    """The digest of what ``reader`` reads, and of the files of other languages."""
+    reader.read_outlines(list(reader.entries))
+    includes = {
+        (path, place.name)
+        for path in reader.entries
+        for unit in reader.outlines[path].units
+        for place in unit.includes
+    }
+    parts: list[str | bytes] = ["tree"]
+    for entry in reader.entries.values():
+        parts += [entry.path, entry.key, str(entry.has_mpi)]
+    parts.append("includes")
+    for name, found, content in _included(sorted(includes), reader.settings.include_dirs):
+        parts += [name, found or "", content]
+    parts.append("foreign")
+    for path, text in foreign.texts().items():
+        parts += [path, text]
+    return TreeDigest(key_of(*parts), frozenset(includes))
+
+
+def _included(
+    lines: list[tuple[str, str]], include_dirs: tuple[str, ...]
+) -> Iterator[tuple[str, str | None, bytes]]:
+    """Each file that is included, directly or by another one: its name in the INCLUDE line, its
+    path and its content."""
+    pending = list(reversed(lines))
+    seen: set[tuple[str, str]] = set()
+    while pending:
+        including, name = pending.pop()
+        if is_mpi_header(name) or (os.path.dirname(including), name) in seen:
+            continue
+        seen.add((os.path.dirname(including), name))
+        found = find_include(including, name, include_dirs)
+        content = b"" if found is None else _content(found)
+        yield name, found, content
+        if found is not None:
+            inner = (os.fsdecode(match[2]) for match in _INCLUDE.finditer(content))
+            pending += [(found, other) for other in inner]
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,47 @@
+"""Summaries of procedures, kept from run to run.
+
+They are conclusions from the whole tree, so that they are kept under a digest of all of it: of
+every file, of the configuration, and of the source of the analysis.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from asphalt.analysis.assumed import Assumed
+from asphalt.analysis.effects import Effects, Known
+from asphalt.analysis.symbols import Scopes
+from asphalt.frontend.cache import source_digest
+from asphalt.frontend.tree import Tree
+
+_ANALYSES = ("", "analysis")
+_DEPENDENCIES = ("islpy", "pympistandard")
+
+
+class Remembered:
+    """What the calls of a tree do while ``pure`` procedures are assumed to be so, with what other
+    runs found out about it."""
+
+    def __init__(self, tree: Tree, scopes: Scopes, pure: frozenset[str]) -> None:
+        self._tree = tree
+        self._pure = pure
+        self._recalled = 0
+        self.effects = Effects(scopes, Assumed(pure), self._recall)
+
+    def keep(self) -> None:
+        """Keeps what is known by now for other runs, if it is more than before."""
+        known = self.effects.known
+        if known.size > self._recalled:
+            self._tree.keep(known, *self._key())
+            self._recalled = known.size
+
+    def _recall(self) -> Known | None:
+        known = self._tree.kept(*self._key())
+        if not isinstance(known, Known):
+            return None
+        self._recalled = known.size
+        return known
+
+    def _key(self) -> tuple[str | bytes, ...]:
+        versions = [f"{name} {version(name)}" for name in _DEPENDENCIES]
+        return ("summaries", source_digest(*_ANALYSES), *versions, *sorted(self._pure))
