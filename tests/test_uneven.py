@@ -106,6 +106,8 @@ def test_subscripts_of_a_packed_buffer_do_not_follow_the_loop() -> None:
         ("t%c", "type list\ninteger(8) :: c(8)\nend type\ntype(list) :: t", None),
         ("t%c", "type list\ninteger :: c\nend type\ntype(list) :: t", None),
         ("t(2)%c", "type list\ninteger :: c(8)\nend type\ntype(list) :: t(3)", None),
+        ("c(2)", "integer, allocatable :: c(:)", "c(p+2)"),
+        ("c(2)", "integer, pointer :: c(:)", None),
         ("c(1,2)", "integer :: c(np,9)", None),
         ("c", "integer :: c(np,9)", None),
         ("c(::2)", "integer :: c(np)", None),
@@ -120,6 +122,24 @@ def test_subscripts_of_a_packed_buffer_do_not_follow_the_loop() -> None:
 def test_the_number_of_a_rank(counts: str, declare: str, element: str | None) -> None:
     found = per_rank(unit("(n,m)", ROWS, counts, declare), "sendcounts")
     assert (None if found is None else expr_text(found.of(PEER)).replace(" ", "")) == element
+
+
+def test_a_sequence_from_an_element_of_an_assumed_shape_is_no_list() -> None:
+    dummy = "integer, intent(in) :: c(:)"
+    text = f"""
+        subroutine unit(s, r, n, m, p, c)
+          use mpi
+          integer, intent(in) :: n, m, p
+          {dummy}
+          integer :: k, d(9), ierr
+          real(8), intent(inout) :: s(n,m), r(*)
+        {ROWS}
+          call MPI_Alltoallv(s, c(1), d, MPI_REAL8, r, c, d, MPI_REAL8, p, ierr)
+        end subroutine unit
+        """
+    found = exchange_of(text)
+    assert per_rank(found, "sendcounts") is None
+    assert per_rank(found, "recvcounts") is not None
 
 
 def test_the_same_program_with_equal_blocks_has_no_lists() -> None:

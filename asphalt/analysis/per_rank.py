@@ -80,7 +80,22 @@ def per_rank(exchange: Exchange, argument: str | None) -> PerRank | None:
             return None
     if rest or not is_scalar(first, exchange.scope):
         return None  # a sequence that begins inside of an array may run on in the next column
+    if _may_have_gaps(_symbol(actual, exchange)):
+        return None  # what follows in memory is no element then, and it is none that may be passed
     return PerRank(actual, exchange.values.polynomial(first, exchange.leaf))
+
+
+def _symbol(array: Ref | Component, exchange: Exchange) -> Symbol | None:
+    name = designator_name(array)
+    return None if name is None else symbol_named(name, exchange.scope)
+
+
+def _may_have_gaps(symbol: Symbol | None) -> bool:
+    """Whether an array is a pointer, or of an assumed shape (Fortran 2018, 15.5.2.4)."""
+    if symbol is None:
+        return True
+    dims = symbol.dims or ()
+    return "pointer" in symbol.attrs or any(dim.kind == "assumed_shape" for dim in dims)
 
 
 def uneven_blocks(exchange: Exchange) -> Uneven | str:
@@ -104,8 +119,7 @@ def uneven_blocks(exchange: Exchange) -> Uneven | str:
 
 def _lower_bounds(array: Ref | Component, exchange: Exchange) -> tuple[Poly, ...] | None:
     """The lower bounds of an integer array; None: it is none."""
-    name = designator_name(array)
-    symbol = None if name is None else symbol_named(name, exchange.scope)
+    symbol = _symbol(array, exchange)
     if symbol is None or symbol.type is None or symbol.type.base != "integer":
         return None
     if isinstance(array, Ref):
