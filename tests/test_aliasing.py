@@ -12,6 +12,7 @@ from asphalt.frontend.expressions import parse_expression
 
 UNIT = """
 module shared
+  use iso_c_binding, aim => c_f_pointer, place => c_loc
   use iso_c_binding
   use mpi
   implicit none
@@ -31,11 +32,12 @@ contains
   subroutine look(x)
     real, intent(in) :: x(:)
   end subroutine
-  subroutine unit(dummy, n, shape_only, size_only, tight)
+  subroutine unit(dummy, n, shape_only, size_only, tight, loose, loose2)
     integer :: n
     real, target :: dummy(n)
     real :: shape_only(:,:), size_only(n,*)
     real, contiguous :: tight(:)
+    real, target :: loose(:), loose2(:)
     real, target :: t(10), u(10)
     real, pointer :: p(:), q(:)
     real :: x(10), y(5), w(3,4,5)
@@ -86,6 +88,10 @@ def unit(body: str = "") -> Analysed:
         ("p", "nullify(p); p => null(); allocate(p(3))", Reply.NO),
         ("p", "allocate(p(n)); q => p", Reply.UNKNOWN),
         ("p", "p => u", Reply.UNKNOWN),
+        ("p", "call c_f_pointer(address, p, [5])", Reply.UNKNOWN),
+        ("p", "call c_f_pointer(address, shape=[5], fptr=p)", Reply.UNKNOWN),
+        ("p", "call aim(address, p, [5])", Reply.UNKNOWN),
+        ("t", "address = place(t)", Reply.UNKNOWN),
         ("p", "allocate(p(n)); call move(p)", Reply.UNKNOWN),
         ("p", "allocate(p(n)); call look(p)", Reply.NO),
         ("dummy", "", Reply.UNKNOWN),
@@ -116,6 +122,7 @@ def test_the_statement_that_gives_a_second_name_is_shown() -> None:
         ("call MPI_Win_create(w, where, 4, MPI_INFO_NULL, MPI_COMM_WORLD, i, ierr)", True),
         ("if (n > 1) call MPI_Get_address(w, where, ierr)", True),
         ("i = loc(w)", True),
+        ("address = place(w)", True),
         ("call MPI_Get_address(z, where, ierr)", False),
     ],
 )
@@ -129,6 +136,11 @@ def test_addresses_that_are_kept(body: str, taken: bool) -> None:
         ("t", "u", True),
         ("t", "w", True),
         ("dummy", "everywhere", True),
+        ("loose", "everywhere", False),
+        ("everywhere", "loose", False),
+        ("loose", "loose2", False),
+        ("loose", "dummy", False),
+        ("loose", "t", True),
         ("t", "t", False),
         ("p", "t", False),
         ("x", "y", False),

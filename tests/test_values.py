@@ -52,6 +52,8 @@ def value(text: str, before: str = "", after: str = "") -> object:
         ("blk", "blk = 7.5", "blk"),  # not the value of an integer expression
         ("blk", "blk = x", "blk"),
         ("blk", "10 blk = n\nif (yes) goto 10", "blk"),
+        ("blk", "blk = n\nassociate (b => blk)\nb = 3\nend associate", "blk"),
+        ("blk", "blk = n\nassociate (b => m)\nb = 3\nend associate", "n"),
         ("t", "t = n", "t"),  # it may have a second name
         ("shared", "shared = n\ncall elsewhere(k)", "shared"),
         ("blk", "blk = min(n, 3)", "min(n, 3)"),

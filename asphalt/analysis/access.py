@@ -240,6 +240,8 @@ class _At:
                     case NameKind.INQUIRY:
                         self._inquire(args or ())
                     case NameKind.PROCEDURE | NameKind.UNKNOWN:
+                        if args is None:
+                            self._bound_by_construct(name)
                         self.call(Call(Ref(name, expr.spelled), args or ()))
             case Component(args=args) if (own := self.visitor.names.component(expr)) is not None:
                 self._component(own, Mode.READ, _subscripts(args))
@@ -248,6 +250,7 @@ class _At:
                 pass
             case Component(base=base, args=args):
                 root = root_name(base)
+                self._bound_by_construct(root)
                 if root is not None:
                     self._access(root, Mode.READ, None)
                     self._through_pointer(Mode.READ)
@@ -284,6 +287,11 @@ class _At:
                 self._read_indices(inner)
                 self.read(*(args or ()))
 
+    def _bound_by_construct(self, name: str | None) -> None:
+        """Record that nothing is known of a name that a construct gives another meaning."""
+        if name is not None and self.visitor.names.kind(name, False) is NameKind.UNKNOWN:
+            self.effect(EffectKind.OPAQUE, f"{name}, which a construct gives another meaning")
+
     def _inquire(self, args: Iterable[Arg]) -> None:
         for arg in args:
             value = arg.value if isinstance(arg, Keyword) else arg
@@ -291,6 +299,7 @@ class _At:
                 case Ref(name=name) if self._is_variable(value):
                     self._access(name, Mode.INQUIRE, None)
                 case Component():
+                    self._bound_by_construct(root_name(value))
                     self._read_indices(value)
                 case _:
                     self.read(value)
@@ -317,6 +326,7 @@ class _At:
                 if self._is_variable(target):
                     self._access(name, mode, _subscripts(args))
                 elif mode is Mode.WRITE or not self._is_constant(target):
+                    self._bound_by_construct(name)
                     self.effect(EffectKind.OPAQUE, f"assignment to {name}")
                 self.read(*(args or ()))
             case Component(args=args) if (own := self.visitor.names.component(target)) is not None:
@@ -326,6 +336,7 @@ class _At:
                 pass
             case Component(base=base):
                 root = root_name(base)
+                self._bound_by_construct(root)
                 if root is None:
                     self.effect(EffectKind.OPAQUE, "assignment to a component")
                 else:
@@ -334,6 +345,7 @@ class _At:
                 self._read_indices(target)
             case OpaqueExpr(names=names):
                 for name in sorted(names):
+                    self._bound_by_construct(name)
                     self._access(name, Mode.MAYBE_WRITE, None)
             case _:
                 self.read(target)
@@ -346,6 +358,7 @@ class _At:
                 case Ref(args=args) if self._is_variable(value):
                     self.read(*(args or ()))  # the subscripts; the object by the summary
                 case Component():
+                    self._bound_by_construct(root_name(value))
                     self._read_indices(value)
                 case _:
                     self.read(value)

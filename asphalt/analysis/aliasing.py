@@ -34,6 +34,7 @@ from asphalt.ir.stmt import (
 from asphalt.ir.tree import Leaf, leaves
 
 _ADDRESS_FUNCTIONS = ("c_loc", "c_funloc", "loc")  # the intrinsic ones and a common extension
+_POINTING = ("c_f_pointer", "move_alloc")  # intrinsic procedures that give a pointer a target
 _TEMPORARY = (Until.RETURN, Until.COMPLETION)
 
 
@@ -71,7 +72,8 @@ def _second_name(name: str, scope: Scope) -> Finding:
 
 def distinct(one: str, two: str, scope: Scope) -> bool:
     """Whether two variables certainly are two arrays: both are declared, and neither is a pointer
-    or shares its storage (a target has storage of its own)."""
+    or shares its storage (a target has storage of its own, unless it is a dummy that may be what
+    another one is)."""
     symbols = [scope.lookup(name) for name in (one, two)]
     if any(s is None or s.equivalenced or "pointer" in s.attrs for s in symbols):
         return False
@@ -79,7 +81,19 @@ def distinct(one: str, two: str, scope: Scope) -> bool:
     assert first is not None
     assert second is not None
     blocks = first.common_block is not None and first.common_block == second.common_block
+    if _may_share(first, second) or _may_share(second, first):
+        return False
     return first.identity != second.identity and not blocks
+
+
+def _may_share(one: Symbol, two: Symbol) -> bool:
+    """Whether callers may pass the same target twice, or one that the procedure knows itself,
+    and both names may be used (F2018 15.5.2.13, item 4b)."""
+    shapes = {dim.kind for dim in one.dims or ()}
+    dummy = one.origin is Origin.DUMMY or "dummy" in one.attrs
+    passed = dummy and (not shapes or bool(shapes & {"assumed_shape", "assumed_rank"}))
+    both = "target" in one.attrs and "target" in two.attrs
+    return both and passed and "contiguous" not in one.attrs and two.origin is not Origin.LOCAL
 
 
 def address_taken(name: str, scope: Scope) -> Finding:
@@ -96,7 +110,7 @@ def address_taken(name: str, scope: Scope) -> Finding:
 def _address_in_call(call: Call, name: str, scope: Scope) -> str | None:
     if not any(_root(arg) == name for arg in call.args):
         return None
-    if isinstance(call.procedure, Ref) and call.procedure.name in _ADDRESS_FUNCTIONS:
+    if isinstance(call.procedure, Ref) and _original(call.procedure, scope) in _ADDRESS_FUNCTIONS:
         return f"{call.procedure.spelled.upper()} takes its address"
     mpi = mpi_call(call, scope)
     return None if mpi is None else _kept_by_mpi(mpi, name)
@@ -183,8 +197,11 @@ def _shares_argument(call: Call, position: int, arg: Arg, scope: Scope) -> str |
         return "a type-bound procedure gets it"
     symbol = scope.lookup(procedure.name)
     if symbol is not None and symbol.origin is Origin.INTRINSIC:
-        if procedure.name in (*_ADDRESS_FUNCTIONS, "move_alloc"):
+        original = _original(procedure, scope)
+        if original in _ADDRESS_FUNCTIONS:
             return f"{procedure.spelled.upper()} takes its address"
+        if original in _POINTING:
+            return f"{procedure.spelled.upper()} changes what it points to"
         return None
     located = procedure_named(procedure, scope)
     head = None if located is None else located.unit.head
@@ -221,6 +238,12 @@ def _is_function(ref: Ref, scope: Scope) -> bool:
     if is_intrinsic(ref.name) and symbol.dims is None and symbol.origin is not Origin.DUMMY:
         return True
     return symbol.dims is None and (symbol.type is None or symbol.type.base != "character")
+
+
+def _original(procedure: Ref, scope: Scope) -> str:
+    """The name of a procedure where it is declared, which USE may have given another one."""
+    symbol = scope.lookup(procedure.name)
+    return procedure.name if symbol is None else symbol.name
 
 
 def _own_leaves(scope: Scope) -> Iterator[Leaf]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.ir.expr import Expr, Keyword, Ref
-from asphalt.ir.stmt import IO, ArmHead, Assign, Decl, DoHead, Guarded, What
+from asphalt.ir.stmt import IO, ArmHead, Assign, Decl, DoHead, Guarded, Use, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node
 
 
@@ -19,6 +19,8 @@ def names_bound_in(nodes: Iterable[Node]) -> Iterable[str]:
                     for child in body:
                         if isinstance(child, Leaf) and isinstance(child.what, Decl):
                             yield from (entity.name for entity in child.what.entities)
+                        if isinstance(child, Leaf) and isinstance(child.what, Use):
+                            yield from (item.local for item in child.what.items)
                 yield from names_bound_in(body)
             case Do(body=body):
                 yield from names_bound_in(body)

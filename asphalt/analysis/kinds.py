@@ -21,7 +21,12 @@ _VARIABLES = (
 
 
 def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
-    """What a name stands for where it is used in a unit."""
+    """What a name stands for where it is used in a unit.
+
+    What a construct gives a meaning of its own may be another name of any variable.
+    """
+    if name in scope.shadowed:
+        return NameKind.UNKNOWN
     symbol = scope.lookup(name)
     if symbol is None:
         # without a list it cannot be a function reference (F2018 15.5.1)

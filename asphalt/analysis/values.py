@@ -16,9 +16,9 @@ from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, walk
+from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import Assign, Jump, JumpKind, Raw
+from asphalt.ir.stmt import ArmHead, Assign, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Values:
             if effect.kind is EffectKind.JUMP
         )
         self._anything_elsewhere = any(e.kind in _ELSEWHERE for e in self.footprint.effects)
+        self._renamed = _given_other_names(scope.unit.body)
         self._inner_text = "\n".join(
             text
             for unit in scope.unit.contained
@@ -117,7 +118,7 @@ class Values:
 
     def _changed_elsewhere(self, name: str) -> bool:
         symbol = self.scope.lookup(name)
-        if symbol is None:
+        if symbol is None or name in self._renamed:
             return True
         if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
             return False
@@ -198,6 +199,24 @@ class Values:
         """Every access of the unit that may write a storage, or a component of one."""
         root = storage.split("%")[0]
         return tuple(a for a in self._writes.get(root, ()) if a.touches(storage))
+
+
+def _given_other_names(body: Iterable[Node]) -> frozenset[str]:
+    """The variables that constructs give another name, and those in statements that are not
+    understood."""
+    found: set[str] = set()
+    for node in body:
+        for leaf in leaves(node):
+            match leaf.what:
+                case ArmHead(exprs=exprs):
+                    for part in exprs:
+                        if isinstance(part, Keyword):
+                            found |= names_in(part.value)
+                case Opaque(names=names):
+                    found |= names
+                case Raw(code=code):
+                    found |= set(re.findall(r"[a-z_]\w*", code.lower()))
+    return frozenset(found)
 
 
 def _plain_integer(symbol: Symbol) -> bool:

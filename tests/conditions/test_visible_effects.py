@@ -158,6 +158,9 @@ CASES = (
     ),
 )
 
+SAME = "associate (q => {selector})\n"
+CHANGES = NEST.replace("  do p", "  {change}\n  do p", 1)
+
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_refused(case: Case, tmp_path: Path) -> None:
@@ -187,3 +190,42 @@ def test_the_message_says_in_which_line(tmp_path: Path) -> None:
 def test_what_happens_before_the_nest_does_not_matter(before: str, tmp_path: Path) -> None:
     text = program(before=before, nest=NEST, call=CALL)
     assert site(tmp_path, text).report.verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    ("selector", "change"),
+    [
+        ("s", "q = q + 1"),
+        ("s(1,1,1)", "q = q + 1"),
+        ("r(1,1,1)", "i = int(q)"),
+        ("d", "q%x(1) = z"),
+        ("d", "i = int(q%x(1))"),
+        ("s", "call work(q)"),
+        ("d", "call work(q%x)"),
+    ],
+)
+def test_a_name_that_a_construct_binds_may_be_another_one_of_a_buffer(
+    selector: str, change: str, tmp_path: Path
+) -> None:
+    text = program(
+        declare="type pair\n  real(8) :: x(3)\nend type\ntype(pair) :: d\n",
+        nest=SAME.format(selector=selector) + CHANGES.format(change=change),
+        after="end associate\n",
+        beside=HARMLESS,
+    )
+    report = site(tmp_path, text).report
+    assert report.code in ("ASP703", "ASP706")
+    assert report.verdict == "refused"
+
+
+def test_a_construct_that_is_not_used_does_not_matter(tmp_path: Path) -> None:
+    text = program(nest=SAME.format(selector="s") + NEST, after="end associate\n")
+    assert site(tmp_path, text).report.verdict == "proved"
+
+
+def test_buffers_of_a_block_construct_are_not_those_of_the_procedure(tmp_path: Path) -> None:
+    other = "module other\n  real(4) :: s(2,2,2)\nend module other\n"
+    text = program(nest="block\nuse other\n" + NEST, after="end block\n", beside=other)
+    assert site(tmp_path, text).report.code == "ASP004"
+    listed = text.replace("use other\n", "use other, only: s\n")
+    assert site(tmp_path, listed).report.code == "ASP602"

@@ -109,6 +109,9 @@ def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | N
         message = f"{part.name.upper()}, which asphalt needs, is another name here"
         return Refused(NOT_SIMPLE, message, exchange.span)
     kind = name_kind(part.name, part.args is not None, exchange.scope)
+    if part.name in exchange.scope.shadowed:
+        message = f"a construct gives {part.spelled} another meaning"
+        return Refused(NOT_SIMPLE, message, exchange.span)
     if kind in (NameKind.PROCEDURE, NameKind.UNKNOWN):
         return Refused(NOT_SIMPLE, f"{part.spelled} is a function", exchange.span)
     if _is_integer(part.name, exchange.scope) and not _is_default_integer(

@@ -12,7 +12,8 @@ from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.tree import Leaf, leaves
+from asphalt.ir.stmt import Include, Opaque, Raw, Use
+from asphalt.ir.tree import Block, Leaf, leaves
 
 OPERATION = Code(
     "ASP001",
@@ -164,9 +165,25 @@ def check_text(exchange: Exchange, start: int) -> Answer:
         own = tuple(leaves(node))
         if own[0].joined or _continues(own[-1]):
             return Refused(TEXT, "several statements stand on one line", own[0].span)
+    for around in exchange.place.around:
+        if isinstance(around, Block) and around.kind == "block" and _declares_openly(around):
+            message = "a BLOCK construct around the call may declare any name"
+            return Refused(TEXT, message, around.head.span)
     if exchange.leaf.label is not None:
         return Refused(TEXT, "the call has a label", exchange.span)
     return Holds("the text can be edited")
+
+
+def _declares_openly(block: Block) -> bool:
+    """Whether the declarations of a BLOCK construct do not list all names that they declare."""
+    return any(
+        isinstance(child, Leaf)
+        and (
+            isinstance(child.what, Include | Raw | Opaque)
+            or (isinstance(child.what, Use) and not child.what.only)
+        )
+        for child in block.body
+    )
 
 
 def _insertable(exchange: Exchange) -> Answer:
