@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass
-from functools import cache
 from typing import Generic, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
@@ -44,17 +43,26 @@ class _Guarded(Generic[T, R]):
 _SURROUNDINGS = ("PATH", "TMPDIR")  # what work beside the text of its item may depend on
 
 
-@cache
-def _shared(jobs: int | None, folder: str, surroundings: tuple[str | None, ...]) -> Workers:
-    workers = Workers(jobs)
-    atexit.register(workers.close)
-    return workers
+_in_use: dict[tuple[int | None, str, tuple[str | None, ...]], Workers] = {}
 
 
 def shared_workers(jobs: int | None = None) -> Workers:
     """The workers of this process for so many jobs: trees that are read one after the other, in a
-    notebook or a test, start no processes of their own."""
-    return _shared(jobs, os.getcwd(), tuple(os.environ.get(name) for name in _SURROUNDINGS))
+    notebook or a test, start no processes of their own.  Those of other surroundings (the working
+    directory, say) end."""
+    surroundings = tuple(os.environ.get(name) for name in _SURROUNDINGS)
+    here = (os.getcwd(), surroundings)
+    for key, workers in list(_in_use.items()):
+        if key[1:] != here:
+            workers.close()  # who still has them starts new ones
+            del _in_use[key]
+    return _in_use.setdefault((jobs, *here), Workers(jobs))
+
+
+@atexit.register
+def _close_all() -> None:
+    for workers in _in_use.values():
+        workers.close()
 
 
 class Workers:
