@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.array_flow import Flow
-from asphalt.analysis.binding import Binding, carried
+from asphalt.analysis.binding import Binding
+from asphalt.analysis.carried import carried
 from asphalt.analysis.frame import Standpoint
 from asphalt.analysis.sets import Affine, Elements, UndecidedError
 from asphalt.analysis.summary import Summary

@@ -1,0 +1,124 @@
+"""Regions of a dummy argument as regions of the actual argument (F2018 15.5.2).
+
+An assumed-shape dummy is the actual argument, section by section; for a dummy with bounds of its
+own see ``sequence``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.binding import Binding
+from asphalt.analysis.frame import Standpoint
+from asphalt.analysis.iterations import around
+from asphalt.analysis.passed import Relation, Run, run_of
+from asphalt.analysis.sequence import SequenceAssociation
+from asphalt.analysis.sets import Affine, Elements, UndecidedError
+from asphalt.analysis.symbols import Symbol
+from asphalt.ir.expr import Expr, Lit
+
+_ONE = Lit("integer", "1")
+
+
+def carried(
+    elements: Elements,
+    dummy: Symbol,
+    actual: Expr,
+    binding: Binding,
+    here: Standpoint,
+    *,
+    must: bool,
+) -> Elements | None:
+    """The elements of the actual argument that ``elements`` of a dummy are.
+
+    ``must``: only such; else at least these.  None: it cannot be told.  Indices are those that the
+    dummy's mean, which may lie beyond the bounds of a dimension where the dummy's do.
+    """
+    run = run_of(actual, here)
+    if run is None:
+        return None
+    image = _Image(elements, binding, here, run, must)
+    relation = Relation(Affine(here.varying))
+    for number, start in run.fixed:
+        relation.equal(number, start)
+    if dummy.dims is None:
+        if run.dims and not run.element:
+            return None  # an elemental call
+        for dim in run.dims:
+            relation.equal(dim.number, dim.start)
+        return image.by(relation)
+    if any(dim.kind == "assumed_shape" for dim in dummy.dims):
+        if len(run.dims) != len(dummy.dims) or run.element:
+            return None
+        _shaped(run, dummy, binding, here, relation)
+        return image.by(relation)
+    kinds = {dim.kind for dim in dummy.dims}
+    if not kinds <= {"explicit", "assumed_size"} or any(dim.stride != 1 for dim in run.dims):
+        return None
+    sequence = SequenceAssociation(elements, dummy, run, binding, here)
+    alike = sequence.alike(replace(relation, constraints=list(relation.constraints), within=[]))
+    found = None if alike is None else image.by(alike)
+    if alike is not None and found is not None and _stays_within(found, alike, here):
+        return found
+    grouped = sequence.grouped(relation)
+    if grouped.known or found is None:
+        return image.by(grouped)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Image:
+    """Elements of a dummy to be seen as elements of what is passed."""
+
+    elements: Elements
+    binding: Binding
+    here: Standpoint
+    run: Run
+    must: bool
+
+    def by(self, relation: Relation) -> Elements | None:
+        """The elements that a relation gives; None: it cannot be told."""
+        if self.must and not relation.known:
+            return None
+        values = {
+            meaning: self.binding.value(meaning, self.here)
+            for _, meaning in self.elements.parameters
+        }
+        try:
+            found = self.elements.image(
+                self.run.rank, relation.constraints, values, relation.affine, exact=self.must
+            )
+        except UndecidedError:
+            return None
+        if found is None or relation.known:
+            return found
+        return replace(found, exact=False)
+
+
+def _stays_within(found: Elements, relation: Relation, here: Standpoint) -> bool:
+    affine = Affine(relation.affine.varying)
+    known = around(here, affine)
+    for number, lower, upper in relation.within:
+        low, high = affine.text(lower), affine.text(upper)
+        if low is None or high is None:
+            return False
+        try:
+            for beyond in (f"e{number} < {low}", f"e{number} > {high}"):
+                if not found.restricted([*known, beyond], affine).is_empty():
+                    return False
+        except UndecidedError:
+            return False
+    return True
+
+
+def _shaped(
+    run: Run, dummy: Symbol, binding: Binding, here: Standpoint, relation: Relation
+) -> None:
+    assert dummy.dims is not None
+    for position, (dim, own) in enumerate(zip(run.dims, dummy.dims, strict=True)):
+        lower = binding.polynomial(binding.constants(own.lower or _ONE), here)
+        text = None if lower is None else relation.affine.text(lower)
+        if text is None or dim.stride is None:
+            relation.known = False
+            continue
+        relation.equal(dim.number, dim.start, f" + {dim.stride} * (d{position} - ({text}))")
