@@ -121,6 +121,8 @@ class Frame:
                 found.append(self.value(arg))
                 continue
             step = 1 if arg.stride is None else self.value(arg.stride)
+            if extent is None and (arg.upper if step > 0 else arg.lower) is None:
+                raise NotConformingError  # the end of an assumed-size array (F2018 9.5.3.3.2)
             ends = [lower, lower + (extent or 0) - 1][:: 1 if step > 0 else -1]
             first = ends[0] if arg.lower is None else self.value(arg.lower)
             last = ends[1] if arg.upper is None else self.value(arg.upper)

@@ -82,6 +82,9 @@ class Region:
                     poly = self.value(part, outer)
                     if poly is not None:
                         problem.add(Poly.atom(atom), relation, poly, bound)
+            first = None if head.first is None else self.value(head.first, outer)
+            if first is not None:
+                problem.stride(Poly.atom(atom) - first, direction, bound)
         for relation, left, right, outer in conditions_around(access.loops, access.leaf):
             if not all(is_integer(side, self.values.scope) for side in (left, right)):
                 continue
@@ -105,13 +108,32 @@ class Region:
             problem.variable(name)
             limits: tuple[tuple[Expr | None, str], ...] = _scalar(subscript)
             if isinstance(subscript, Section):
-                limits = ((subscript.lower, ">="), (subscript.upper, "<="))
-                if subscript.stride is not None and subscript.stride != _ONE:
-                    limits = ()
+                limits = self._section(problem, access, subscript, atom, both)
             for limit, relation in limits:
                 poly = None if limit is None else self.value(limit, access.loops)
                 if poly is not None:
                     problem.add(Poly.atom(atom), relation, poly, both)
+
+    def _section(
+        self,
+        problem: Problem,
+        access: Access,
+        section: Section,
+        index: Expr,
+        bound: Mapping[Expr, str],
+    ) -> tuple[tuple[Expr | None, str], ...]:
+        """The limits of the index of a section; its stride is added to the problem."""
+        step = 1
+        if section.stride is not None:
+            stride = self.value(section.stride, access.loops)
+            if stride is None or not stride.value:
+                return ()
+            step = stride.value
+        first = None if section.lower is None else self.value(section.lower, access.loops)
+        if first is not None:
+            problem.stride(Poly.atom(index) - first, step, bound)
+        up, down = (section.lower, section.upper)[:: 1 if step > 0 else -1]
+        return ((up, ">="), (down, "<="))
 
     def refined(self, access: Access) -> Access:
         """An access of a called procedure with subscripts made from the region that it touches:

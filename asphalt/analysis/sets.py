@@ -370,6 +370,15 @@ class Problem:
         self._constraints.append(f"{text} {relation} 0")
         return True
 
+    def stride(self, distance: Poly, step: int, bound: Mapping[Expr, str]) -> bool:
+        """Add that a step divides ``distance``; False: not affine, left out."""
+        text = self.affine(distance, bound)
+        if text is None:
+            return False
+        if abs(step) > 1:
+            self._constraints.append(f"({text}) mod {abs(step)} = 0")
+        return True
+
     def compare(self, left: str, relation: str, right: str, offset: int = 0) -> None:
         """Add ``left relation right + offset`` between two variables."""
         self._constraints.append(
