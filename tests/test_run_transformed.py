@@ -36,6 +36,7 @@ FILES = (
     "upper.f90",
     "layout.f90",
     "strided.f90",
+    "direct.f90",
     "legacy.f",
     "main.f90",
 )

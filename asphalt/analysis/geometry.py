@@ -135,7 +135,9 @@ def send_writes(producer: Producer, view: View) -> tuple[Access, ...]:
 
 
 def send_view(producer: Producer, layout: Layout) -> View:
-    """The view of the send buffer that a layout is made for."""
+    """The view of the send buffer that a layout is made for, or of what is sent in its place."""
+    if producer.copy is not None:
+        return producer.copy.view
     return next(v for v in _send_views(producer) if v.tail == layout.send.tail)
 
 
@@ -184,8 +186,8 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
     if isinstance(found, Misfit):
         return found
     dimension, offset = found
-    count = _argument(exchange, arguments.send_count)
-    other = _argument(exchange, arguments.receive_count)
+    count = argument(exchange, arguments.send_count)
+    other = argument(exchange, arguments.receive_count)
     assert count is not None
     assert other is not None
     guards: list[Guard | Divides] = [] if count == other else [Guard(count, "==", other)]
@@ -239,7 +241,7 @@ def _landing(
     ``stated``: the source states the shape of the send buffer.
     """
     for view in views(exchange, receive, exchange.leaf):
-        found = _receive(receive, view.shape, layout, count)
+        found = receive_address(receive, view.shape, layout, count)
         if found is None:
             continue
         address, guards = found
@@ -260,7 +262,7 @@ def _written_here(producer: Producer, argument: str | None) -> Expr | None:
     return actual
 
 
-def _argument(exchange: Exchange, name: str | None) -> Poly | None:
+def argument(exchange: Exchange, name: str | None) -> Poly | None:
     actual = exchange.call.args.get(name or "")
     return None if actual is None else exchange.values.polynomial(actual, exchange.leaf)
 
@@ -474,7 +476,7 @@ def _term(monomial: tuple[Expr, ...], coefficient: int) -> str:
     return "*".join(factors)
 
 
-def _receive(
+def receive_address(
     receive: Buffer, shape: Shape, layout: Layout, count: Poly
 ) -> tuple[Address, tuple[Guard, ...]] | None:
     """Where pieces land: the element ``rank*count + position*unit`` of the receive buffer; None:

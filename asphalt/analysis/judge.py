@@ -28,6 +28,7 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.uneven import uneven_layout_of
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Answer, Holds, Refused
+from asphalt.analysis.without_copy import layout_without_copy
 from asphalt.assumptions import PURE
 
 
@@ -107,7 +108,15 @@ class _Checks:
             self._note(answer)
         arguments = self.exchange.call.procedure.exchange
         uneven = arguments is not None and arguments.send_displacements is not None
-        layout = (uneven_layout_of if uneven else layout_of)(self.producer)
+        copy = self.producer.copy
+        if copy is not None:
+            answer = send_side.check_source(self.exchange, copy.source)
+            if isinstance(answer, Refused):
+                return self._failure(answer)
+            self._note(answer)
+            layout = layout_without_copy(self.producer, copy)
+        else:
+            layout = (uneven_layout_of if uneven else layout_of)(self.producer)
         if isinstance(layout, Misfit):
             return self._failure(finality.misfit(layout))
         return self._with_layout(layout)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from asphalt.analysis.access import Access, Footprint, Names, examine
 from asphalt.analysis.algebra import Poly
@@ -19,6 +20,9 @@ from asphalt.analysis.regions import Region, loop_variable
 from asphalt.ir.expr import Expr, Lit
 from asphalt.ir.stmt import Call, DoHead, Plain
 from asphalt.ir.tree import Do, Leaf, Node, leaves
+
+if TYPE_CHECKING:
+    from asphalt.analysis.packing_copy import PackingCopy
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class Producer:
 
     ``moved`` are the positions of scalar assignments between the phases that are executed before
     all of them.  ``first``, ``last``: the bounds of the tiled loops; ``direction``: +1 or -1.
-    ``region``: everything from the first phase to the call.
+    ``region``: everything from the first phase to the call.  ``copy``: the packing copy that is
+    left out, so that the last phase defines its source, which is sent.
     """
 
     exchange: Exchange
@@ -70,6 +75,7 @@ class Producer:
     direction: int
     region: Region = field(repr=False)
     footprint: Footprint = field(repr=False)
+    copy: PackingCopy | None = None
 
     @property
     def packing(self) -> Phase:

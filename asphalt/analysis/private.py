@@ -104,7 +104,16 @@ def _reads_from_before(producer: Producer, phase: Phase, storage: str) -> bool:
 
 def may_be_read_later(producer: Producer, storage: str) -> bool:
     """Whether a variable's value may be read after the phases."""
-    exchange = producer.exchange
+    return may_be_read_after(producer.exchange, storage, producer.packing.position)
+
+
+def may_be_read_after(
+    exchange: Exchange, storage: str, position: int, covers: Covers | None = None
+) -> bool:
+    """Whether a variable's value may be read after a statement among the siblings of the call.
+
+    ``covers`` tells which nests define all of an array; by default ``covers_whole``.
+    """
     symbol = exchange.scope.lookup(storage)
     if symbol is None or symbol.origin.value != "local":
         return True
@@ -127,9 +136,9 @@ def may_be_read_later(producer: Producer, storage: str) -> bool:
     ):
         return True  # it may read the variable wherever it is referenced
     level = exchange.place.levels[-1]
-    inner = replace(level, position=producer.packing.position)
+    inner = replace(level, position=position)
     levels: tuple[Level, ...] = (*exchange.place.levels[:-1], inner)
-    return live_after(levels, storage, exchange.names, covers_whole(exchange))
+    return live_after(levels, storage, exchange.names, covers or covers_whole(exchange))
 
 
 def _named_in_directives(exchange: Exchange, storage: str) -> bool:

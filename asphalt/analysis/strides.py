@@ -21,11 +21,19 @@ class Strides:
     ``extents``: their sizes in elements of the dimension; a tile has K of dimension ``along``
     (counted from 0) and all of the others.  ``apart``: elements between neighbours in the array
     that is sent from; None: they lie as in the block, as those of the receive buffer always do.
+    ``ranks``: for how many ranks there are blocks in that array, where it is not the send buffer.
     """
 
     extents: tuple[Poly, ...]
     along: int
     apart: tuple[Poly, ...] | None = None
+    ranks: Poly | None = None
+
+    @property
+    def sizes(self) -> tuple[Poly, ...]:
+        """All sizes, for whoever asks what they depend on."""
+        ranks = () if self.ranks is None else (self.ranks,)
+        return (*self.extents, *(self.apart or ()), *ranks)
 
     @property
     def step(self) -> Poly:

@@ -140,7 +140,11 @@ class Pieces(ABC):
                 named = respelled(passed.array, self.scope)
                 assert isinstance(named, Ref | Component)
                 return named
-        raise AssertionError("an address is that of one of the two buffers")
+        copy = self.plan.producer.copy
+        assert copy is not None, "an address is that of one of the two buffers"
+        named = respelled(copy.view.buffer.array, self.scope)
+        assert isinstance(named, Ref)
+        return named
 
     def first_element(self, address: Address) -> Ref | Component:
         """The first element of a buffer that begins inside of its array; else the array."""

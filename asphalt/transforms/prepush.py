@@ -34,7 +34,7 @@ from dataclasses import replace
 
 from asphalt.analysis.nest import Phase
 from asphalt.analysis.plan import Plan
-from asphalt.ir.expr import Keyword, Ref
+from asphalt.ir.expr import Keyword, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
@@ -93,10 +93,26 @@ class _Emission:
             *opening,
             self._tile_loop(tuple(nests)),
             *self._afterwards(),
-            *siblings[producer.packing.position + 1 : self.plan.exchange.place.position],
+            *self._between(siblings),
             *self._finish(call),
             *siblings[self.plan.exchange.place.position + 1 :],
         )
+
+    def _between(self, siblings: tuple[Node, ...]) -> tuple[Node, ...]:
+        """What stands between producer and call; a packing copy that is left out is only executed
+        where the exchange is not tiled."""
+        start = self.plan.producer.packing.position + 1
+        nodes = list(siblings[start : self.plan.exchange.place.position])
+        copy = self.plan.producer.copy
+        if copy is not None:
+            nest = nodes[copy.position - start]
+            comments, directives = _split_lead(_lead_of(nest))
+            inside = shifted(_with_lead(nest, directives), self.make.step)
+            what = f"tiles were sent from {self.pieces.buffer(self.plan.layout.send).spelled}"
+            branch = self.make.branch(Op(".not.", (TILED,)), (inside,), (), what)
+            lead = (*comments, *_lead_of(branch))
+            nodes[copy.position - start] = _with_lead(branch, lead)
+        return tuple(nodes)
 
     def _setup(self) -> list[Node]:
         """Decide whether to tile, and how."""

@@ -62,6 +62,7 @@ FILE_END = "read (1, *, end=10) p\n"
 ALTERNATE = "subroutine again(*)\n  if (nz > 100) return 1\nend subroutine again\n"
 WORKSPACE = "real(8), allocatable :: w(:,:,:)\n"
 ALLOCATED = "allocate(w(n,nz,np))\n"
+USED = "print *, sum(s)\n"  # so that packing it cannot be left out
 
 CASES = (
     Case("ASP101", "no-loop", program(nest="s = 1.5d0\n"), program(nest=COUNTED)),
@@ -134,8 +135,14 @@ CASES = (
     Case(
         "ASP105",
         "planes-in-another-order",
+        program(declare=WORKSPACE, before=ALLOCATED, nest=WORK + BACKWARDS, after=USED),
+        program(declare=WORKSPACE, before=ALLOCATED, nest=WORK + STRAIGHT, after=USED),
+    ),
+    Case(
+        "ASP105",
+        "planes-in-another-order-and-used-later",
+        program(declare=WORKSPACE, before=ALLOCATED, nest=WORK + BACKWARDS, after=USED),
         program(declare=WORKSPACE, before=ALLOCATED, nest=WORK + BACKWARDS),
-        program(declare=WORKSPACE, before=ALLOCATED, nest=WORK + STRAIGHT),
     ),
     Case(
         "ASP105",

@@ -36,6 +36,7 @@ do z = 1, nz
   end do
 end do
 """
+USED = "print *, sum(s)\n"  # so that packing it cannot be left out
 SECOND = "real(8), pointer :: q(:,:,:)\nreal(8) :: w(1,1,1)\n"
 ALSO = """\
 do z = 1, nz
@@ -75,8 +76,13 @@ CASES = (
     Case(
         "ASP601",
         "two-phases-write-it",
-        program(declare=WORKSPACE, before=ALLOCATED, nest=f"{TWICE}{PACK}"),
-        program(declare=WORKSPACE, before=ALLOCATED, nest=f"{TWICE.replace('s(', 'w(')}{PACK}"),
+        program(declare=WORKSPACE, before=ALLOCATED, nest=f"{TWICE}{PACK}", after=USED),
+        program(
+            declare=WORKSPACE,
+            before=ALLOCATED,
+            nest=f"{TWICE.replace('s(', 'w(')}{PACK}",
+            after=USED,
+        ),
     ),
     Case(
         "ASP402",

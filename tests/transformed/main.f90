@@ -11,7 +11,7 @@ program main
   external :: upper, labels, late, landed, shared, old, semicolons, names, functions
   external :: through_calls, module_planes, called_slabs, by_common
   external :: ragged
-  external :: strided_cases, planes_inside
+  external :: strided_cases, planes_inside, direct_cases, turned_rows
   integer :: np, me, half, half_np, half_me, ierr
   real(8), allocatable :: s(:), r(:)
 
@@ -67,7 +67,9 @@ program main
   call ragged(np, me)
   call old(np, me)
   call strided_cases(np, me)
+  call direct_cases(np, me)
   call planes_inside(np, me)
+  call turned_rows(np, me)
   call semicolons(3, 7, np, me)
   call names(3, 8, np, me)
   call functions(4, 5, np, me)

@@ -15,6 +15,7 @@ contains
     call cloned(np, me)
     call counts_by_keyword(np, me, MPI_COMM_WORLD)
     call inside_of_blocks(np, me)
+    call without_a_copy(np, me)
   end subroutine modern_exchanges
 
   subroutine no_error_code(np, me, comm)
@@ -103,5 +104,26 @@ contains
                       MPI_COMM_WORLD)
     call show('inside of blocks', r, n*nz*m*np)
   end subroutine inside_of_blocks
+
+  subroutine without_a_copy(np, me)
+    use mpi_f08
+    integer, intent(in) :: np, me
+    complex(4) :: w(n*np, nz), s(nz, n, np), r(nz, n, np)
+    integer :: i, k, p
+    do k = 1, nz
+      do i = 1, n*np
+        w(i,k) = cmplx(i + 100*k, me)
+      end do
+    end do
+    do p = 1, np
+      do i = 1, n
+        do k = 1, nz
+          s(k,i,p) = w(n*p+1-i,k)
+        end do
+      end do
+    end do
+    call MPI_Alltoall(s, n*nz, MPI_COMPLEX, r, n*nz, MPI_COMPLEX, MPI_COMM_WORLD)
+    call show('without a copy', [dble(real(r)), dble(aimag(r))], 2*n*nz*np)
+  end subroutine without_a_copy
 
 end module modern

@@ -177,7 +177,7 @@ def _needed(layout: Layout) -> Iterable[Poly]:
     if layout.window is not None:
         yield layout.window.before
     if layout.strides is not None:
-        yield from (*layout.strides.extents, *(layout.strides.apart or ()))
+        yield from layout.strides.sizes
     for address in (layout.send, layout.receive):
         yield from (*address.fixed, *address.tail, address.tile_factor, address.block_factor)
         if address.room is not None:

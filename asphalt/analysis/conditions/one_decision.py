@@ -80,7 +80,7 @@ def _inputs(producer: Producer, layout: Layout) -> list[Expr]:
         polys.append(layout.window.before)
     polys += [address.room for address in (layout.send, layout.receive) if address.room is not None]
     if layout.strides is not None:
-        polys += layout.strides.extents
+        polys += layout.strides.sizes
     for guard in layout.guards:
         match guard:
             case Guard(left=left, right=right):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import ALIASED, examine
 from asphalt.analysis.buffers import buffer_of
@@ -20,6 +20,7 @@ from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
+from asphalt.analysis.packing_copy import packing_copy
 from asphalt.analysis.private import covers_whole
 from asphalt.analysis.reorder import Reorder, carried_by_fusion, carried_by_interchange
 from asphalt.analysis.scalars import exposed, is_copy
@@ -50,8 +51,11 @@ ONLY_COPY = Code(
     "only the packing copy could be overlapped",
     "The nest in front of the call only copies into the send buffer, and the computation before "
     "it cannot be tiled together with it: a plane is packed before the iteration that computes it "
-    "has the same number, or both use a variable that carries a value.",
-    "Compute and pack plane by plane, in loops over the same range.",
+    "has the same number, or both use a variable that carries a value.  Nor can the copy be left "
+    "out: something else uses the send buffer or a variable of the copy's loops, or the copy is "
+    "not one assignment of elements with affine subscripts that fills the buffer.",
+    "Compute and pack plane by plane, in loops over the same range, or copy element by element "
+    "into an array that only the exchange uses.",
     1,
 )
 ORDER = Code(
@@ -153,11 +157,35 @@ def producers(exchange: Exchange, position: int) -> Iterator[Producer | Refused]
         else:
             found += answer
     yield from sorted(found, key=lambda p: (-len(p.phases), len(p.packing.loops)))
+    yield from _without_copy(exchange, position)
     if not refusals and not found:
         message = "the loop is not a counted loop"
         refusals.append(Refused(LOOP, message, nest.head.span))
     # a loop that could be tiled says more than one around it that could not
     yield from sorted(refusals, key=lambda refused: refused.code is LOOP)
+
+
+def _without_copy(exchange: Exchange, position: int) -> Iterator[Producer]:
+    """The ways to tile the nest that computes what a packing copy copies, without the copy."""
+    arguments = exchange.call.procedure.exchange
+    uneven = arguments is not None and arguments.send_displacements is not None
+    copy = None if uneven else packing_copy(exchange, position)
+    if copy is None:
+        return
+    storage = exchange.names.storage(copy.source)
+    for before in range(position - 1, -1, -1):
+        nest = exchange.place.siblings[before]
+        if storage not in examine((nest,), exchange.names).written():
+            continue
+        if not isinstance(nest, Do):
+            return
+        found: list[Producer] = []
+        for loops in tilable_loops(nest):
+            answer = _with_phases(exchange, Phase(before, loops))
+            found += [] if isinstance(answer, Refused) else answer
+        for producer in sorted(found, key=lambda p: (-len(p.phases), len(p.packing.loops))):
+            yield replace(producer, copy=copy)
+        return
 
 
 def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | Refused:

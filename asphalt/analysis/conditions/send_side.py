@@ -72,6 +72,17 @@ def _second_name(exchange: Exchange, buffer: str) -> Refused | None:
     return None
 
 
+def check_source(exchange: Exchange, source: str) -> Answer:
+    """The same for the array that is sent where its packing copy is left out."""
+    refused = _second_name(exchange, source)
+    if refused is not None:
+        return refused
+    found = object_named(source, exchange.scope)
+    if found is None or not second_name(found.root, exchange.scope).no:
+        return Refused(ALIAS, f"pointers may reach {source}", exchange.span)
+    return Holds(f"{source} has no other name")
+
+
 def check(producer: Producer, layout: Layout) -> Answer:
     """Whether the send buffer is written by the phases alone."""
     exchange = producer.exchange

@@ -1,0 +1,152 @@
+"""What a tile sends where the packing copy is left out: a strided part of the array it copies from.
+
+The nest that computes the source is tiled.  A plane of the source that becomes final is a plane of
+every block (*every block*), but its elements lie as the source has them: ``Strides.apart``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from asphalt.analysis.algebra import Poly, product
+from asphalt.analysis.buffers import buffer_of
+from asphalt.analysis.geometry import (
+    Address,
+    Guard,
+    Layout,
+    Misfit,
+    argument,
+    equal,
+    gap_guards,
+    loop_ends,
+    receive_address,
+    send_writes,
+    tiled_dimension,
+)
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.packing_copy import PackingCopy
+from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.strides import Strides
+
+_ZERO, _ONE = Poly(), Poly.constant(1)
+
+
+def layout_without_copy(producer: Producer, copy: PackingCopy) -> Layout | Misfit:
+    """The geometry of the exchange when the source of its packing copy is sent."""
+    exchange = producer.exchange
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    receive = buffer_of(exchange, arguments.receive)
+    count, other = (argument(exchange, a) for a in (arguments.send_count, arguments.receive_count))
+    ends = loop_ends(producer)
+    leaf = producer.packing.tiled.head
+    assert receive is not None
+    assert count is not None
+    assert other is not None
+    assert ends is not None
+    if receive.origin is not None:
+        return Misfit("strided", f"{receive.spelled} begins inside of an array", exchange.leaf)
+    if len(producer.packing.loops) > 1:
+        reason = f"the loop over {producer.packing.variable} is not the outermost one of its nest"
+        return Misfit("strided", reason, leaf)
+    writes = send_writes(producer, copy.view)
+    found = tiled_dimension(producer, writes, copy.source_shape)
+    if isinstance(found, Misfit):
+        return found
+    tiled, offset = found
+    along = _plane_of_block(copy, tiled)
+    if along is None:
+        reason = (
+            f"a plane of {copy.source} is not a plane of each rank's block of {copy.buffer}, which "
+            "packs it"
+        )
+        return Misfit("strided", reason, leaf)
+    last = copy.shape.rank - 1
+    ranks = [d for d, row in enumerate(copy.factor) if row[last] != _ZERO]
+    if len(ranks) > 1:
+        return Misfit("strided", f"the ranks are spread over {copy.source}", leaf)
+    rank_dimension = ranks[0] if ranks else tiled
+    extents = tuple(extent for extent in copy.shape.extent[:last] if extent is not None)
+    sign, constant = copy.factor[tiled][along], copy.constant[tiled]
+    planes = [constant + sign * end for end in _ends(copy, along)]
+    low, high = planes if sign == _ONE else planes[::-1]
+    guards: tuple[Guard, ...] = (
+        *equal(product(extents), count),
+        *equal(count, other),
+        *equal(copy.ranges[last].first, copy.shape.lower[last]),
+        *equal(ends[0] + offset, low),
+        *equal(ends[1] + offset, high),
+    )
+    for number, extent in enumerate(extents):
+        lower = copy.shape.lower[number]
+        guards += equal(copy.ranges[number].first, lower)
+        guards += equal(copy.ranges[number].last, lower + extent - _ONE)
+    if any((guard.left - guard.right).value for guard in guards):
+        reason = f"the loop does not run over exactly the planes of {copy.source} that are packed"
+        return Misfit("strided", reason, leaf)
+    first = tuple(
+        constant + _sum(row[q] * copy.shape.lower[q] for q in range(last + 1))
+        for constant, row in zip(copy.constant, copy.factor, strict=True)
+    )
+    block = copy.factor[rank_dimension][last]
+    send = Address(copy.source, first, tiled, sign, rank_dimension, block)
+    dealt = copy.ranges[last].last - copy.ranges[last].first + _ONE
+    strides = Strides(extents, along, tuple(copy.apart(q) for q in range(last)), dealt)
+    if any(abs(apart.value or 0) > _LARGEST for apart in strides.apart or ()):
+        return Misfit("strided", f"elements of {copy.source} are too far apart", leaf)
+    layout = Layout(
+        Pattern.EVERY_BLOCK,
+        tiled,
+        offset,
+        strides.elements,
+        strides.elements.expression(),
+        extents[along],
+        send,
+        send,
+        guards,
+        strides=strides,
+    )
+    landing = shape_of(receive.name, exchange.scope, exchange.values, exchange.leaf)
+    address = None if landing is None else receive_address(receive, landing, layout, count)
+    if address is None:
+        reason = f"pieces do not line up with the dimensions of {receive.spelled}"
+        return Misfit("strided", reason, exchange.leaf)
+    target, more = address
+    return replace(
+        layout,
+        receive=target,
+        guards=(*guards, *more, *gap_guards(exchange, copy.view.buffer, receive)),
+    )
+
+
+_LARGEST = 2**31 - 1  # of default integers
+
+
+def _ends(copy: PackingCopy, dimension: int) -> tuple[Poly, Poly]:
+    """The first and the last subscript of a dimension of the send buffer."""
+    lower, extent = copy.shape.lower[dimension], copy.shape.extent[dimension]
+    assert extent is not None
+    return lower, lower + extent - _ONE
+
+
+def _plane_of_block(copy: PackingCopy, tiled: int) -> int | None:
+    """The dimension of the send buffer that follows a dimension of the source, forwards or
+    backwards, alone."""
+    row = copy.factor[tiled]
+    found = [q for q, factor in enumerate(row) if factor != _ZERO]
+    if len(found) != 1 or found[0] == len(row) - 1:
+        return None
+    (along,) = found
+    others = [r[along] for d, r in enumerate(copy.factor) if d != tiled]
+    if any(factor != _ZERO for factor in others) or row[along].value not in (1, -1):
+        return None
+    return along
+
+
+def _sum(polys: Iterable[Poly]) -> Poly:
+    total = Poly()
+    for poly in polys:
+        total += poly
+    return total
