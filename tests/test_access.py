@@ -45,7 +45,7 @@ def accesses(body: str) -> list[str]:
         ("if (yes) x = 1", ["reads yes", "writes x ?"]),
         ("x = sin(b(1))", ["reads b(1)", "writes x"]),
         ("i = size(a, 1)", ["inquires a", "writes i"]),
-        ("i = size(b(1:n))", ["inquires b", "writes i"]),
+        ("i = size(b(1:n))", ["inquires b", "reads n", "writes i"]),
         ("where (b > 0) b = 1", ["reads b", "writes b ?"]),
         ("word(2:3) = 'ab'", ["writes word(2:3)"]),
         ("b = [x, real(i)]", ["reads i", "reads x", "writes b"]),

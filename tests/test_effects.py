@@ -179,3 +179,61 @@ def test_mpi_reads_and_writes_its_arguments() -> None:
     found = Analysed(text)
     assert {"reads s", "may write r", "may write ierr"} <= accesses(found)
     assert [effect.kind for effect in found.footprint.effects] == [EffectKind.MPI] * 2
+
+
+BOUND = """\
+module functions
+  implicit none
+  integer :: calls = 0
+  type :: table
+    real :: x(9)
+    procedure(real), pointer, nopass :: p => null()
+  contains
+    procedure :: f
+    procedure, nopass :: g
+  end type table
+contains
+  real function f(self, i)
+    class(table), intent(in) :: self
+    integer, intent(in) :: i
+    calls = calls + 1
+    f = self%x(i)
+  end function f
+  real function g(i)
+    integer, intent(in) :: i
+    calls = calls + 1
+    g = i
+  end function g
+end module functions
+program caller
+  use functions
+  implicit none
+  type(table), target :: t
+  real :: a(9)
+  integer :: i
+  {statement}
+end program caller
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "a(1) = t%f(2)",
+        "a(1) = t%g(2)",
+        "a(1) = t%p(2)",
+        "a(int(t%g(2))) = 1",
+        "i = size(a(:int(t%f(1))))",
+        "call sin_of(t%f(1))",
+    ],
+)
+def test_functions_bound_to_a_type_are_called(statement: str) -> None:
+    found = Analysed(BOUND.format(statement=statement), chain=("caller",))
+    assert EffectKind.UNKNOWN_CALL in effects(found) or "may write functions::calls" in accesses(
+        found
+    )
+
+
+def test_components_are_not_functions() -> None:
+    found = Analysed(BOUND.format(statement="a(1) = t%x(2)"), chain=("caller",))
+    assert effects(found) == set()

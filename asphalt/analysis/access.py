@@ -246,6 +246,9 @@ class _At:
             case Component(args=args) if (own := self.visitor.names.component(expr)) is not None:
                 self._component(own, Mode.READ, _subscripts(args))
                 self.read(*(args or ()))
+            case Component() if self.visitor.names.bound_function(expr):
+                self._read_indices(expr.base)
+                self.call(_bound_call(expr))
             case Component() if self._through(expr, Mode.READ):
                 pass
             case Component(base=base, args=args):
@@ -298,7 +301,8 @@ class _At:
             match value:
                 case Ref(name=name) if self._is_variable(value):
                     self._access(name, Mode.INQUIRE, None)
-                case Component():
+                    self.read(*(value.args or ()))  # subscripts are evaluated, maybe
+                case Component() if not self.visitor.names.bound_function(value):
                     self._bound_by_construct(root_name(value))
                     self._read_indices(value)
                 case _:
@@ -337,7 +341,7 @@ class _At:
             case Component(base=base):
                 root = root_name(base)
                 self._bound_by_construct(root)
-                if root is None:
+                if root is None or self.visitor.names.bound_function(target):
                     self.effect(EffectKind.OPAQUE, "assignment to a component")
                 else:
                     self._access(root, Mode.MAYBE_WRITE, None)
@@ -357,7 +361,7 @@ class _At:
             match value:
                 case Ref(args=args) if self._is_variable(value):
                     self.read(*(args or ()))  # the subscripts; the object by the summary
-                case Component():
+                case Component() if not self.visitor.names.bound_function(value):
                     self._bound_by_construct(root_name(value))
                     self._read_indices(value)
                 case _:
@@ -380,6 +384,10 @@ def root_name(expr: Expr) -> str | None:
         case Component(base=base):
             return root_name(base)
     return None
+
+
+def _bound_call(reference: Component) -> Call:
+    return Call(replace(reference, args=None), reference.args or ())
 
 
 def _subscripts(args: tuple[Arg, ...] | None) -> tuple[Subscript, ...] | None:

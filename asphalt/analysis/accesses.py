@@ -194,6 +194,8 @@ class Names:
     pointer: Callable[[Component], tuple[str, str] | None] = lambda component: None
     """The designator of a component that is a pointer in an object of its own, and the storage of
     the pointer itself."""
+    bound_function: Callable[[Component], bool] = lambda component: False
+    """Whether a component with a list may be a function that is bound to the type."""
 
 
 ALIASED = "(aliased)"

@@ -55,14 +55,10 @@ def component_declarations(
     for name in path:
         if spec is None or spec.name is None or not isinstance(scope, Scope):
             return None
-        definition = _definition(spec.name.lower(), scope, _DEPTH)
-        if definition is None:
-            return None
-        block, scope = definition
-        declared = _component(block, name)
+        declared = _found(name, spec.name.lower(), scope, _DEPTH)
         if declared is None:
             return None
-        decl, entity = declared
+        decl, entity, scope = declared
         found.append(ComponentDeclaration(decl, entity, scope))
         spec = decl.type
     return tuple(found)
@@ -71,6 +67,27 @@ def component_declarations(
 def is_derived_type(name: str, scope: Scope) -> bool:
     """Whether a name that is not declared otherwise is that of a derived type of the tree."""
     return scope.lookup(name) is None and _definition(name, scope, _DEPTH) is not None
+
+
+def _found(name: str, of: str, scope: Scope, depth: int) -> tuple[Decl, Entity, Scope] | None:
+    """A component of a type, or of one that it extends, with the scope of its declaration."""
+    definition = _definition(of, scope, _DEPTH) if depth else None
+    if definition is None:
+        return None
+    block, home = definition
+    declared = _component(block, name)
+    if declared is not None:
+        return (*declared, home)
+    head = block.head.what
+    extended = [p[8:-1] for p in getattr(head, "prefix", ()) if p.startswith("extends(")]
+    if not extended or _is_binding(block, name):
+        return None
+    return _found(name, extended[0], home, depth - 1)
+
+
+def _is_binding(block: Block, name: str) -> bool:
+    names = [e.name for leaf in leaves(block) for e in getattr(leaf.what, "entities", ())]
+    return name in names
 
 
 def _component(block: Block, name: str) -> tuple[Decl, Entity] | None:

@@ -33,6 +33,7 @@ from asphalt.analysis.kinds import component_storage, name_kind, pointer_compone
 from asphalt.analysis.libraries import library_procedure
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.mpi_library import library_row
+from asphalt.analysis.objects import may_be_function
 from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
 from asphalt.analysis.sets import Elements
 from asphalt.analysis.shapes import run_as_section, shape_of
@@ -103,6 +104,7 @@ class Effects:
             own_assignment=lambda assign: is_intrinsic_assignment(assign, scope),
             component=lambda component: component_storage(component, scope),
             pointer=lambda component: pointer_component(component, scope),
+            bound_function=lambda component: may_be_function(component, scope),
         )
 
     def summary(self, located: Located) -> Summary | None:

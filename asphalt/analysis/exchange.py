@@ -14,6 +14,7 @@ from asphalt.analysis.scalars import Level
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.analysis.verdict import Mark
+from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call, Guarded
@@ -144,6 +145,12 @@ def _walk(
                     )
             case Block(body=body):
                 yield from _walk(body, here, trail, (*around, node), repeated)
+
+
+def statement_arguments(leaf: Leaf) -> tuple[Arg, ...]:
+    """The actual arguments of a CALL statement, as they are written."""
+    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    return what.args if isinstance(what, Call) else ()
 
 
 def exchanges(located: Located, effects: Effects) -> tuple[Exchange, ...]:

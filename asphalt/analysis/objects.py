@@ -110,6 +110,25 @@ def designator(name: str) -> Ref | Component:
     return result
 
 
+def may_be_function(component: Component, scope: Scope) -> bool:
+    """Whether a component with a list may be a reference of a function: one that is bound to the
+    type, or that a procedure pointer leads to."""
+    path: list[str] = []
+    base: Arg = component
+    while isinstance(base, Component):
+        path.insert(0, base.name)
+        base = base.base
+    symbol = scope.lookup(base.name) if isinstance(base, Ref) else None
+    declared = None if symbol is None else component_declarations(symbol, tuple(path))
+    if component.args is None:
+        return False
+    if not declared:
+        return True
+    last = declared[-1]
+    text = last.decl.type is not None and last.decl.type.base == "character"
+    return last.dims is None and not text
+
+
 def symbol_named(name: str, scope: Scope) -> Symbol | None:
     """``scope.lookup`` for designators, too."""
     if "%" not in name:

@@ -22,6 +22,17 @@ integer function count_of()
   count_of = n*nz
 end function count_of
 """
+CALLS = "integer :: calls = 0, e(99)\n"
+SWAP = """\
+subroutine swap(a, b, m, unused)
+  use mpi
+  implicit none
+  integer, intent(in) :: m, unused
+  real(8) :: a(*), b(*)
+  integer :: ierr
+  call MPI_Alltoall(a, m, MPI_DOUBLE_PRECISION, b, m, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+end subroutine swap
+"""
 LONG = "do k = 1, nz\n  s(:,k,:) = k\nend do\n"
 
 COUNTS = "integer, allocatable :: counts(:), displs(:)\n"
@@ -114,6 +125,41 @@ CASES = (
             contained=FUNCTION,
         ),
         program(declare="integer :: calls = 0\n", contained=FUNCTION),
+    ),
+    Case(
+        "ASP303",
+        "count-of-which-no-function-is-left",
+        program(declare=CALLS, call=CALL.replace("n*nz", "n*nz+0*count_of()"), contained=FUNCTION),
+        program(declare=CALLS, call=CALL.replace("n*nz", "n*nz+0*np"), contained=FUNCTION),
+    ),
+    Case(
+        "ASP303",
+        "function-that-says-where-the-error-goes",
+        program(declare=CALLS, call=CALL.replace("ierr", "e(count_of())"), contained=FUNCTION),
+        program(declare=CALLS, call=CALL.replace("ierr", "e(np)"), contained=FUNCTION),
+    ),
+    Case(
+        "ASP303",
+        "function-in-what-is-asked-about",
+        program(
+            declare=CALLS,
+            call=CALL.replace("n*nz,", "size(s(:,:,count_of())),", 1),
+            contained=FUNCTION,
+        ),
+        program(
+            declare=CALLS, call=CALL.replace("n*nz,", "size(s(:,:,1)),", 1), contained=FUNCTION
+        ),
+    ),
+    Case(
+        "ASP303",
+        "function-for-an-argument-that-a-wrapper-does-not-need",
+        program(
+            declare=CALLS,
+            call="call swap(s, r, n*nz, count_of())\n",
+            contained=FUNCTION,
+            beside=SWAP,
+        ),
+        program(declare=CALLS, call="call swap(s, r, n*nz, np)\n", contained=FUNCTION, beside=SWAP),
     ),
     Case(
         "ASP304",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from asphalt.analysis.access import ALIASED, NameKind
 from asphalt.analysis.algebra import Poly
+from asphalt.analysis.exchange import Exchange, statement_arguments
 from asphalt.analysis.geometry import Divides, Guard, Layout
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import name_kind, storage_of
@@ -14,7 +15,7 @@ from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.symbols import Origin, Scope, constant
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
-from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
+from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk
 
 CHANGES = Code(
     "ASP301",
@@ -52,6 +53,7 @@ KIND = Code(
 CODES = (CHANGES, ALLOCATED, NOT_SIMPLE, KIND)
 
 
+_CALLED = (NameKind.PROCEDURE, NameKind.UNKNOWN)
 _DEFAULT_KIND = 4  # of every compiler that asphalt is tried with
 
 
@@ -66,6 +68,11 @@ def check(producer: Producer, layout: Layout) -> Answer:
         if parameter.kind not in ("BUFFER", "ERROR_CODE") and not parameter.is_count
     ]
     lists = () if layout.uneven is None else layout.uneven.lists
+    for arg in statement_arguments(exchange.leaf):
+        for part in walk(arg):
+            refused = _evaluated(part, exchange)
+            if refused is not None:
+                return refused
     written = producer.footprint.written()
     received = storage_of(layout.receive.buffer, scope)
     for numbers in lists:
@@ -93,6 +100,33 @@ def check(producer: Producer, layout: Layout) -> Answer:
         if not found.yes:
             return Refused(ALLOCATED, f"{buffer} {found.reason}", found.span or exchange.span)
     return Holds("arguments, bounds and buffers stay the same from the entry of the nest")
+
+
+def _evaluated(part: Arg, exchange: Exchange) -> Refused | None:
+    """The complaint about a part of the call statement that is not evaluated when tiles are sent.
+
+    What the exchange needs is compared as polynomials, where ``0*f(x)`` is no more, and arguments
+    that a wrapper does not pass on are not needed at all.
+    """
+    scope, names = exchange.scope, exchange.names
+    match part:
+        case Ref(name=name, args=args):
+            # a procedure that is passed on as an argument is not called here
+            called = args is not None and name_kind(name, True, scope) in _CALLED
+            return _not_simple(f"{part.spelled} is a function", exchange) if called else None
+        case Component() if names.bound_function(part):
+            return _not_simple(f"{part.spelled} may be a function", exchange)
+        case OpaqueExpr(names=inside):
+            called = any(name_kind(name, True, scope) in _CALLED for name in inside)
+            message = f"{part.text} cannot be evaluated earlier"
+            return _not_simple(message, exchange) if called else None
+        case Op(op=operator) if not names.own_operation(part):
+            return _not_simple(f"{operator} may be a function", exchange)
+    return None
+
+
+def _not_simple(message: str, exchange: Exchange) -> Refused:
+    return Refused(NOT_SIMPLE, message, exchange.span)
 
 
 def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | None:
