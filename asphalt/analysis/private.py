@@ -173,6 +173,6 @@ def _known_to_library(exchange: Exchange, storage: str) -> bool:
 def is_private_and_dead(producer: Producer, phases: tuple[Phase, ...], storage: str) -> bool:
     """Whether a variable has no value to carry between the iterations of these phases, and nothing
     reads what they leave in it."""
-    if any(_reads_from_before(producer, phase, storage) for phase in phases):
+    if may_be_read_later(producer, storage):
         return False
-    return not may_be_read_later(producer, storage)
+    return not any(_reads_from_before(producer, phase, storage) for phase in phases)

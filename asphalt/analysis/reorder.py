@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
@@ -38,13 +39,17 @@ def carried_by_fusion(producer: Producer) -> Reorder | None:
 
 
 def _fusion_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | None:
+    @cache
+    def passes_nothing_on(storage: str) -> bool:
+        return is_private(producer, (before, after), storage)
+
     for a in producer.phase_accesses(before):
         for b in producer.phase_accesses(after):
             if not a.meets(b) or not (a.writes or b.writes):
                 continue
             if _is_own_variable(a, before, producer) and _is_own_variable(b, after, producer):
                 continue
-            if is_private(producer, (before, after), a.storage):
+            if passes_nothing_on(a.storage):
                 continue
             if before.tiled not in a.loops or after.tiled not in b.loops:
                 return Reorder(a.storage, a.leaf, b.leaf, Violation(None))
@@ -83,13 +88,18 @@ def carried_by_interchange(producer: Producer, phase: Phase) -> Reorder | None:
             return Reorder("", loop.head, loop.head, Violation(None))
         directions.append(direction)
     accesses = producer.phase_accesses(phase)
+
+    @cache
+    def passes_nothing_on(storage: str) -> bool:
+        return is_private(producer, (phase,), storage)
+
     for a in accesses:
         for b in accesses:
             if not a.meets(b) or not (a.writes or b.writes):
                 continue
             if _is_own_variable(a, phase, producer):
                 continue
-            if is_private(producer, (phase,), a.storage):
+            if passes_nothing_on(a.storage):
                 continue
             if phase.tiled not in a.loops or phase.tiled not in b.loops:
                 return Reorder(a.storage, a.leaf, b.leaf, Violation(None))
@@ -141,6 +151,10 @@ def carried_by_rotation(producer: Producer) -> Reorder | None:
 
 
 def _rotation_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | None:
+    @cache
+    def passes_nothing_on(storage: str) -> bool:
+        return is_private_and_dead(producer, (before, after), storage)
+
     for a in producer.phase_accesses(before):
         for b in producer.phase_accesses(after):
             if not a.meets(b) or not (a.writes or b.writes):
@@ -148,7 +162,7 @@ def _rotation_pair(producer: Producer, before: Phase, after: Phase) -> Reorder |
             tiled_variables = {producer.exchange.names.storage(p.variable) for p in (before, after)}
             if a.storage in tiled_variables:
                 continue  # its last value is restored
-            if is_private_and_dead(producer, (before, after), a.storage):
+            if passes_nothing_on(a.storage):
                 continue
             if before.tiled not in a.loops or after.tiled not in b.loops:
                 return Reorder(a.storage, a.leaf, b.leaf, Violation(None))
