@@ -25,6 +25,7 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import for_one_exchange, site_directives
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.uniformity import Uniformity
+from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
@@ -120,7 +121,8 @@ class Project:
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:
-        """Directives for exchanges that stand where they belong to none that is known: notes."""
+        """Directives for exchanges that stand where they belong to none that is known, and modules
+        that the procedures of exchanges use and that are defined more than once: notes."""
         used = {
             (directive.file, directive.line)
             for site in self.sites()
@@ -130,11 +132,12 @@ class Project:
             "this directive belongs to no exchange; put it in front of the call or, for all of a "
             "procedure, among its declarations"
         )
-        return tuple(
+        directives = tuple(
             Problem(directive.file, directive.line, message, note=True)
             for directive in self._for_exchanges
             if (directive.file, directive.line) not in used
         )
+        return (*directives, *_ambiguities(self.sites()))
 
     @cached_property
     def _sites(self) -> tuple[Site, ...]:
@@ -390,6 +393,17 @@ class _Values:
         order = (option, source) if self.trial else (source, option)
         found = (pair for pair in (*order, (setting, f"the setting {name}")) if pair[0] is not None)
         return next(found, (None, None))
+
+
+def _ambiguities(sites: Iterable[Site]) -> Iterator[Problem]:
+    """A note for each module that a site needs and that is defined more than once."""
+    told: set[str] = set()
+    for site in sites:
+        for module, text in ambiguous_modules(site.exchange.scope):
+            if module not in told:
+                told.add(module)
+                message = f"{text}: nothing of it is known here"
+                yield Problem(site.report.file, None, message, note=True)
 
 
 def _start(site: Site) -> int | None:

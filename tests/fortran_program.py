@@ -51,6 +51,15 @@ class FortranProgram:
             len(f.chain) == 1 and f.unit.kind in kinds and f.unit.name == name for f in self.all
         )
 
+    def defined_in(self, kind: str, name: str) -> tuple[str, ...]:
+        return tuple(
+            f.path
+            for f in self.all
+            if len(f.chain) == 1
+            and f.unit.name == name
+            and (f.unit.kind == "module") == (kind == "module")
+        )
+
     def contained(self, host: Located, name: str) -> Located | None:
         for found in self.all:
             if found.chain[:-1] == host.chain and found.unit.name == name:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.answer import Finding, no, unknown
+from asphalt.analysis.call_sites import unit_key
 from asphalt.analysis.references import actions, bind, expressions_of, references
+from asphalt.analysis.resolve import specific_named
 from asphalt.analysis.shapes import size_in_caller
 from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Ref, Section, names_in
@@ -30,7 +32,8 @@ def passed_under_two_names(scope: Scope, located: Located) -> Finding:
         bound = bind(args, order)
         roots = {} if bound is None else {d: r for d, e in bound.items() if (r := _root(e))}
         if bound is None:
-            return unknown("a call is not understood", span)
+            what = f"the arguments of a call of {located.unit.name}, which may be this procedure,"
+            return unknown(f"{what} are not those of its dummies", span)
         for dummy, root in roots.items():
             symbol = caller.lookup(root)
             own_symbol = scope.lookup(dummy)
@@ -53,6 +56,9 @@ def _calls(located: Located, scope: Scope) -> Iterator[tuple[Scope, tuple[Arg, .
     name = located.unit.name
     for caller in scope.program.mentions(name) if name else ():
         inside = scope.scopes.of(caller)
+        meant = specific_named(name, inside)
+        if meant is not None and unit_key(meant) != unit_key(located):
+            continue  # another procedure of that name
         for node in caller.unit.body:
             for leaf in leaves(node):
                 for what in actions(leaf.what):

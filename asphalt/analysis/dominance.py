@@ -124,8 +124,8 @@ class NaturalLoop:
 class Dominance:
     """Dominators, post-dominators and loops of a unit's graph, each computed when asked for.
 
-    A program that stops does not return: with ``stops`` false (the default) STOP is no way to the
-    exit, as a rank that stops reaches nothing else.
+    A program that stops does not return: STOP is no way to the exit, as a rank that stops reaches
+    nothing else, but for ``post_dominators_with_stop``.
     """
 
     def __init__(self, graph: ControlFlow) -> None:

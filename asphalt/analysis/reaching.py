@@ -19,7 +19,7 @@ from asphalt.analysis.dominance import Dominance
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.point_accesses import UnitAccesses
 from asphalt.analysis.symbols import Scope
-from asphalt.ir.tree import Leaf, Node
+from asphalt.ir.tree import Leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,6 @@ class ReachingDefinitions:
             if point.leaf is not None and reached and self._reads(point.number, storage):
                 uses.append(Use(storage, point.number, point.leaf))
         return tuple(uses)
-
-    def defined_in(self, node: Node, storage: str) -> tuple[Definition, ...]:
-        """The definitions inside of a node."""
-        inside = self.graph.inside(node)
-        return tuple(d for d in self.definitions(storage) if d.point in inside)
 
     @cached_property
     def storages(self) -> frozenset[str]:

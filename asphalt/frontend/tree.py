@@ -156,6 +156,10 @@ class Tree:
         """The external procedure of that name; None where there is none or more than one."""
         return self._unique("external", name)
 
+    def defined_in(self, kind: str, name: str) -> tuple[str, ...]:
+        """The files that define a module or an external procedure, one for each definition."""
+        return tuple(position.path for position in self._definitions().get((kind, name), []))
+
     def defines(self, name: str) -> bool:
         """Whether any file may define an external procedure of that name."""
         if self._definitions().get(("external", name)) or self._foreign.mentioning(name):

@@ -55,6 +55,10 @@ class Program(Protocol):
     def external(self, name: str) -> Located | None:
         """The external procedure (not in a module, not internal) of that name."""
 
+    def defined_in(self, kind: str, name: str) -> tuple[str, ...]:
+        """The files that define a module or an external procedure (``kind``: "module",
+        "external"), one for each definition."""
+
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
 

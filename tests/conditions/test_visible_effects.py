@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from judging import CALL, NEST, Case, assert_accepted, assert_refused, program, site
+from judging import CALL, NEST, Case, assert_accepted, assert_refused, program, project, site
 
 PLAIN = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
 PRINTS = "do z = 1, nz\n  s(:,z,:) = z\n  print *, z\nend do\n"
@@ -229,3 +229,54 @@ def test_buffers_of_a_block_construct_are_not_those_of_the_procedure(tmp_path: P
     assert site(tmp_path, text).report.code == "ASP004"
     listed = text.replace("use other\n", "use other, only: s\n")
     assert site(tmp_path, listed).report.code == "ASP602"
+
+
+COPIED = """\
+do z = 1, nz
+  call work(w(:,z))
+  print *, z
+end do
+do z = 1, nz
+  do p = 1, np
+    s(:,z,p) = w(:,z)
+  end do
+end do
+"""
+USES_TOOLS = "  use tools, only: work\n  implicit none\n"
+TOOLS = "module tools\ncontains\n{work}end module tools\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "beside", "reason"),
+    [
+        ("  implicit none\n", "", "its source is not among the given files"),
+        ("  implicit none\n", HARMLESS + HARMLESS, "work is defined 2 times, in {0}, {0}"),
+        (USES_TOOLS, "", "module tools is not among the given files"),
+        (
+            USES_TOOLS,
+            2 * TOOLS.format(work=HARMLESS),
+            "module tools is defined 2 times, in {0}, {0}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("nest", [WORKS.replace("end do", "  print *, z\nend do"), COPIED])
+def test_why_a_procedure_is_not_known(
+    nest: str, old: str, beside: str, reason: str, tmp_path: Path
+) -> None:
+    """Also where the computation that calls it stands in front of a nest that only copies; no
+    assumption helps where something is printed, too."""
+    text = program(declare="real(8) :: w(n,nz)\n", nest=nest, beside=beside)
+    text = text.replace("  implicit none\n", old, 1)
+    report = site(tmp_path, text).report
+    assert report.code == "ASP703"
+    why = reason.format(tmp_path / "exchange.f90")
+    assert report.message.endswith(f"a call that cannot be seen through: work ({why})")
+
+
+def test_a_module_that_is_defined_twice_is_told(tmp_path: Path) -> None:
+    text = program(beside=2 * "module tools\nend module tools\n")
+    found = project(tmp_path, text.replace("  implicit none\n", USES_TOOLS, 1))
+    (told,) = found.remarks
+    assert told.note
+    assert told.message.startswith("module tools is defined 2 times")
+    assert project(tmp_path, text).remarks == ()

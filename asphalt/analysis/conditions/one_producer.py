@@ -17,6 +17,7 @@ from asphalt.analysis.conditions.equally_often import (
 )
 from asphalt.analysis.conditions.equally_often import check as check
 from asphalt.analysis.conditions.send_side import CHANGED
+from asphalt.analysis.conditions.visible_effects import refused_for
 from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
@@ -213,6 +214,8 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
     if not is_copy(packing.nest, exchange.names):
         return (alone, *fused)
     if not fused:
+        if obstacle is not None and obstacle.refused is not None:
+            return obstacle.refused
         message = "the nest only copies into the send buffer"
         if obstacle is not None:
             message += f"; the computation cannot be tiled with it: {obstacle.text}"
@@ -227,11 +230,15 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a nest cannot be tiled together with those behind it."""
+    """Why a nest cannot be tiled together with those behind it.
+
+    ``refused``: it does more than tiled loops may do, whatever is behind it.
+    """
 
     text: str
     witness: str | None = None
     marks: tuple[Mark, ...] = ()
+    refused: Refused | None = None
 
 
 def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...], Obstacle | None]:
@@ -255,7 +262,8 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...],
         if not written & _read_from_before(producer):
             return fused, None
         text = "its loops do not run over the same iterations"
-        obstacle: Obstacle | None = Obstacle(text, marks=_mark(node.head, text))
+        beyond = refused_for(examine((node,), exchange.names), exchange.scope)
+        obstacle: Obstacle | None = Obstacle(text, marks=_mark(node.head, text), refused=beyond)
         for loops in tilable_loops(node):
             phases = (Phase(position, loops), *producer.phases)
             wider = make_producer(exchange, phases, (*producer.moved, *moved))
@@ -267,7 +275,7 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...],
                 fused = (*fused, wider)
                 break
             text = f"the order of {_what(carried)} would change"
-            obstacle = Obstacle(text, order_witness(carried), order_marks(carried))
+            obstacle = Obstacle(text, order_witness(carried), order_marks(carried), beyond)
         if obstacle is not None:
             return fused, obstacle
         position = producer.start - 1

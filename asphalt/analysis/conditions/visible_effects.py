@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import Effect, EffectKind
+from asphalt.analysis.access import Effect, EffectKind, Footprint
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
+from asphalt.analysis.references import references
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.unseen import why_unseen
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Opaque
@@ -93,16 +96,33 @@ _BY_KIND = {
 
 def check(producer: Producer) -> Answer:
     """Whether the region has no effects beside assignments to variables, and no directives."""
-    for effect in producer.footprint.effects:
-        code = _BY_KIND.get(effect.kind)
-        if code is not None:
-            line = effect.leaf.span.first if effect.leaf.span is not None else 0
-            message = f"line {line}: {effect.kind.value}: {effect.detail}"
-            return Refused(code, message, effect.leaf.span, lifted_by=_lifted_by(effect))
+    refused = refused_for(producer.footprint, producer.exchange.scope)
+    if refused is not None:
+        return refused
     directives = check_directives(producer.exchange, producer.start)
     if isinstance(directives, Refused):
         return directives
     return Holds("from the nest to the call only variables are assigned")
+
+
+def refused_for(footprint: Footprint, scope: Scope) -> Refused | None:
+    """The refusal for the first effect in a footprint that is more than assignments."""
+    for effect in footprint.effects:
+        code = _BY_KIND.get(effect.kind)
+        if code is not None:
+            line = effect.leaf.span.first if effect.leaf.span is not None else 0
+            message = f"line {line}: {effect.kind.value}: {effect.detail}{_because(effect, scope)}"
+            return Refused(code, message, effect.leaf.span, lifted_by=_lifted_by(effect))
+    return None
+
+
+def _because(effect: Effect, scope: Scope) -> str:
+    """Why the procedure that the statement itself names cannot be seen through, in brackets."""
+    here = any(True for _ in references(effect.leaf.what, effect.detail))
+    if effect.kind is not EffectKind.UNKNOWN_CALL or not here:
+        return ""
+    why = why_unseen(effect.detail, scope)
+    return "" if why is None else f" ({why})"
 
 
 def _lifted_by(effect: Effect) -> str | None:
