@@ -338,3 +338,24 @@ def test_the_tiled_exchange_brings_the_same(mpi: Mpi, name: str, tmp_path: Path)
         before, after = run(mpi, original, ranks), run(mpi, tiled, ranks)
         assert (before.code, after.code) == (0, 0), after.stderr
         assert sorted(before.stdout.splitlines()) == sorted(after.stdout.splitlines())
+
+
+def test_levels_are_not_counted(tmp_path: Path) -> None:
+    """Nor do wrappers that call each other go round for ever."""
+    chain = [wrapper()]
+    for number in range(1, 8):
+        inner = "swap" if number == 1 else f"swap{number - 1}"
+        chain.append(wrapper(f"call {inner}(s, r, n, comm)\n", DECLARE, name=f"swap{number}"))
+    text = program(*chain, call="call swap7(a, b, m*nz, MPI_COMM_WORLD)")
+    called = {site.report.unit: site.report for site in sites(tmp_path, text)}
+    assert called["exchange"].verdict == "proved"
+    chain[1] = wrapper(
+        "if (n < 0) call swap7(s, r, n, comm)\ncall swap(s, r, n, comm)\n", DECLARE, name="swap1"
+    )
+    text = (
+        program(*chain, call="call swap7(a, b, m*nz, MPI_COMM_WORLD)")
+        .replace("subroutine swap", "recursive subroutine swap")
+        .replace("end recursive", "end")
+    )
+    called = {site.report.unit: site.report for site in sites(tmp_path, text)}
+    assert called["exchange"].code == "ASP008"

@@ -32,8 +32,6 @@ from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind, Plain, UnitHead
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 
-MOST_LEVELS = 4  # of wrappers around wrappers
-
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
@@ -57,7 +55,7 @@ def wrapped_exchanges(found: tuple[Exchange, ...], effects: Effects) -> Iterator
     wrap these in turn, each call once."""
     seen: set[int] = set()
     level = found
-    for _ in range(MOST_LEVELS):
+    while level:
         outer = [e for inner in level if _passes_on(inner) for e in _callers(inner, effects)]
         # a generic name may mean several wrappers, of which at most one is seen through
         outer.sort(key=lambda exchange: exchange.opaque is None)
