@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, walk
-from asphalt.ir.stmt import ArmHead, Guarded
+from asphalt.ir.stmt import ArmHead, Assign, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 Comparison = tuple[str, Expr, Expr, tuple[Do, ...]]
@@ -50,20 +51,33 @@ def is_integer(expr: Expr, scope: Scope) -> bool:
     return True
 
 
-def conditions_around(loops: tuple[Do, ...], leaf: Leaf) -> Iterator[Comparison]:
-    """The comparisons that hold where ``leaf``, inside of ``loops``, is executed.
+def conditions_around(access: Access) -> Iterator[Comparison]:
+    """The comparisons that hold where an access happens.
 
     A comparison held when its IF was reached: it still does if nothing in it has changed since.
     """
-    if not loops:
-        return
-    yield from _search(loops[0], leaf, ())
+    if access.loops:
+        yield from _search(access.loops[0], access.leaf, ())
+    what = access.leaf.what
+    if isinstance(what, Guarded) and what.kind == "if" and _is_target(access, what):
+        yield from _holds(what.condition, True, access.loops)
+
+
+def _is_target(access: Access, statement: Guarded) -> bool:
+    """Whether an access is certainly the assignment of a one-line IF: what its condition reads,
+    or changes through a function, happens in any case."""
+    action = statement.action
+    return (
+        access.mode is Mode.WRITE
+        and access.subscripts is not None
+        and isinstance(action, Assign)
+        and isinstance(action.target, Ref)
+        and access.subscripts == action.target.args
+    )
 
 
 def _search(node: Node, leaf: Leaf, loops: tuple[Do, ...]) -> Iterator[Comparison]:
     match node:
-        case Leaf(what=Guarded(condition=condition, kind="if")) if node is leaf:
-            yield from _holds(condition, True, loops)
         case Do(body=body):
             for child in body:
                 if _has(child, leaf):

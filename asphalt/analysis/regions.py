@@ -85,7 +85,7 @@ class Region:
             first = None if head.first is None else self.value(head.first, outer)
             if first is not None:
                 problem.stride(Poly.atom(atom) - first, direction, bound)
-        for relation, left, right, outer in conditions_around(access.loops, access.leaf):
+        for relation, left, right, outer in conditions_around(access):
             if not all(is_integer(side, self.values.scope) for side in (left, right)):
                 continue
             one, other = self.value(left, outer), self.value(right, outer)
