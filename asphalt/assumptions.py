@@ -75,7 +75,7 @@ def folded(text: str) -> str:
     match = _WRITTEN.fullmatch(text.lower().replace(" ", ""))
     kind = KINDS.get(match[1]) if match is not None else None
     if match is None or kind is None:
-        raise UsageError(f"assume {text}: is no assumption; use {known}")
+        raise UsageError(f"assume {text}: this is no assumption; use {known}")
     if kind.in_source:
         raise UsageError(
             f"assume {text}: holds at a place of the source only; write "

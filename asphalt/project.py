@@ -20,6 +20,7 @@ from asphalt.analysis.directives import SENTINEL, Directive
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.evidence import completed, marks_of
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
+from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import for_one_exchange, site_directives
@@ -106,6 +107,14 @@ class Project:
             return self._tree.content(file)
         except KeyError:
             return None
+
+    def missing_modules(self, file: str) -> tuple[str, ...]:
+        """The modules that a file uses and that neither project nor compiler has, sorted."""
+        return tuple(
+            name
+            for name in self._tree.missing_modules(file)
+            if name not in MPI_MODULES and not is_intrinsic_module(name)
+        )
 
     def sites(self) -> tuple[Site, ...]:
         """All exchange sites, in the order of files and lines."""

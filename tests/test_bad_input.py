@@ -194,7 +194,7 @@ def test_settings_out_of_range(here: Path, refused: Callable[..., None]) -> None
 
 
 def test_unknown_assumptions(here: Path, refused: Callable[..., None]) -> None:
-    refused("assume luck: is no assumption; use control, bits", "--assume", "control,luck")
+    refused("assume luck: this is no assumption; use control, bits", "--assume", "control,luck")
     refused("assume pure: write pure:NAME", "--assume", "pure")
     refused("assume control:x: write control", "--assume", "control:x")
     refused("holds at a place of the source only", "--assume", "uniform:n")

@@ -165,3 +165,67 @@ def test_a_proof_is_drawn_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     out = capsys.readouterr().out
     assert "computes what is packed" in out
     assert "this nest defines s" in out
+
+
+STRUCTURE = """\
+module grids
+  type grid
+    real(8), allocatable :: u(:,:), s(:,:,:), r(:,:,:)
+  end type grid
+end module grids
+"""
+LINES = """\
+subroutine smooth(n, x)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  x = 2*x
+end subroutine smooth
+"""
+COMPONENTS = """\
+subroutine exchange(g, n, nz, np, comm)
+  use mpi
+  use grids, only: grid
+  implicit none
+  type(grid), intent(inout) :: g
+  integer, intent(in) :: n, nz, np, comm
+  integer :: z, ierr
+  do z = 1, nz
+    call smooth(n, g%u(:,z))
+    g%s(:,z,1) = g%u(:,z)
+  end do
+  call MPI_Alltoall(g%s, n*nz, MPI_DOUBLE_PRECISION, g%r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
+end subroutine exchange
+"""
+
+
+def test_only_definitions_of_the_component_that_is_sent_are_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "grids.f90").write_text(STRUCTURE)
+    (tmp_path / "smooth.f90").write_text(LINES)
+    (tmp_path / "exchange.f90").write_text(COMPONENTS)
+    where = f"{tmp_path / 'exchange.f90'}:12"
+    assert main(["explain", "--no-cache", "--jobs", "1", where, str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    drawn = [lines[n - 1] for n, line in enumerate(lines) if "~ defines g%s" in line]
+    assert len(drawn) == 1
+    assert "g%s(:,z,1) = g%u(:,z)" in drawn[0]
+
+
+def test_a_file_alone_lacks_its_modules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "exchange.f90"
+    file.write_text(COMPONENTS)
+    assert main(["explain", "--no-cache", "--jobs", "1", f"{file}:12"]) == 0
+    said = capsys.readouterr()
+    assert "refused" in said.out
+    assert "without the modules that it uses (grids): name their files or tree" in said.err
+
+
+def test_what_scan_all_lists_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    file = examples_of("ASP010").refused
+    assert file is not None
+    line = next(
+        n for n, text in enumerate(file.read_text().splitlines(), 1) if "MPI_Irecv(" in text
+    )
+    assert main(["explain", "--no-cache", "--jobs", "1", f"{file}:{line}"]) == 0
+    assert "MPI_Irecv is completed by line" in capsys.readouterr().out

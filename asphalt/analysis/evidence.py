@@ -90,9 +90,17 @@ def _defining(exchange: Exchange, judgement: Plan | Refused | None, sent: Buffer
         and definition.leaf is not exchange.leaf
         and not isinstance(definition.leaf.what, Allocation)
         and definition.leaf.span is not None
+        and _may_define(exchange, definition.leaf, storage)
     )
     for span in tuple(spans)[-_MOST_DEFINITIONS:]:
         yield Mark(span, "definition", f"defines {sent.spelled}")
+
+
+def _may_define(exchange: Exchange, leaf: Leaf, designator: str) -> bool:
+    """Whether a definition of a structure, or of a part of it, may be one of this component."""
+    owner = designator.split("%")[0]
+    written = [a for a in examine((leaf,), exchange.names).accesses if a.writes]
+    return any(a.touches(designator) for a in written) or all(a.storage != owner for a in written)
 
 
 def _producer(

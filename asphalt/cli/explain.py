@@ -13,8 +13,9 @@ import click
 
 from asphalt.analysis.codes import ALL_CODES
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
-from asphalt.cli.session import open_project, reports_of, show, sources_of, strokes, tell
+from asphalt.cli.session import note, open_project, reports_of, show, sources_of, strokes, tell
 from asphalt.errors import InputError, UsageError
+from asphalt.project import Project
 from asphalt.report.drawing import drawing
 from asphalt.report.examples import examples_of
 from asphalt.report.model import MarkReport, SiteReport
@@ -76,10 +77,16 @@ def _explain_site(
     if not file.is_file():
         raise InputError(str(file), None, "no such file; name the file that holds the call")
     project = open_project(paths or (file,), common, assume)
-    here = [site for site in reports_of(project) if Path(site.file).samefile(file)]
+    here = _in_file(reports_of(project), file)
     found = _sites_at(here, line)
     if not found:
-        raise InputError(str(file), line, f"no exchange here{_nearest(here, line)}")
+        transfers = _in_file(project.transfers(), file)
+        found = _sites_at(transfers, line)
+        if not found:
+            nearest = _nearest(here or transfers, line)
+            raise InputError(str(file), line, f"no exchange here{nearest}")
+    if not paths:
+        _note_missing(project, found)
     if common.format != "text":
         tell(common, project, found)
         return
@@ -92,6 +99,22 @@ def _explain_site(
         code = ALL_CODES.get(site.code or "")
         if code is not None:
             show(["", *code_summary(code)])
+
+
+def _in_file(sites: Sequence[SiteReport], file: Path) -> list[SiteReport]:
+    return [site for site in sites if Path(site.file).samefile(file)]
+
+
+def _note_missing(project: Project, found: Sequence[SiteReport]) -> None:
+    """A verdict on a file alone may be another one with the modules that it uses."""
+    for site in found:
+        missing = project.missing_modules(site.file)
+        if site.verdict == "refused" and missing:
+            note(
+                f"note: {site.file} was read without the modules that it uses "
+                f"({', '.join(missing)}): name their files or tree behind FILE:LINE"
+            )
+            return
 
 
 def _sites_at(sites: Sequence[SiteReport], line: int) -> list[SiteReport]:

@@ -53,7 +53,8 @@ def _numbers(
     "compile_line",
     required=True,
     metavar="COMMAND",
-    help="How to build, e.g. 'mpif90 -O2 {sources} -o {exe}'; it runs in the mirrored tree.",
+    help="How to build, e.g. 'mpif90 -O2 {sources} -o {exe}'; it runs in the mirrored tree. "
+    "{sources}: all Fortran files, modules before their users.",
 )
 @click.option(
     "--run",
@@ -141,7 +142,8 @@ def _tell(rows: Sequence[Row], common: CommonOptions) -> None:
         return
     table = Table("K", "D", "ranks", "result")
     for row in rows:
-        result = "equal" if row.difference is None else "[red]differs[/red]"
+        wrong = "does not build" if row.ranks is None else "differs"
+        result = "equal" if row.difference is None else f"[red]{wrong}[/red]"
         table.add_row(str(row.tile), _or(row.depth, "default"), _or(row.ranks, "-"), result)
     console = Output(highlight=False, soft_wrap=True, emoji=False)
     console.print(table)

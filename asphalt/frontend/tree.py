@@ -152,6 +152,11 @@ class Tree:
         """The module of that name; None where there is none or more than one."""
         return self._unique("module", name)
 
+    def missing_modules(self, path: str) -> tuple[str, ...]:
+        """The modules that a file uses and no file of the tree has, intrinsic ones included."""
+        used = {name for unit in self.outline(path).units for name in unit.uses}
+        return tuple(sorted(n for n in used if ("module", n) not in self._definitions()))
+
     def external(self, name: str) -> Located | None:
         """The external procedure of that name; None where there is none or more than one."""
         return self._unique("external", name)

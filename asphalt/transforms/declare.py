@@ -86,7 +86,9 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
         ),
         Decl("type", TypeSpec("logical"), (), None, tuple(_entity(n) for n in _LOGICAL)),
     ]
-    new = tuple(make.leaf(what) for what in declarations)
+    header, checked, *others = declarations
+    checks = make.leaf(checked, "does not compile with K < 0 or D < 1 in the header")
+    new = (make.leaf(header), checks, *map(make.leaf, others))
     return _insert(unit, runtime, new)
 
 

@@ -8,6 +8,7 @@ subroutine in_place(nx, ny, nz, np, comm, x, s)
   complex(8), intent(inout) :: x(nx*np, ny, nz), s(nx, ny, nz, np)
   integer :: z, p, ierr
   include 'asphalt_params.inc'
+  ! does not compile with K < 0 or D < 1 in the header
   integer(kind=merge(kind(0), -1, asphalt_k_in_place >= 0 .and. asphalt_d_in_place >= 1)) :: &
           asphalt_k
   integer :: asphalt_ahead, asphalt_comm, asphalt_d, asphalt_err, asphalt_first, asphalt_hi, &

@@ -8,6 +8,7 @@ subroutine transpose(np, comm)
   integer, parameter :: n = 4, nz = 8
   integer :: s(0:n-1, nz, np), r(0:n-1, nz, np), z
   include 'asphalt_params.inc'
+  ! does not compile with K < 0 or D < 1 in the header
   integer(kind=merge(kind(0), -1, asphalt_k_transpose >= 0 .and. asphalt_d_transpose >= 1)) :: &
           asphalt_k
   integer :: asphalt_ahead, asphalt_comm, asphalt_d, asphalt_err, asphalt_first, asphalt_hi, &

@@ -11,6 +11,7 @@ C     ONE PLANE AFTER THE OTHER
       COMMON /BUF/ S, R
       INTEGER I, IZ, IP, IERR
       INCLUDE 'asphalt_params.inc'
+! does not compile with K < 0 or D < 1 in the header
       INTEGER(KIND=MERGE(KIND(0), -1, ASPHALT_K_TRANSP >= 0 .AND.
      &        ASPHALT_D_TRANSP >= 1)) :: ASPHALT_K
       INTEGER :: ASPHALT_AHEAD, ASPHALT_COMM, ASPHALT_D, ASPHALT_ERR,

@@ -7,6 +7,7 @@ subroutine late(n, nz, np, comm, s, r)
   real(8), intent(inout) :: s(n, nz, np), r(n, nz, np)
   integer :: p, z, ierr
   include 'asphalt_params.inc'
+  ! does not compile with K < 0 or D < 1 in the header
   integer(kind=merge(kind(0), -1, asphalt_k_late >= 0 .and. asphalt_d_late >= 1)) :: asphalt_k
   integer :: asphalt_ahead, asphalt_comm, asphalt_d, asphalt_err, asphalt_first, asphalt_from, &
              asphalt_hi, asphalt_i, asphalt_last, asphalt_lo, asphalt_me, asphalt_np, &

@@ -8,6 +8,7 @@ subroutine transpose(n, nz, np, comm, w, u)
   real :: s(n, nz, np), r(n, nz, np)
   integer :: i, j, z, p, ierr
   include 'asphalt_params.inc'
+  ! does not compile with K < 0 or D < 1 in the header
   integer(kind=merge(kind(0), -1, asphalt_k_transpose >= 0 .and. asphalt_d_transpose >= 1)) :: &
           asphalt_k
   integer :: asphalt_ahead, asphalt_comm, asphalt_d, asphalt_err, asphalt_first, asphalt_hi, &

@@ -8,6 +8,7 @@ subroutine planes(n, nz, np, comm, s, r, last)
    integer, intent(out) :: last
    integer :: k, ierr
    include 'asphalt_params.inc'
+   ! does not compile with K < 0 or D < 1 in the header
    integer(kind=merge(kind(0), -1, asphalt_k_planes >= 0 .and. asphalt_d_planes >= 1)) :: asphalt_k
    integer :: asphalt_ahead, asphalt_block, asphalt_comm, asphalt_d, asphalt_each, asphalt_err, &
               asphalt_first, asphalt_from, asphalt_hi, asphalt_last, asphalt_lo, asphalt_me, &

@@ -7,6 +7,7 @@ subroutine inner_planes(n, nb, np, comm, s, r)
   real(8), intent(inout) :: s(n, nb*np), r(n, nb*np)
   integer :: k, ierr
   include 'asphalt_params.inc'
+  ! does not compile with K < 0 or D < 1 in the header
   integer(kind=merge(kind(0), -1, asphalt_k_inner_planes >= 0 .and. asphalt_d_inner_planes >= 1)) &
           :: asphalt_k
   integer :: asphalt_ahead, asphalt_block, asphalt_comm, asphalt_d, asphalt_each, asphalt_err, &

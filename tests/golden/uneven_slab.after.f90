@@ -11,6 +11,7 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
   integer, intent(out) :: ierr
   integer :: i, j, k
   include 'asphalt_params.inc'
+  ! does not compile with K < 0 or D < 1 in the header
   integer(kind=merge(kind(0), -1, asphalt_k_transpose >= 0 .and. asphalt_d_transpose >= 1)) :: &
           asphalt_k
   integer :: asphalt_begin, asphalt_comm, asphalt_count, asphalt_d, asphalt_end, asphalt_err, &
