@@ -2,27 +2,34 @@
 
 The order of operations in the source is preserved.  But where the tiled loop is innermost, its trip
 count becomes the tile's, and a compiler that vectorises it calls a vector version of a function for
-some elements and the scalar one for others; the two differ in the last digit.  Operations that
+some elements and the scalar one for others; the two differ in the last digit.  A loop inside of it
+with few iterations, known to the compiler, does not help: it is unrolled.  Operations that
 IEEE 754 rounds correctly (+ - * / and the square root) give the same bits either way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from asphalt.analysis.effects import bound_arguments
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.libraries import is_library_call
 from asphalt.analysis.nest import Phase, Producer
+from asphalt.analysis.summary import dummies_of
 from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.values import constants_in
 from asphalt.analysis.verdict import Answer, Code, Holds
 from asphalt.analysis.words import words
 from asphalt.assumptions import BITS
-from asphalt.ir.expr import Arg, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, What
-from asphalt.ir.tree import leaves
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 LAST_DIGITS = Code(
     "ASP903",
     "last digits may change",
     "The tiled loop is the innermost one and evaluates functions such as SIN or EXP, or a power.  "
+    "A loop inside of it that has few iterations, known when compiling, counts as unrolled.  "
     "With a tile's trip count a compiler may use their vector versions for other elements than "
     "before, which changes last digits.",
     "Put a loop inside (tile an outer loop), switch the vectorisation of this file off, or accept "
@@ -32,6 +39,7 @@ LAST_DIGITS = Code(
 
 CODES = (LAST_DIGITS,)
 _DEPTH = 6  # calls that are followed
+_UNROLLED = 128  # iterations of loops that may be unrolled entirely
 _EXACT = words(
     """
     abs aimag aint anint ceiling cmplx conjg dble dconjg dcmplx dim floor iabs iachar iand ibclr
@@ -44,7 +52,7 @@ _EXACT = words(
 def check(producer: Producer) -> Answer:
     """Whether no phase has an innermost tiled loop with functions that are not exactly rounded."""
     for phase in producer.phases:
-        if has_loop(phase):
+        if _keeps_a_loop(phase, producer):
             continue
         name = _inexact(phase, producer.exchange.scope)
         if name is not None:
@@ -69,21 +77,77 @@ def _inexact(phase: Phase, scope: Scope) -> str | None:
     return None
 
 
-def has_loop(phase: Phase) -> bool:
-    """Whether the tiled loop has a loop inside, here or in a procedure that it calls."""
-    return any(isinstance(leaf.what, DoHead) for node in phase.tiled.body for leaf in leaves(node))
+def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
+    """Whether a loop inside of the tiled one is there after the compiler has unrolled loops."""
+
+    def constant_value(expr: Expr) -> int | None:
+        value = producer.region.value(expr, ())
+        return None if value is None else value.value
+
+    return any(_remains(node, constant_value, 1) for node in phase.tiled.body)
+
+
+def _remains(node: Node, value: Callable[[Expr], int | None], times: int) -> bool:
+    """Whether a statement that stands ``times`` times in unrolled code holds a loop that has more
+    iterations than are unrolled, or a number that is not known."""
+    match node:
+        case Do(head=Leaf(what=DoHead() as head), body=body):
+            count = _trip_count(head, value)
+            if count is None or times * count > _UNROLLED:
+                return True
+            return any(_remains(child, value, times * count) for child in body)
+        case Branch(arms=arms):
+            return any(_remains(child, value, times) for arm in arms for child in arm.body)
+        case Block(body=body):
+            return any(_remains(child, value, times) for child in body)
+    return False
+
+
+def _trip_count(head: DoHead, value: Callable[[Expr], int | None]) -> int | None:
+    """The number of iterations of a counted loop; None: not known."""
+    if head.first is None or head.last is None:
+        return None
+    step = 1 if head.step is None else value(head.step)
+    first, last = value(head.first), value(head.last)
+    if first is None or last is None or not step:
+        return None
+    return max(0, (last - first + step) // step)
 
 
 def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
-    """Whether a procedure has a loop, or calls one that has."""
+    """Whether a procedure has a loop that stays one wherever it is expanded, or calls one that
+    has."""
     found = invoked(call, scope)
     if found is None or depth == 0:
         return is_library_call(call, scope)  # compiled elsewhere: never expanded in place
-    located, _ = found
+    located, call = found
     inside = scope.scopes.of(located)
+    given = _constant_arguments(call, inside, scope)
+
+    def constant_value(expr: Expr) -> int | None:
+        known = constants_in(expr, inside)
+        if any(isinstance(atom, Ref) and atom.name in given for atom in known.atoms):
+            return 0  # a compiler may know it: no loop to count on
+        return known.value
+
     actions = [leaf.what for node in located.unit.body for leaf in leaves(node)]
-    return any(isinstance(what, DoHead) for what in actions) or any(
-        isinstance(what, Call) and _loops(what, inside, depth - 1) for what in actions
+    if any(_remains(node, constant_value, 1) for node in located.unit.body):
+        return True
+    if any(isinstance(what, DoHead) for what in actions) and not any(
+        isinstance(what, Call) or _inexact_part(part, inside) is not None
+        for what in actions
+        for expr in _evaluated(what)
+        for part in walk(expr)
+    ):
+        return True  # unrolled, and nothing in it is rounded in another way
+    return any(isinstance(what, Call) and _loops(what, inside, depth - 1) for what in actions)
+
+
+def _constant_arguments(call: Call, inside: Scope, scope: Scope) -> frozenset[str]:
+    """The dummies that get a constant."""
+    bound = bound_arguments(call, dummies_of(inside)) or {}
+    return frozenset(
+        dummy for dummy, actual in bound.items() if constants_in(actual, scope).value is not None
     )
 
 
