@@ -99,6 +99,8 @@ def test_the_copy_is_only_executed_where_nothing_is_tiled(tmp_path: Path) -> Non
         {"after": "if (me < 0) print *, s"},
         {"behind": "u(1) = s(1,1,1,1)"},
         {"behind": "s(1,1,1,1) = 0"},
+        {"compute": "associate(other => s)\n" + COMPUTE,
+         "after": "u(1) = other(1,1,1,1)\nend associate"},
         {"between": "w(1,1,1) = 0"},
         {"behind": "w(1,1,1) = 0"},
         {"after": "u(1) = p"},  # the last value of a loop of the copy

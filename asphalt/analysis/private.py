@@ -23,7 +23,7 @@ from asphalt.analysis.shapes import shape_of
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign, StatementFunction
-from asphalt.ir.tree import Do, Leaf, Node, leaves
+from asphalt.ir.tree import Block, Do, Leaf, Node, leaves
 
 
 def covers_whole(exchange: Exchange) -> Covers:
@@ -130,6 +130,9 @@ def may_be_read_after(
     for around in exchange.place.around:
         # the head of an enclosing loop is evaluated again after the statement
         if isinstance(around, Do) and storage in examine((around.head,), exchange.names).read():
+            return True
+        # an ASSOCIATE around the statement gives it another name
+        if isinstance(around, Block) and examine((around.head,), exchange.names).of(storage):
             return True
     if any(
         isinstance(getattr(n, "what", None), StatementFunction) for n in exchange.scope.unit.spec
