@@ -194,6 +194,7 @@ class Project:
         """Keeps what was found out about procedures for the next run."""
         for remembered, _ in self._by_pure.values():
             remembered.keep()
+        self._tree.keep_mentions()
 
     def _sites_of(self, exchanges: list[Exchange]) -> Iterator[Site]:
         """The sites of one unit."""

@@ -12,6 +12,7 @@ from judging import program
 
 from asphalt.analysis import effects
 from asphalt.frontend import reading
+from asphalt.frontend.tree import Tree, load_tree
 from asphalt.frontend.workers import Failed
 from asphalt.project import Project
 from asphalt.settings import Settings
@@ -193,3 +194,21 @@ def test_conclusions_from_what_could_not_be_read_are_not_kept(
         broken.setattr(reading.Reader, "_read", failing)
         assert [report.verdict for report in reports(tree)] == ["assumed"]  # it is pure
     assert [report.verdict for report in reports(tree)] == ["proved"]
+
+
+def test_where_a_name_stands_comes_back(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = load_tree([tree], SETTINGS)
+    units = [located.unit.name for located in first.mentions("plane")]
+    assert units == ["exchange"]
+    first.keep_mentions()
+    with monkeypatch.context() as patch:
+        patch.setattr(Tree, "_search", None)  # nothing is to be searched
+        again = load_tree([tree], SETTINGS)
+        assert [located.unit.name for located in again.mentions("plane")] == units
+    other = "subroutine more\n  call plane()\nend subroutine more\n"
+    (tree / "more.f90").write_text(other)
+    changed = load_tree([tree], SETTINGS)
+    assert [located.unit.name for located in changed.mentions("plane")] == [*units, "more"]

@@ -56,6 +56,8 @@ class Tree:
         self.settings = settings
         sources, self._path_problems = find_sources(roots)
         self._reader = Reader(sources, settings)
+        self._mentions: dict[str, tuple[list[tuple[str, int]], list[str]]] | None = None
+        self._recalled = 0
         self._mpi = MpiCalls(self._reader)
         self._foreign = ForeignFiles(self.roots)
         self._defined: dict[tuple[str, str], list[_Position]] | None = None
@@ -203,8 +205,25 @@ class Tree:
         places, unread = self._mentioned(name)
         return len(places) + len(unread) + len(self._foreign.mentioning(name))
 
+    def keep_mentions(self) -> None:
+        """Keeps for other runs which units hold the names that were asked for in this one."""
+        if self._mentions is not None and len(self._mentions) > self._recalled:
+            self.keep(self._mentions, "mentions")
+            self._recalled = len(self._mentions)
+
     def _mentioned(self, name: str) -> tuple[set[_Position], list[str]]:
         """The units that hold a name, and the files that hold it in statements of none."""
+        if self._mentions is None:
+            recalled = self.kept("mentions")
+            self._mentions = recalled if isinstance(recalled, dict) else {}
+            self._recalled = len(self._mentions)
+        if name not in self._mentions:
+            places, unread = self._search(name)
+            self._mentions[name] = ([(place.path, place.number) for place in places], unread)
+        found, unread = self._mentions[name]
+        return {_Position(path, number) for path, number in found}, unread
+
+    def _search(self, name: str) -> tuple[set[_Position], list[str]]:
         reader = self._reader
         reader.read_outlines(list(reader.entries))
         candidates = [path for path in reader.entries if name in reader.search_text(path)]
