@@ -55,3 +55,9 @@ def test_the_programs_are_fortran(case: Case, tmp_path: Path) -> None:
         flags = [f"-D{define}" for define in case.defines]
         outcome = compile_source(mpi, source, tmp_path, ["-fsyntax-only", *flags])
         assert outcome.code == 0, outcome.stderr
+
+
+def test_a_code_belongs_to_the_condition_that_its_number_says() -> None:
+    for code in ALL_CODES.values():
+        assert len(code.id) in (6, 7)
+        assert int(code.id.removeprefix("ASP")) // 100 == code.condition
