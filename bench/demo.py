@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from asphalt.running.mpi import MPIS, OPENMPI
 from bench.lab.build import VERSIONS, Recipe, sources_of
 from bench.lab.case import KERNELS, ROOT, Case, load_cases
 from bench.lab.checks import Check, build_both, checks_of
@@ -25,7 +26,6 @@ from bench.lab.link import busy, slow_link
 from bench.lab.measure import Measured, Simulator, measure_link
 from bench.lab.run import LabError
 from bench.lab.tables import COLUMNS, as_json, markdown, measured_json, row, table
-from bench.lab.toolchain import OPENMPI, TOOLCHAINS
 from bench.lab.transform import apply, available, sites
 
 OUT = ROOT / "build" / "demo"
@@ -108,13 +108,11 @@ class Demo:
         """Bit for bit equality of the results, under all MPIs, on 1 to 4 ranks."""
         self.console.rule("2. results equal, bit for bit", align="left")
         checks = [
-            check
-            for case in self.cases
-            for check in checks_of((case,), self.versions(case), TOOLCHAINS)
+            check for case in self.cases for check in checks_of((case,), self.versions(case), MPIS)
         ]
-        builds = {(c.case.name, c.version, c.toolchain.name): c for c in checks}
+        builds = {(c.case.name, c.version, c.mpi.name): c for c in checks}
         # the originals first, so that no two builds write the same program
-        first = {(c.case.name, c.toolchain.name): c for c in checks}
+        first = {(c.case.name, c.mpi.name): c for c in checks}
         broken: set[tuple[str, str, str]] = set()
         self.parallel(
             "building originals",
@@ -130,14 +128,14 @@ class Demo:
         ):
             if not good:
                 broken.add(key)
-        runnable = [c for c in checks if (c.case.name, c.version, c.toolchain.name) not in broken]
+        runnable = [c for c in checks if (c.case.name, c.version, c.mpi.name) not in broken]
         messages = self.parallel("running", [c.run for c in runnable])
         for message in filter(None, messages):
             self.fail(message)
         equal = sum(message is None for message in messages)
         self.console.print(
             f"{equal} of {len(checks)} comparisons with the original equal: "
-            f"{', '.join(t.name for t in TOOLCHAINS)}; 1, 2, 3 and 4 ranks"
+            f"{', '.join(t.name for t in MPIS)}; 1, 2, 3 and 4 ranks"
         )
 
     def try_build(self, check: Check) -> bool:

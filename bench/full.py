@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from asphalt.running.mpi import OPENMPI
 from bench.lab.build import VERSIONS, Recipe, sources_of
 from bench.lab.case import ROOT, Case, load_cases
 from bench.lab.curves import Curve, draw_slowdown
@@ -19,7 +20,6 @@ from bench.lab.run import LabError
 from bench.lab.speed import Speed, measure_speed
 from bench.lab.sweep import Sweep, run_sweep
 from bench.lab.tables import COLUMNS, as_json, cell, markdown, measured_json, row, table
-from bench.lab.toolchain import OPENMPI
 from bench.lab.transform import available, sites
 
 RESULTS = ROOT / "bench" / "results"

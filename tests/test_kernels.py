@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.running import simgrid
+from asphalt.running.mpi import (
+    MPICH,
+    MPIS,
+    OPENMPI,
+    SMPI,
+    Mpi,
+)
 from bench.lab.build import Recipe, build, sources_of
 from bench.lab.case import Case, load_cases
 from bench.lab.checks import Check
 from bench.lab.measure import Simulator
 from bench.lab.run import run_program
-from bench.lab.toolchain import (
-    MPICH,
-    OPENMPI,
-    SMPI,
-    TOOLCHAINS,
-    Toolchain,
-    simulated_command,
-)
 from bench.lab.transform import HEADER, RUNTIME, apply, set_tiling, sites, transform
 
 CASES = load_cases()
@@ -31,14 +31,14 @@ def original(case: Case) -> Recipe:
     return Recipe(case, "original", OPENMPI)
 
 
-def installed(toolchain: Toolchain) -> Toolchain:
-    if missing := toolchain.missing():
+def installed(mpi: Mpi) -> Mpi:
+    if missing := mpi.missing():
         pytest.skip(f"not installed: {', '.join(missing)}")
-    return toolchain
+    return mpi
 
 
 def named(value: object) -> str | None:
-    return value.name if isinstance(value, Case | Toolchain) else None
+    return value.name if isinstance(value, Case | Mpi) else None
 
 
 def test_there_is_a_kernel_for_each_shape() -> None:
@@ -101,18 +101,18 @@ def test_the_header_and_the_runtime_are_written(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-@pytest.mark.parametrize("toolchain", TOOLCHAINS, ids=named)
-def test_hand_written_results_are_the_originals(case: Case, toolchain: Toolchain) -> None:
-    check = Check(case, "hand", installed(toolchain), 3)
+@pytest.mark.parametrize("mpi", MPIS, ids=named)
+def test_hand_written_results_are_the_originals(case: Case, mpi: Mpi) -> None:
+    check = Check(case, "hand", installed(mpi), 3)
     assert check.run() is None
 
 
 @pytest.mark.parametrize("case", CHANGED, ids=named)
-@pytest.mark.parametrize("toolchain", TOOLCHAINS, ids=named)
-def test_transformed_results_are_the_originals(case: Case, toolchain: Toolchain) -> None:
-    installed(toolchain)
+@pytest.mark.parametrize("mpi", MPIS, ids=named)
+def test_transformed_results_are_the_originals(case: Case, mpi: Mpi) -> None:
+    installed(mpi)
     for ranks in (1, 3):
-        check = Check(case, "transformed", toolchain, ranks, case.tiling[1])
+        check = Check(case, "transformed", mpi, ranks, case.tiling[1])
         assert check.run() is None
 
 
@@ -134,8 +134,8 @@ def test_no_message_relies_on_buffering(case: Case, tmp_path: Path) -> None:
     for version in ("original", "transformed"):
         tiling = None if version == "original" else case.tiling[1]
         program = build(Recipe(case, version, SMPI, tiling=tiling))
-        command = simulated_command(
-            4, program, platform, cluster, {"smpi/send-is-detached-thresh": "0"}
+        command = simgrid.command(
+            4, program, platform, cluster.costs, {"smpi/send-is-detached-thresh": "0"}
         )
         outputs.append(run_program(command, program.parent, 60).output)
     assert outputs[0] == outputs[1]

@@ -14,6 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from asphalt.running import simgrid
+from asphalt.running.mpi import MPICH, OPENMPI, SMPI
+from asphalt.running.simgrid import Cluster, MessageCosts
 from bench.lab.build import Recipe, constants, include_text, sources_of, with_stand_in
 from bench.lab.case import KERNELS, ROOT, Case, load_case
 from bench.lab.checks import checks_of, difference
@@ -24,7 +27,6 @@ from bench.lab.run import LabError, run_program
 from bench.lab.speed import LINES, write_long_file, write_plain_tree
 from bench.lab.sweep import Sweep
 from bench.lab.tables import COLUMNS, markdown, measured_json, row, table
-from bench.lab.toolchain import MPICH, OPENMPI, SMPI, Cluster, simulated_command
 from bench.lab.transform import HEADER, set_tiling
 
 PARTS = Parts(original=101.0, before=45.0, communication=56.0, after=0.0)
@@ -116,7 +118,7 @@ def test_every_measured_variant_is_within_its_sweep() -> None:
 
 def test_checks_cover_all_ranks_and_versions() -> None:
     found = list(checks_of((case(),), ("hand", "transformed"), (OPENMPI, MPICH)))
-    assert {(c.version, c.toolchain.name, c.ranks) for c in found} == {
+    assert {(c.version, c.mpi.name, c.ranks) for c in found} == {
         (version, mpi, ranks)
         for version in ("hand", "transformed")
         for mpi in ("openmpi", "mpich")
@@ -152,8 +154,8 @@ def test_a_run_that_fails_says_how(tmp_path: Path, script: str, message: str) ->
 
 
 def test_simulation_takes_no_time_from_the_host() -> None:
-    command = simulated_command(
-        16, Path("prog"), Path("c.xml"), Cluster(), {"smpi/list-leaks": "9"}
+    command = simgrid.command(
+        16, Path("prog"), Path("c.xml"), MessageCosts(), {"smpi/list-leaks": "9"}
     )
     assert "--cfg=smpi/simulate-computation:no" in command
     assert "--cfg=smpi/test:1e-07" in command

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from asphalt.errors import UsageError
 from asphalt.project import Change
 from asphalt.report.model import SiteReport
+from asphalt.running.process import Outcome, fill, run
 from asphalt.verify.check import causes, essence
 from asphalt.verify.compare import Difference, difference
-from asphalt.verify.process import Outcome, fill, run
 
 
 def printed(text: str, status: int | None = 0, errors: str = "") -> Outcome:

@@ -14,8 +14,8 @@ from asphalt.errors import UsageError
 from asphalt.output.modules import compile_order, is_fortran
 from asphalt.output.write import write_tree
 from asphalt.project import Change, Project
+from asphalt.running.process import Outcome, fill, run
 from asphalt.verify.compare import Difference, difference
-from asphalt.verify.process import Outcome, fill, run
 
 EXECUTABLE = "./asphalt-verified"
 _VECTOR = (

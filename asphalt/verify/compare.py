@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from asphalt.verify.process import Outcome
+from asphalt.running.process import Outcome
 
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[edqEDQ][-+]?\d+)?")
 _LAST_DIGITS = 1e-5

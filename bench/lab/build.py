@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from asphalt.running.mpi import SMPI, Mpi, environment
 from bench.lab.case import KERNELS, ROOT, STAND_INS, Case
 from bench.lab.run import LabError
-from bench.lab.toolchain import SMPI, Toolchain, environment
 from bench.lab.transform import set_tiling, transform
 
 BUILD = ROOT / "build" / "lab"
@@ -35,7 +35,7 @@ class Recipe:
 
     case: Case
     version: str
-    toolchain: Toolchain
+    mpi: Mpi
     sizes: Mapping[str, int] = field(default_factory=dict)
     charge: Mapping[str, int] | None = None
     tiling: tuple[int, int] | None = None
@@ -96,12 +96,12 @@ def build(recipe: Recipe) -> Path:
         files = transform(files)
         if recipe.tiling is not None:
             files = set_tiling(files, *recipe.tiling)
-        if recipe.toolchain is SMPI:
+        if recipe.mpi is SMPI:
             shim = STAND_INS / "mpi_f_sync_reg.f90"
             files = {shim.name: shim.read_bytes()} | files
     files = with_stand_in(recipe, files)
     flags = (*recipe.flags, *recipe.case.flags)
-    key = repr((recipe.toolchain.name, flags, sorted(files.items())))
+    key = repr((recipe.mpi.name, flags, sorted(files.items())))
     directory = BUILD / recipe.case.name / hashlib.sha256(key.encode()).hexdigest()[:16]
     program = directory / recipe.version
     if program.exists():
@@ -109,12 +109,12 @@ def build(recipe: Recipe) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (directory / name).write_bytes(content)
-    compile_program(recipe.toolchain, tuple(files), flags, directory, program)
+    compile_program(recipe.mpi, tuple(files), flags, directory, program)
     return program
 
 
 def compile_program(
-    toolchain: Toolchain, names: tuple[str, ...], flags: tuple[str, ...], cwd: Path, program: Path
+    mpi: Mpi, names: tuple[str, ...], flags: tuple[str, ...], cwd: Path, program: Path
 ) -> None:
     """Compiles the Fortran files among ``names``, in order, and links them into ``program``."""
     objects = []
@@ -123,9 +123,9 @@ def compile_program(
         if source.suffix.lower() not in (".f", ".f90"):
             continue
         objects.append(f"{source.stem}.o")
-        _call([toolchain.compiler(source), *flags, "-I.", "-c", name, "-o", objects[-1]], cwd)
+        _call([mpi.compiler(source), *flags, "-I.", "-c", name, "-o", objects[-1]], cwd)
     unfinished = program.with_suffix(".part")
-    _call([toolchain.free, *flags, *objects, "-o", unfinished.name], cwd)
+    _call([mpi.free, *flags, *objects, "-o", unfinished.name], cwd)
     unfinished.rename(program)
 
 

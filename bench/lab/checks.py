@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.running.mpi import Mpi
 from bench.lab.build import Recipe, build
 from bench.lab.case import Case
 from bench.lab.measure import Tiling, runner
 from bench.lab.run import LabError
-from bench.lab.toolchain import Toolchain
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Check:
 
     case: Case
     version: str
-    toolchain: Toolchain
+    mpi: Mpi
     ranks: int
     tiling: Tiling | None = None
     flags: tuple[str, ...] = ("-O3",)
@@ -26,7 +26,7 @@ class Check:
     @property
     def recipe(self) -> Recipe:
         """The program that is checked."""
-        return Recipe(self.case, self.version, self.toolchain, tiling=self.tiling, flags=self.flags)
+        return Recipe(self.case, self.version, self.mpi, tiling=self.tiling, flags=self.flags)
 
     @property
     def reference(self) -> Recipe:
@@ -35,8 +35,8 @@ class Check:
 
     def run(self) -> str | None:
         """None where the results are equal, else what is wrong."""
-        where = f"{self.case.name}, {self.version}, {self.toolchain.name}, {self.ranks} ranks"
-        run = runner(self.toolchain)
+        where = f"{self.case.name}, {self.version}, {self.mpi.name}, {self.ranks} ranks"
+        run = runner(self.mpi)
         try:
             expected = run(self.reference, self.ranks).output
             found = run(self.recipe, self.ranks).output
@@ -63,15 +63,15 @@ def difference(expected: bytes, found: bytes) -> str:
 
 
 def checks_of(
-    cases: tuple[Case, ...], versions: tuple[str, ...], toolchains: tuple[Toolchain, ...]
+    cases: tuple[Case, ...], versions: tuple[str, ...], mpis: tuple[Mpi, ...]
 ) -> Iterator[Check]:
     """All versions against the original under all MPIs, at a K that does not divide."""
     for case in cases:
         tiling = case.tiling[1] if case.tiling else None
-        for toolchain in toolchains:
+        for mpi in mpis:
             for version in versions:
                 for ranks in case.ranks:
-                    yield Check(case, version, toolchain, ranks, tiling)
+                    yield Check(case, version, mpi, ranks, tiling)
 
 
 def build_both(check: Check) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.lab.toolchain import OPENMPI, real_command
+from asphalt.running.mpi import OPENMPI
 
 RATE = "1gbit"
 _HOSTS = ("10.77.0.1", "10.77.0.2")
@@ -46,13 +46,13 @@ class LinkLab:
     def title(self) -> str:
         """What a table calls this platform."""
         if self.agent is None:
-            return "Open MPI memory"
+            return "Open MPI, memory"
         return "Open MPI 1 Gb/s"
 
     def command(self, program: Path) -> list[str]:
         """Starts ``program`` on two ranks."""
         if self.spaces is None or self.agent is None:
-            return real_command(OPENMPI, 2, program)
+            return OPENMPI.command(2, program)
         network = "10.77.0.0/24"
         hosts = ",".join(f"{host}:1" for host in _HOSTS)
         settings = {

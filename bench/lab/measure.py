@@ -9,20 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
+from asphalt.running import simgrid
+from asphalt.running.mpi import OPENMPI, SMPI, Mpi
+from asphalt.running.simgrid import Cluster
 from bench.lab.build import BUILD, Recipe, build
 from bench.lab.case import Case, Simulated
 from bench.lab.link import LinkLab
 from bench.lab.run import LabError, Run, run_program
-from bench.lab.toolchain import (
-    OPENMPI,
-    SMPI,
-    Cluster,
-    Toolchain,
-    real_command,
-    simulated_command,
-)
 
 Tiling = tuple[int, int]
+SIMULATED = "SMPI 10 Gb/s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ class Simulator:
         if not platform.exists() or platform.read_text(encoding="utf-8") != text:
             platform.parent.mkdir(parents=True, exist_ok=True)
             platform.write_text(text, encoding="utf-8")
-        command = simulated_command(ranks, program, platform, self.cluster, {})
+        command = simgrid.command(ranks, program, platform, self.cluster.costs)
         return run_program(command, program.parent, self.timeout)
 
     def recipe(self, case: Case, what: Simulated, version: str, tiling: Tiling | None) -> Recipe:
@@ -133,13 +129,13 @@ class Simulator:
             if run.output != whole.output:
                 raise LabError(f"{case.name}: {version} differs from the original (SMPI)")
             seconds[version] = run.seconds
-        return Measured(case.name, what.variant, SMPI.title, what.ranks, tiling, parts, seconds)
+        return Measured(case.name, what.variant, SIMULATED, what.ranks, tiling, parts, seconds)
 
 
 def run_real(recipe: Recipe, ranks: int, timeout: float = 120.0) -> Run:
     """One run of a recipe on this machine."""
     program = build(recipe)
-    return run_program(real_command(recipe.toolchain, ranks, program), program.parent, timeout)
+    return run_program(recipe.mpi.command(ranks, program), program.parent, timeout)
 
 
 def run_smpi(recipe: Recipe, ranks: int) -> Run:
@@ -147,9 +143,9 @@ def run_smpi(recipe: Recipe, ranks: int) -> Run:
     return Simulator().run(build(recipe), ranks)
 
 
-def runner(toolchain: Toolchain) -> Callable[[Recipe, int], Run]:
+def runner(mpi: Mpi) -> Callable[[Recipe, int], Run]:
     """How a recipe is run for its results under an MPI."""
-    return run_smpi if toolchain is SMPI else run_real
+    return run_smpi if mpi is SMPI else run_real
 
 
 def measure_link(
@@ -184,9 +180,7 @@ def measure_link(
             if outputs.setdefault("original", run.output) != run.output:
                 raise LabError(f"{case.name}: {name} differs from the original (link)")
         alone = programs["original"]
-        times["alone"].append(
-            run_program(real_command(OPENMPI, 2, alone), alone.parent, 120.0).seconds
-        )
+        times["alone"].append(run_program(OPENMPI.command(2, alone), alone.parent, 120.0).seconds)
     medians = {name: median(values) for name, values in times.items()}
     computation = medians.pop("alone")
     whole = medians["original"]

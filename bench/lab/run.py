@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.lab.toolchain import environment
+from asphalt.running.mpi import environment
 
 _SECONDS = re.compile(r"^seconds\s+(\S+)", re.MULTILINE)
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.lab.case import Case, Simulated
-from bench.lab.measure import Measured, Parts, Simulator, Tiling
+from bench.lab.measure import SIMULATED, Measured, Parts, Simulator, Tiling
 from bench.lab.run import LabError
-from bench.lab.toolchain import SMPI
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Sweep:
         return Measured(
             self.case.name,
             self.what.variant,
-            SMPI.title,
+            SIMULATED,
             self.what.ranks,
             tiling,
             self.parts,

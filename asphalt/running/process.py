@@ -15,16 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.errors import UsageError
+from asphalt.running.mpi import environment
 
 _PLACE = re.compile(r"\{(\w*)\}")
 _GRACE = 5.0  # seconds that a launcher has to stop its ranks
-
-# Open MPI refuses to run as root, and more ranks than cores, unless it is told.
-_MPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,7 @@ def run(command: Sequence[str], directory: Path, timeout: float) -> Outcome:
             process = subprocess.Popen(
                 command,
                 cwd=directory,
-                env=os.environ | _MPI_ENVIRONMENT,
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
