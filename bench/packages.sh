@@ -24,6 +24,7 @@ need libmpich-dev mpif90.mpich
 need libsimgrid-dev smpif90 smpiff smpirun
 need iproute2 ip tc
 need dpkg-dev dpkg-source
+need gdb gdb
 python=${1:-python3.11}
 if command -v "$python" >/dev/null 2>&1 &&
   ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then

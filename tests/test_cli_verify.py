@@ -37,8 +37,20 @@ def test_equal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify("--compile", COMPILE, "--ranks", "2", "--tile", "2", "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out)["runs"] == [
-        {"tile": 2, "depth": None, "ranks": 2, "difference": None, "notes": []}
+    told = json.loads(capsys.readouterr().out)
+    assert told["version"] == 1
+    assert told["failures"] == []
+    assert told["runs"] == [
+        {
+            "tile": 2,
+            "depth": None,
+            "ranks": 2,
+            "difference": None,
+            "notes": [],
+            "mpi": None,
+            "findings": [],
+            "stacks": [],
+        }
     ]
 
 

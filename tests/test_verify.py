@@ -12,7 +12,8 @@ from asphalt.errors import UsageError
 from asphalt.project import Change
 from asphalt.report.model import SiteReport
 from asphalt.running.process import Outcome, fill, run
-from asphalt.verify.check import causes, essence
+from asphalt.verify.builds import essence
+from asphalt.verify.check import causes
 from asphalt.verify.compare import Difference, difference
 
 

@@ -1,18 +1,15 @@
-"""``asphalt verify``: builds and runs original and transformed, and compares what they print."""
+"""``asphalt verify``: builds and runs original and transformed, and compares what they do."""
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from asphalt.cli.options import (
     PATHS,
@@ -24,7 +21,17 @@ from asphalt.cli.options import (
 from asphalt.cli.session import Output, note, open_project
 from asphalt.errors import UsageError
 from asphalt.limits import DEPTH, TILE, Limits
-from asphalt.verify.check import Commands, Row, check
+from asphalt.report.verified import (
+    verified_json,
+    verified_lines,
+    verified_summary,
+    verified_table,
+)
+from asphalt.verify.builds import DEFAULT_BUILD, EXECUTABLE, Commands
+from asphalt.verify.check import Checked, Trial, check_all
+from asphalt.verify.files import outputs
+from asphalt.verify.rendezvous import without_eager_sends
+from asphalt.verify.setups import NAMES, setups
 
 _RANKS = Limits(1, 10**6)
 Numbers = tuple[int, ...]
@@ -49,23 +56,51 @@ def _numbers(
 @click.command()
 @paths_argument
 @click.option(
+    "--build",
+    "build_line",
+    metavar="COMMAND",
+    help="How to build, e.g. 'make FC={fc}'; it runs in the mirrored tree. {fc} {f77} {cc}: the "
+    "MPI's compilers; {mpi}: its name.",
+)
+@click.option(
     "--compile",
     "compile_line",
-    required=True,
     metavar="COMMAND",
-    help="How to build, e.g. 'mpif90 -O2 {sources} -o {exe}'; it runs in the mirrored tree. "
-    "{sources}: all Fortran files, modules before their users.",
+    help="Or a line that compiles all, e.g. 'mpif90 -O2 {sources} -o {exe}'. {sources}: all "
+    f"Fortran files, modules before their users.  [default: {DEFAULT_BUILD}]",
+)
+@click.option(
+    "--exe",
+    metavar="FILE",
+    help="The program below the tree (else {exe}, or what the build makes).",
 )
 @click.option(
     "--run",
     "run_line",
-    default="mpirun -np {ranks} {exe}",
+    default="{launcher} -np {ranks} {exe}",
     show_default=True,
     metavar="COMMAND",
-    help="How to run.",
+    help="How to run, with the program's arguments; {launcher}: the MPI's mpirun.",
+)
+@click.option("--stdin", type=PATHS, metavar="FILE", help="What each run reads.")
+@click.option(
+    "--output",
+    "output_texts",
+    multiple=True,
+    metavar="FILE[:TOLERANCE]",
+    help="Compare this file, too (a pattern such as 'out.*'), bit for bit, or numbers in it within "
+    "a relative tolerance. '-:TOLERANCE': standard output.",
 )
 @click.option(
+    "--ignore",
+    multiple=True,
+    metavar="REGEX",
+    help="Do not compare lines in which this is found (times).",
+)
+@click.option(
+    "--np",
     "--ranks",
+    "ranks",
     callback=_numbers(_RANKS),
     default="1,2,3,4",
     show_default=True,
@@ -84,44 +119,78 @@ def _numbers(
     "--depth", callback=_numbers(DEPTH), metavar="D,...", help="Tiles in flight, each tried."
 )
 @click.option(
+    "--mpi",
+    "mpis",
+    type=click.Choice(NAMES),
+    multiple=True,
+    help="With which MPI, each tried  [default: plain mpif90 and mpirun].",
+)
+@click.option(
+    "--rendezvous",
+    is_flag=True,
+    help="No send ends before its receive is there: finds programs that count on buffered sends.",
+)
+@click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
     show_default=True,
     metavar="SECONDS",
-    help="What takes longer hangs.",
+    help="What takes longer hangs; gdb tells where its ranks stand.",
 )
 @click.option("--keep", type=PATHS, metavar="DIR", help="Build in DIR and leave it there.")
 @common_options
 @assume_option
 def verify(
     paths: tuple[Path, ...],
-    compile_line: str,
+    build_line: str | None,
+    compile_line: str | None,
+    exe: str | None,
     run_line: str,
+    stdin: Path | None,
+    output_texts: tuple[str, ...],
+    ignore: tuple[str, ...],
     ranks: tuple[int, ...],
     tile: tuple[int, ...],
     depth: tuple[int, ...] | None,
+    mpis: tuple[str, ...],
+    rendezvous: bool,
     timeout: float,
     keep: Path | None,
     common: CommonOptions,
     assume: tuple[str, ...],
 ) -> int:
-    """Build original and transformed, run both, and compare standard output byte for byte.
+    """Build original and transformed, run both, and compare what they print and write.
 
-    Exits with 1 if one run differs in output or exit status, or hangs.
+    Exits with 1 if one run differs in output or exit status, or hangs; with 2 if something could
+    not be tried.
     """
+    if build_line is not None and compile_line is not None:
+        raise UsageError("there is one command to build with; give --build or --compile")
+    if stdin is not None and not stdin.is_file():
+        raise UsageError(f"--stdin {stdin}: no such file; check the path")
+    if build_line is None:
+        build_line = DEFAULT_BUILD if compile_line is None else compile_line
+        exe = exe or EXECUTABLE
+    commands = Commands(build_line, run_line, timeout, exe, stdin and stdin.absolute())
+    compared = outputs(output_texts, ignore)
+    surroundings, missing = setups(mpis)
+    for message in missing:
+        note(message)
+    if rendezvous:
+        surroundings = tuple(map(without_eager_sends, surroundings))
     project = open_project(paths, common, assume)
     if not project.transform():
         note("nothing is transformed here, so there is nothing to compare")
         return 0
     choices = tuple(product(tile, depth or (None,)))
-    commands = Commands(compile_line, run_line, timeout)
-    rows: list[Row] = []
+    trial = Trial(paths, commands, compared, ranks, choices, keep is not None)
     with _work_directory(keep) as work, Console(stderr=True).status("verifying") as status:
-        for row in check(project, paths, work, commands, ranks, choices, status.update):
-            rows.append(row)
-    _tell(rows, common)
-    return int(any(row.difference for row in rows))
+        found = check_all(project, trial, surroundings, work, status.update)
+    _tell(found, common)
+    if not all(row.passed for row in found.rows):
+        return 1
+    return 2 if found.failures else 0
 
 
 @contextmanager
@@ -136,35 +205,15 @@ def _work_directory(keep: Path | None) -> Iterator[Path]:
     yield keep
 
 
-def _tell(rows: Sequence[Row], common: CommonOptions) -> None:
+def _tell(found: Checked, common: CommonOptions) -> None:
     if common.format == "json":
-        print(json.dumps({"version": 1, "runs": [asdict(row) for row in rows]}, indent=2))
-        return
-    table = Table("K", "D", "ranks", "result")
-    for row in rows:
-        wrong = "does not build" if row.ranks is None else "differs"
-        result = "equal" if row.difference is None else f"[red]{wrong}[/red]"
-        table.add_row(str(row.tile), _or(row.depth, "default"), _or(row.ranks, "-"), result)
-    console = Output(highlight=False, soft_wrap=True, emoji=False)
-    console.print(table)
-    for row in rows:
-        if row.difference is not None:
-            console.print(f"{_name(row)}: {row.difference.message}", markup=False)
-    for text in dict.fromkeys(text for row in rows for text in row.notes):
-        console.print(text, markup=False)
-    different = sum(row.difference is not None for row in rows)
-    outcome = f"{different} different" if different else "all equal"
-    note(f"{len(rows)} comparisons, {outcome}")
-
-
-def _name(row: Row) -> str:
-    name = f"K={row.tile} D={_or(row.depth, 'default')}"
-    return name if row.ranks is None else f"{name}, {_ranks(row.ranks)}"
-
-
-def _ranks(count: int) -> str:
-    return "1 rank" if count == 1 else f"{count} ranks"
-
-
-def _or(value: int | None, otherwise: str) -> str:
-    return otherwise if value is None else str(value)
+        print(verified_json(found.rows, found.failures))
+    else:
+        console = Output(highlight=False, soft_wrap=True, emoji=False)
+        console.print(verified_table(found.rows))
+        for line in verified_lines(found.rows):
+            console.print(line, markup=False)
+    for message in (*found.remarks, *found.failures):
+        note(message)
+    if common.format != "json":
+        note(verified_summary(found.rows))

@@ -28,6 +28,11 @@ def is_fortran(path: Path) -> bool:
     return _SUFFIX.fullmatch(path.suffix) is not None
 
 
+def used_modules(source: Path) -> frozenset[str]:
+    """The modules that a file uses, in lower case."""
+    return frozenset(map(str.lower, _USE.findall(source.read_bytes().decode("latin-1"))))
+
+
 def prerequisites(sources: Sequence[Path]) -> Mapping[Path, tuple[Path, ...]]:
     """For each source the other ones that define a module it uses (or extends)."""
     texts = {source: source.read_bytes().decode("latin-1") for source in sources}

@@ -42,9 +42,12 @@ class Mpi:
         """Raises ``UsageError``, which says what is missing and how to get it."""
         if missing := self.missing():
             raise UsageError(
-                f"{self.title} is not there: no {', '.join(missing)}; on Debian it comes with "
-                f"'apt-get install {' '.join(self.packages)}'"
+                f"{self.title} is not there: no {', '.join(missing)}; {self.installation()}"
             )
+
+    def installation(self) -> str:
+        """How to get it."""
+        return f"on Debian it comes with 'apt-get install {' '.join(self.packages)}'"
 
     def compiler(self, source: Path) -> str:
         """The compiler driver for ``source``, by its suffix."""
@@ -85,6 +88,17 @@ SMPI = Mpi(
     ("libsimgrid-dev", "gfortran"),
 )
 MPIS = (OPENMPI, MPICH, SMPI)
+
+_ANY = ("mpif90", "mpifort", "mpif77", "mpicc", "mpirun", "mpiexec")
+
+
+def how_to_get(program: str) -> str | None:
+    """How to get a program that an MPI would bring; None for other programs."""
+    for mpi in MPIS:
+        if program in (mpi.free, mpi.fixed, mpi.c, mpi.launcher):
+            return mpi.installation()
+    return OPENMPI.installation() if program in _ANY else None
+
 
 # Open MPI refuses to run as root, and more ranks than cores, unless it is told; waiting ranks give
 # their core to others; containers that forbid the single-copy mechanism make it complain.

@@ -10,12 +10,12 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.errors import UsageError
-from asphalt.running.mpi import environment
+from asphalt.running.mpi import environment, how_to_get
 
 _PLACE = re.compile(r"\{(\w*)\}")
 _GRACE = 5.0  # seconds that a launcher has to stop its ranks
@@ -23,11 +23,12 @@ _GRACE = 5.0  # seconds that a launcher has to stop its ranks
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a command ended; ``status`` None: it did not end in time and was stopped."""
+    """How a command ended; ``status`` None: it hangs, and ``hang`` says how that was seen."""
 
     status: int | None
     stdout: bytes
     stderr: bytes
+    hang: str = "did not end in time"
 
 
 def fill(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
@@ -56,29 +57,47 @@ def fill(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
     return filled
 
 
-def run(command: Sequence[str], directory: Path, timeout: float) -> Outcome:
+def run(
+    command: Sequence[str],
+    directory: Path,
+    timeout: float,
+    *,
+    settings: Mapping[str, str] | None = None,
+    stdin: Path | None = None,
+    at_timeout: Callable[[int], None] | None = None,
+) -> Outcome:
     """Run a command in ``directory`` for at most ``timeout`` seconds.
 
-    Raises ``UsageError`` if it cannot be started.
+    ``settings`` are more environment variables, ``stdin`` is what it reads (nothing by default).
+    ``at_timeout`` is called with the leader of the command's session before that is stopped.
+    Raises ``UsageError`` if the command cannot be started.
     """
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+    with contextlib.ExitStack() as files:
+        stdout = files.enter_context(tempfile.TemporaryFile())
+        stderr = files.enter_context(tempfile.TemporaryFile())
+        source = files.enter_context(Path(stdin or os.devnull).open("rb"))
         try:
             process = subprocess.Popen(
                 command,
                 cwd=directory,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
+                env={**environment(), **(settings or {})},
+                stdin=source,
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
             )
         except OSError as error:
-            raise UsageError(f"{command[0]}: cannot be started: {error.strerror}") from None
+            advice = how_to_get(command[0]) if isinstance(error, FileNotFoundError) else None
+            raise UsageError(
+                f"{command[0]}: cannot be started: {error.strerror}"
+                + (f"; {advice}" if advice else "")
+            ) from None
         status: int | None = None
         try:
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:
-            pass
+            if at_timeout is not None:
+                at_timeout(process.pid)
         finally:
             _stop(process)
         for stream in (stdout, stderr):
@@ -100,15 +119,15 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             process.kill()
             process.wait()
     deadline = time.monotonic() + _GRACE
-    while (members := _session(process.pid)) and time.monotonic() < deadline:
+    while (members := session(process.pid)) and time.monotonic() < deadline:
         for member in members:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(member, signal.SIGKILL)
         time.sleep(0.01)
 
 
-def _session(leader: int) -> list[int]:
-    """The processes of the session that ``leader`` started."""
+def session(leader: int) -> list[int]:
+    """The processes of the session that ``leader`` started, launched ranks among them."""
     members = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

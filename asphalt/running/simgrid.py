@@ -76,14 +76,18 @@ def command(
     Nothing is timed on the host, so that a run gives the same simulated time every time.
     ``extra``: more settings of smpirun (``--cfg``).
     """
+    words = options(platform, costs, extra)
+    return [SMPI.launcher, "-np", str(ranks), *words, str(program)]
+
+
+def options(
+    platform: Path, costs: MessageCosts, extra: Mapping[str, str] | None = None
+) -> list[str]:
+    """What tells smpirun the cluster and all settings, as in ``command``."""
     settings = costs.settings() | dict(extra or {})
     return [
-        SMPI.launcher,
-        "-np",
-        str(ranks),
         "-platform",
         str(platform),
         *(f"--cfg={key}:{value}" for key, value in settings.items()),
         "--log=root.thresh:error",
-        str(program),
     ]

@@ -1,7 +1,8 @@
-"""Builds the original and its transformed versions and compares what they print.
+"""Builds the original and its transformed versions and compares what they print and write.
 
-Each version is mirrored into a directory of its own and built there by the same command line, so
-that names of files, and all else that a program can see, are the same.
+Each version is mirrored into a directory of its own and built there by the same command line, and
+runs in a fresh copy of that, so that names of files, and all else that a program can see, are the
+same.
 """
 
 from __future__ import annotations
@@ -11,35 +12,45 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from asphalt.errors import UsageError
-from asphalt.output.modules import compile_order, is_fortran
-from asphalt.output.write import write_tree
 from asphalt.project import Change, Project
-from asphalt.running.process import Outcome, fill, run
-from asphalt.verify.compare import Difference, difference
+from asphalt.verify.builds import Built, Commands, build
+from asphalt.verify.compare import Difference
+from asphalt.verify.files import Outputs
+from asphalt.verify.rendezvous import prove_rendezvous
+from asphalt.verify.runs import Result, result_difference, run_built
+from asphalt.verify.setups import CannotError, Setup, require_places
+from asphalt.verify.stacks import Stack, Stacks
 
-EXECUTABLE = "./asphalt-verified"
 _VECTOR = (
     "only last digits differ, and an innermost loop is tiled: the compiler vectorises it otherwise "
     "when its trip count changes; see whether all is equal with vectorisation switched off "
     "(gfortran: -fno-tree-vectorize)"
 )
+_EAGER = "; if it ends without --rendezvous, it counts on sends that MPI buffers"
 _UNSTABLE = "the original's own output changes from run to run, at "
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
-    """How to build and run: templates with ``{sources} {exe}`` and ``{ranks} {exe}``; seconds."""
+class Trial:
+    """What is compared under every setup: the program and its commands, numbers of ranks, (K, D).
 
-    compile: str
-    run: str
-    timeout: float
+    ``depth`` None in a choice: as the settings say.  ``keep``: the builds stay.
+    """
+
+    paths: tuple[Path, ...]
+    commands: Commands
+    outputs: Outputs
+    ranks: tuple[int, ...]
+    choices: tuple[tuple[int, int | None], ...]
+    keep: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One comparison; ``depth`` None: as the settings say.  ``ranks`` None: a build.
 
-    ``difference`` None: equal.
+    ``difference`` None: equal.  ``findings`` is what a setup found wrong with the transformed
+    program's run, ``stacks`` where ranks stood that hung, ``mpi`` None the default.
     """
 
     tile: int
@@ -47,53 +58,164 @@ class Row:
     ranks: int | None
     difference: Difference | None
     notes: tuple[str, ...] = field(default=())
+    mpi: str | None = None
+    findings: tuple[str, ...] = field(default=())
+    stacks: tuple[Stack, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        """Whether there is nothing wrong."""
+        return self.difference is None and not self.findings
 
 
 def check(
     project: Project,
-    paths: Sequence[Path],
+    trial: Trial,
+    setup: Setup,
     work: Path,
-    commands: Commands,
-    ranks: Sequence[int],
-    choices: Sequence[tuple[int, int | None]],
     progress: Callable[[str], None],
+    outputs_seen: set[str] | None = None,
 ) -> Iterator[Row]:
-    """Compare original and transformed programs for each (K, D) of ``choices`` and each rank count.
+    """Compare original and transformed programs for each (K, D) and each number of ranks.
 
-    ``work`` is an empty directory.  ``progress`` is told what is being done.  Raises ``UsageError``
-    if the original does not build, or a command cannot be started.
+    ``work`` is an empty directory.  ``progress`` is told what is being done.  The patterns of
+    output files that a run wrote are added to ``outputs_seen``.  Raises ``UsageError`` if the
+    original does not build, or a command cannot be started.
     """
-    progress("building the original")
-    original = work / "original"
-    failure = _build(paths, (), original, commands)
-    if failure is not None:
-        raise UsageError(f"the original does not build: {failure}")
-    expected: dict[int, Outcome] = {}
-    for tile, depth in choices:
-        name = f"K={tile} D={'default' if depth is None else depth}"
-        progress(f"building the transformed program, {name}")
-        changes = project.transform(tile, depth, trial=True)
-        directory = work / f"transformed-{name.replace(' ', '-')}"
-        failure = _build(paths, changes, directory, commands)
-        if failure is not None:
-            yield Row(tile, depth, None, Difference(f"does not build: {failure}"))
-            continue
-        for count in ranks:
-            if count not in expected:
-                progress(f"running the original on {count} ranks")
-                expected[count] = _run(original, count, commands)
-            failed = _failure(expected[count])
-            if failed is not None:
-                yield Row(tile, depth, count, Difference(failed))
+    return _Check(project, trial, setup, work, progress, outputs_seen).rows()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of all setups: comparisons, what could not be tried, what was left out on purpose.
+
+    ``failures`` are mistakes that a user can mend; ``remarks`` what an MPI cannot do.
+    """
+
+    rows: tuple[Row, ...]
+    failures: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def check_all(
+    project: Project,
+    trial: Trial,
+    setups: Sequence[Setup],
+    work: Path,
+    progress: Callable[[str], None],
+) -> Checked:
+    """Compare under each setup, in directories of their own below ``work`` if they have names.
+
+    What cannot be done under one of several setups is told, and the others are tried.  Raises
+    ``UsageError`` if nothing can be tried at all.
+    """
+    rows: list[Row] = []
+    failures: list[str] = []
+    remarks: list[str] = []
+    seen: set[str] = set()
+    for setup in setups:
+        folder = work if setup.name is None else work / setup.name
+        folder.mkdir(exist_ok=True)
+        try:
+            require_places(setup, trial.commands.build, trial.commands.run)
+            if setup.rendezvous:
+                progress("trying whether sends wait")
+                prove_rendezvous(setup)
+            rows.extend(check(project, trial, setup, folder, progress, seen))
+        except CannotError as error:
+            if not setup.optional:
+                failures.append(str(error))
+            else:
+                remarks.append(f"{error}; {setup.name} is left out")
+        except UsageError as error:
+            failures.append(str(error))
+    if not rows:
+        raise UsageError("; ".join((*failures, *remarks)))
+    failures += [
+        f"--output {output.pattern}: no run wrote such a file; check the name"
+        for output in trial.outputs.files
+        if output.pattern not in seen
+    ]
+    return Checked(tuple(rows), tuple(failures), tuple(remarks))
+
+
+class _Check:
+    """The runs of the original are kept: each is compared with many."""
+
+    def __init__(
+        self,
+        project: Project,
+        trial: Trial,
+        setup: Setup,
+        work: Path,
+        progress: Callable[[str], None],
+        outputs_seen: set[str] | None,
+    ) -> None:
+        self._project, self._trial, self._setup, self._work = project, trial, setup, work
+        self._seen = set() if outputs_seen is None else outputs_seen
+        self._prefix = "" if setup.name is None else f"{setup.name}: "
+        self._progress = progress
+        self._expected: dict[int, Result] = {}
+
+    def rows(self) -> Iterator[Row]:
+        self._say("building the original")
+        original = self._build((), "original")
+        if isinstance(original, str):
+            raise UsageError(f"{self._prefix}the original does not build: {original}")
+        for tile, depth in self._trial.choices:
+            name = f"K={tile} D={'default' if depth is None else depth}"
+            self._say(f"building the transformed program, {name}")
+            changes = self._project.transform(tile, depth, trial=True)
+            built = self._build(changes, f"transformed-{name.replace(' ', '-')}")
+            if isinstance(built, str):
+                failure = Difference(f"does not build: {built}")
+                yield Row(tile, depth, None, failure, mpi=self._setup.name)
                 continue
-            progress(f"running {name} on {count} ranks")
-            found = difference(expected[count], _run(directory, count, commands))
-            notes: tuple[str, ...] = ()
-            if found is not None:
-                progress(f"running the original on {count} ranks once more")
-                again = difference(expected[count], _run(original, count, commands))
-                notes = tuple(causes(found, again, changes))
-            yield Row(tile, depth, count, found, notes)
+            for ranks in self._trial.ranks:
+                self._say(f"running {name} on {ranks} ranks")
+                found, notes, run = self._compare(original, built, ranks, changes)
+                yield Row(
+                    tile,
+                    depth,
+                    ranks,
+                    found,
+                    (*notes, *_remarks(run.stacks)),
+                    self._setup.name,
+                    run.findings,
+                    run.stacks.found,
+                )
+
+    def _compare(
+        self, original: Built, built: Built, ranks: int, changes: Sequence[Change]
+    ) -> tuple[Difference | None, tuple[str, ...], Result]:
+        """How a run differs from the original's, what may lie behind it, and the run that tells."""
+        expected = self._expected.get(ranks)
+        if expected is None:
+            expected = self._expected[ranks] = self._run(original, ranks)
+        failed = _failure(expected, self._setup)
+        if failed is not None:
+            return failed, (), expected
+        run = self._run(built, ranks)
+        found = result_difference(expected, run, self._trial.outputs)
+        if found is None:
+            return None, (), run
+        self._say(f"running the original on {ranks} ranks once more")
+        again = result_difference(expected, self._run(original, ranks), self._trial.outputs)
+        return found, tuple(causes(found, again, changes)), run
+
+    def _build(self, changes: Sequence[Change], name: str) -> Built | str:
+        trial = self._trial
+        directory = self._work / name
+        return build(trial.paths, changes, directory, trial.commands, self._setup, trial.keep)
+
+    def _run(self, built: Built, ranks: int) -> Result:
+        trial = self._trial
+        result = run_built(built, ranks, trial.commands, self._setup, trial.outputs, self._work)
+        self._seen |= result.written
+        return result
+
+    def _say(self, message: str) -> None:
+        self._progress(self._prefix + message)
 
 
 def causes(found: Difference, again: Difference | None, changes: Sequence[Change]) -> Iterator[str]:
@@ -105,45 +227,17 @@ def causes(found: Difference, again: Difference | None, changes: Sequence[Change
         yield _VECTOR
 
 
-def _failure(original: Outcome) -> str | None:
+def _failure(original: Result, setup: Setup) -> Difference | None:
     """Why there is nothing to compare with."""
-    if original.status == 0:
-        return None
-    if original.status is None:
-        return "the original did not end in time: nothing is compared"
-    return f"the original ended with status {original.status}: nothing is compared"
-
-
-def _build(
-    paths: Sequence[Path], changes: Sequence[Change], directory: Path, commands: Commands
-) -> str | None:
-    """Mirror and build; the compiler's words where it fails."""
-    written = write_tree(paths, changes, directory)
-    sources = [path for path in written.files if is_fortran(path)]
-    if written.runtime is not None and written.runtime not in sources:
-        sources.insert(0, written.runtime)
-    names = [str(path.relative_to(directory.absolute())) for path in compile_order(sources)]
-    command = fill(commands.compile, {"sources": names, "exe": EXECUTABLE})
-    outcome = run(command, directory, commands.timeout)
+    outcome = original.outcome
     if outcome.status == 0:
-        made = (directory / EXECUTABLE).is_file()
-        return None if made else "the compile line ended well, but made no {exe}"
+        return None
     if outcome.status is None:
-        return "the compile line did not end in time"
-    output = (outcome.stderr or outcome.stdout).decode("utf-8", "backslashreplace")
-    return essence(output) or f"the compile line ended with status {outcome.status}"
+        message = f"the original {outcome.hang}: nothing is compared"
+        advice = _EAGER if setup.rendezvous else ""
+        return Difference(message + advice, hang=True)
+    return Difference(f"the original ended with status {outcome.status}: nothing is compared")
 
 
-def essence(output: str) -> str:
-    """The compiler's first error, in a line: where it is and what."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for place, line in enumerate(lines):
-        if "error" in line.lower() or "undefined reference" in line:
-            where = next((one for one in reversed(lines[:place]) if one.endswith(":")), "")
-            return f"{where} {line}".strip()
-    return lines[0] if lines else ""
-
-
-def _run(directory: Path, ranks: int, commands: Commands) -> Outcome:
-    command = fill(commands.run, {"ranks": str(ranks), "exe": EXECUTABLE})
-    return run(command, directory, commands.timeout)
+def _remarks(stacks: Stacks) -> tuple[str, ...]:
+    return () if stacks.remark is None else (stacks.remark,)

@@ -1,76 +1,152 @@
-"""Where two runs of a program differ, and how."""
+"""Where two runs of a program differ, and how: exit status, standard output, files."""
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from asphalt.running.process import Outcome
 
-_NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[edqEDQ][-+]?\d+)?")
+# a number that no letter, digit or point stands before; "0.5D-03", and "0.5-103" as Fortran
+# prints large exponents
+_NUMBER = re.compile(
+    rb"(?<![\w.])([-+]?(?:\d+\.?\d*|\.\d+)(?:[edqEDQ][-+]?\d+|[-+]\d{3}(?!\d))?)(?![\d.])"
+)
+_LETTERLESS = re.compile(rb"(?<=[\d.])(?=[-+]\d{3}$)")
 _LAST_DIGITS = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What is not equal; ``last_digits``: only numbers, and these by a relative 1e-5 at most."""
+    """What is not equal; ``last_digits``: only numbers, and these by a relative 1e-5 at most;
+    ``hang``: a run does not end."""
 
     message: str
     last_digits: bool = False
+    hang: bool = False
 
 
-def difference(original: Outcome, transformed: Outcome) -> Difference | None:
-    """The first difference in exit status or standard output; None: equal, byte for byte.
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """When two texts count as equal.
+
+    ``tolerance`` is the relative difference that numbers may have; None: bit for bit.  Lines in
+    which one of ``ignored`` is found are not looked at.
+    """
+
+    tolerance: float | None = None
+    ignored: Sequence[re.Pattern[bytes]] = field(default=())
+
+
+EXACT = Likeness()
+
+
+def difference(
+    original: Outcome, transformed: Outcome, likeness: Likeness = EXACT
+) -> Difference | None:
+    """The first difference in exit status or standard output; None: equal.
 
     A run that did not end in time counts as a hang, whatever it printed.
     """
     if original.status is None:
-        return Difference("the original did not end in time; give it longer by --timeout")
+        return Difference(f"the original {original.hang}; give it longer by --timeout", hang=True)
     if transformed.status is None:
-        return Difference("the transformed program hangs: it did not end in time")
+        return Difference(f"the transformed program hangs: it {transformed.hang}", hang=True)
     if original.status != transformed.status:
         reason = _last_line(transformed.stderr)
         return Difference(
             f"exit status {transformed.status} instead of {original.status}"
             + (f": {reason}" if reason else "")
         )
-    return _first_difference(original.stdout, transformed.stdout)
+    return text_difference(original.stdout, transformed.stdout, likeness)
 
 
-def _first_difference(original: bytes, transformed: bytes) -> Difference | None:
+def text_difference(
+    original: bytes, transformed: bytes, likeness: Likeness = EXACT
+) -> Difference | None:
+    """The first line that differs; None: equal."""
     if original == transformed:
         return None
-    old, new = original.split(b"\n"), transformed.split(b"\n")
-    if sorted(old) == sorted(new):
+    old, new = _lines(original, likeness), _lines(transformed, likeness)
+    pairs = list(zip(old, new, strict=False))
+    if len(old) == len(new) and all(
+        _alike(left, right, likeness) for (_, left), (_, right) in pairs
+    ):
+        return None
+    if sorted(line for _, line in old) == sorted(line for _, line in new):
         return Difference("the same lines in another order; let one rank print")
-    close = len(old) == len(new) and all(map(_close, old, new))
-    for number, (left, right) in enumerate(zip(old, new, strict=False), 1):
-        if left != right:
+    close = len(old) == len(new) and all(
+        left == right or _near(left, right, _LAST_DIGITS) for (_, left), (_, right) in pairs
+    )
+    for (number, left), (_, right) in pairs:
+        if not _alike(left, right, likeness):
             return Difference(f"line {number}: {_show(left)} became {_show(right)}", close)
-    number = min(len(old), len(new))
     longer, which = (old, "is missing") if len(old) > len(new) else (new, "is new")
-    return Difference(f"line {number + 1}: {_show(longer[number])} {which}")
+    number, line = longer[min(len(old), len(new))]
+    return Difference(f"line {number}: {_show(line)} {which}")
 
 
-def _close(left: bytes, right: bytes) -> bool:
-    """Whether two lines are equal but for the last digits of numbers."""
+def file_difference(
+    original: bytes | None, transformed: bytes | None, likeness: Likeness = EXACT
+) -> Difference | None:
+    """How two versions of a file differ; None: equal, or there is none on either side."""
+    if original is None or transformed is None:
+        if original is transformed:
+            return None
+        which = "only the original" if transformed is None else "only the transformed program"
+        return Difference(f"{which} writes it")
+    if b"\0" not in original and b"\0" not in transformed:
+        return text_difference(original, transformed, likeness)
+    if original == transformed:
+        return None
+    if len(original) != len(transformed):
+        return Difference(f"{len(transformed)} bytes instead of {len(original)}")
+    place = next(
+        i for i, pair in enumerate(zip(original, transformed, strict=True)) if len({*pair}) > 1
+    )
+    return Difference(f"byte {place + 1} of {len(original)} differs")
+
+
+def _lines(text: bytes, likeness: Likeness) -> list[tuple[int, bytes]]:
+    """The lines that are compared, each with its number."""
+    numbered = enumerate(text.split(b"\n"), 1)
+    if not likeness.ignored:
+        return list(numbered)
+    return [
+        (number, line)
+        for number, line in numbered
+        if not any(pattern.search(line) for pattern in likeness.ignored)
+    ]
+
+
+def _alike(left: bytes, right: bytes, likeness: Likeness) -> bool:
     if left == right:
         return True
+    return likeness.tolerance is not None and _near(left, right, likeness.tolerance)
+
+
+def _near(left: bytes, right: bytes, tolerance: float) -> bool:
+    """Whether two lines are equal but for numbers, which are near, and the width of blanks."""
     words, others = left.split(), right.split()
-    return len(words) == len(others) and all(map(_same_number, words, others))
+    return len(words) == len(others) and all(
+        _near_word(word, other, tolerance) for word, other in zip(words, others, strict=True)
+    )
 
 
-def _same_number(left: bytes, right: bytes) -> bool:
+def _near_word(left: bytes, right: bytes, tolerance: float) -> bool:
     if left == right:
         return True
-    if not (_NUMBER.fullmatch(left) and _NUMBER.fullmatch(right)):
-        return False
-    return math.isclose(_value(left), _value(right), rel_tol=_LAST_DIGITS)
+    parts, others = _NUMBER.split(left), _NUMBER.split(right)
+    return len(parts) == len(others) and all(
+        math.isclose(_value(part), _value(other), rel_tol=tolerance) if place % 2 else part == other
+        for place, (part, other) in enumerate(zip(parts, others, strict=True))
+    )
 
 
 def _value(number: bytes) -> float:
-    return float(re.sub(rb"[dqDQ]", b"e", number))
+    return float(re.sub(rb"[dqDQ]", b"e", _LETTERLESS.sub(b"e", number)))
 
 
 def _show(line: bytes) -> str:

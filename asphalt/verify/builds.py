@@ -1,0 +1,186 @@
+"""Building a version of the program in a mirrored tree of its own, by the user's command."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.errors import UsageError
+from asphalt.output.modules import compile_order, is_fortran, used_modules
+from asphalt.output.write import write_tree
+from asphalt.project import Change
+from asphalt.running.process import Outcome, fill, run
+from asphalt.verify.setups import CannotError, Setup, compiler_scripts
+
+EXECUTABLE = "./asphalt-verified"
+DEFAULT_BUILD = "{fc} -O2 -g {sources} -o {exe}"
+LOG = "asphalt-build.log"
+_INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """How to build and run: templates with places in braces; seconds.
+
+    ``build`` may have ``{fc} {f77} {cc} {mpi} {sources} {exe}``, ``run`` ``{launcher} {ranks} {exe}
+    {mpi}``.  ``executable`` is the program's path below the tree, if the user names it; ``stdin``
+    what each run reads.
+    """
+
+    build: str
+    run: str
+    timeout: float
+    executable: str | None = None
+    stdin: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A version that is built: its directory, the program as ``{exe}`` names it."""
+
+    directory: Path
+    executable: str
+
+
+def build(
+    paths: Sequence[Path],
+    changes: Sequence[Change],
+    directory: Path,
+    commands: Commands,
+    setup: Setup,
+    keep: bool,
+) -> Built | str:
+    """Mirror the trees with ``changes`` into ``directory`` and build there, in a line why not.
+
+    ``keep``: the directory stays, and with it the log of the build; else a log of what failed is
+    put where temporary files go.  Raises ``CannotError`` for what this MPI does not have.
+    """
+    written = write_tree(paths, changes, directory)
+    sources = [path for path in written.files if is_fortran(path)]
+    if written.runtime is not None and written.runtime not in sources:
+        sources.insert(0, written.runtime)
+    names = [str(path.relative_to(directory.absolute())) for path in compile_order(sources)]
+    executable = _named(commands.executable)
+    values = {
+        **compiler_scripts(setup, directory.parent / "asphalt-compilers"),
+        "sources": names,
+        "exe": executable or EXECUTABLE,
+    }
+    command = fill(commands.build, values)
+    _make_sources_newest(directory)
+    before = _executables(directory)
+    outcome = run(command, directory, commands.timeout)
+    log = outcome.stdout + outcome.stderr
+    (directory / LOG).write_bytes(log)
+    if outcome.status != 0:
+        where = directory / LOG if keep else _temporary(log)
+        _refuse_unavailable_module(setup, sources)
+        reason = _reason(outcome)
+        return f"{reason} (all of it: {where})" if log.strip() else reason
+    if "{exe}" in commands.build or executable is not None:
+        name = executable or EXECUTABLE
+        if (directory / name).is_file():
+            return Built(directory, name)
+        return f"the build ended well, but made no {'{exe}' if name == EXECUTABLE else name}"
+    if "{exe}" not in commands.run:
+        return Built(directory, EXECUTABLE)
+    return _only_new(directory, before)
+
+
+def _named(executable: str | None) -> str | None:
+    """The path as it is run: never looked for along PATH."""
+    if executable is None:
+        return None
+    path = Path(executable)
+    if path.is_absolute() or ".." in path.parts:
+        raise UsageError(f"--exe {executable}: write the program's path below the tree")
+    return f"./{path}"
+
+
+def _make_sources_newest(directory: Path) -> None:
+    """Objects that came along with the tree are older than all sources, so that make builds all."""
+    now = time.time()
+    for path in _files(directory):
+        is_source = is_fortran(path) or path.suffix.lower() in _INCLUDED
+        age = 0 if is_source else 3600
+        os.utime(path, (now - age, now - age), follow_symlinks=False)
+
+
+def _executables(directory: Path) -> Mapping[Path, tuple[int, int]]:
+    """The programs of a tree, libraries not counted: when each was written, its length."""
+    return {
+        path: (path.stat().st_mtime_ns, path.stat().st_size)
+        for path in _files(directory)
+        if not path.is_symlink()
+        and path.stat().st_mode & stat.S_IXUSR
+        and ".so" not in path.suffixes
+        and _is_binary(path)
+    }
+
+
+def _is_binary(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def _files(directory: Path) -> list[Path]:
+    return [Path(folder) / name for folder, _, names in os.walk(directory) for name in names]
+
+
+def _only_new(directory: Path, before: Mapping[Path, tuple[int, int]]) -> Built | str:
+    made = sorted(
+        str(path.relative_to(directory))
+        for path, stamp in _executables(directory).items()
+        if before.get(path) != stamp
+    )
+    if len(made) == 1:
+        return Built(directory, f"./{made[0]}")
+    if not made:
+        return "the build ended well, but made no program; name the one to be run by --exe"
+    return f"the build made {len(made)} programs ({', '.join(made)}); name one by --exe"
+
+
+def _refuse_unavailable_module(setup: Setup, sources: Sequence[Path]) -> None:
+    """Raises ``CannotError`` if the build failed because there is no such MPI module."""
+    users = [path.name for path in sources if "mpi_f08" in used_modules(path)]
+    if setup.simulated and users:
+        raise CannotError(
+            f"SMPI has no module mpi_f08, which {', '.join(users[:3])} uses; it has mpi and mpif.h"
+        )
+
+
+def _reason(outcome: Outcome) -> str:
+    if outcome.status is None:
+        return "the build did not end in time"
+    told = essence(_text(outcome.stderr), only_errors=True)
+    told = told or essence(_text(outcome.stdout), only_errors=True)
+    told = told or essence(_text(outcome.stderr) or _text(outcome.stdout))
+    return told or f"the build ended with status {outcome.status}"
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "backslashreplace")
+
+
+def essence(output: str, *, only_errors: bool = False) -> str:
+    """The compiler's first error, in a line: where it is and what.
+
+    Where nothing says that it is an error: the first line, or nothing for ``only_errors``.
+    """
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for place, line in enumerate(lines):
+        if "error" in line.lower() or "undefined reference" in line:
+            where = next((one for one in reversed(lines[:place]) if one.endswith(":")), "")
+            return f"{where} {line}".strip()
+    return lines[0] if lines and not only_errors else ""
+
+
+def _temporary(log: bytes) -> Path:
+    with tempfile.NamedTemporaryFile(prefix="asphalt-build-", suffix=".log", delete=False) as file:
+        file.write(log)
+    return Path(file.name)

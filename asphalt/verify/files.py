@@ -1,0 +1,128 @@
+"""What a program writes: the files that are compared, and directories that are new for each run."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from asphalt.errors import UsageError
+from asphalt.verify.compare import EXACT, Likeness
+
+STANDARD_OUTPUT = "-"
+_Stamp = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What is compared: a file name or pattern below the tree (``-``: standard output), and how
+    far numbers in it may differ (relatively; None: bit for bit)."""
+
+    pattern: str
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """All that is compared of a run, and the lines that are not looked at."""
+
+    files: tuple[Output, ...] = ()
+    ignored: tuple[re.Pattern[bytes], ...] = ()
+    standard_tolerance: float | None = None
+
+    @property
+    def standard(self) -> Likeness:
+        """How standard output is compared."""
+        return Likeness(self.standard_tolerance, self.ignored)
+
+    def likeness(self, name: str) -> Likeness:
+        """How the file ``name`` is compared: as the first pattern that it matches says."""
+        for output in self.files:
+            if PurePosixPath(name).match(output.pattern) or name == output.pattern:
+                return Likeness(output.tolerance, self.ignored)
+        return EXACT
+
+
+def outputs(texts: Sequence[str], ignored: Sequence[str]) -> Outputs:
+    """Reads ``FILE`` and ``FILE:TOLERANCE``, and regular expressions of lines to be ignored.
+
+    Raises ``UsageError`` for what is no relative path, no number, no expression.
+    """
+    found = tuple(map(_output, texts))
+    patterns = []
+    for text in ignored:
+        try:
+            patterns.append(re.compile(text.encode()))
+        except re.error as error:
+            raise UsageError(f"--ignore {text}: is no regular expression: {error}") from None
+    standard = [output.tolerance for output in found if output.pattern == STANDARD_OUTPUT]
+    return Outputs(
+        tuple(output for output in found if output.pattern != STANDARD_OUTPUT),
+        tuple(patterns),
+        standard[-1] if standard else None,
+    )
+
+
+def _output(text: str) -> Output:
+    name, colon, number = text.rpartition(":")
+    tolerance: float | None = None
+    if colon:
+        try:
+            tolerance = float(number)
+        except ValueError:
+            name = text
+        if tolerance is not None and (math.isnan(tolerance) or tolerance < 0):
+            raise UsageError(f"--output {text}: '{number}' is no tolerance; write 1e-9, say")
+    else:
+        name = text
+    path = PurePosixPath(name)
+    if not name or path.is_absolute() or ".." in path.parts:
+        raise UsageError(f"--output {text}: write the file's path below the tree")
+    return Output(str(path), tolerance)
+
+
+def fresh_copy(built: Path, place: Path) -> None:
+    """Make ``place`` a copy of the directory ``built``, whatever was there before.
+
+    What one run leaves behind, results or restart files, is then not seen by the next.
+    """
+    if place.exists():
+        shutil.rmtree(place)
+    shutil.copytree(built, place, symlinks=True)
+
+
+def stamps(directory: Path, wanted: Outputs) -> Mapping[str, _Stamp]:
+    """When each of the compared files that are there was written, and how long it is."""
+    return {name: _stamp(directory / name) for name in _names(directory, wanted)}
+
+
+def written(
+    directory: Path, wanted: Outputs, before: Mapping[str, _Stamp]
+) -> tuple[Mapping[str, bytes], frozenset[str]]:
+    """The compared files that are there after a run, and the patterns that the run wrote to."""
+    contents, patterns = {}, set()
+    for output in wanted.files:
+        for name in _matches(directory, output):
+            contents[name] = (directory / name).read_bytes()
+            if before.get(name) != _stamp(directory / name):
+                patterns.add(output.pattern)
+    return contents, frozenset(patterns)
+
+
+def _names(directory: Path, wanted: Outputs) -> Iterator[str]:
+    for output in wanted.files:
+        yield from _matches(directory, output)
+
+
+def _matches(directory: Path, output: Output) -> list[str]:
+    literal = directory / output.pattern
+    found = [literal] if literal.is_file() else sorted(directory.glob(output.pattern))
+    return [str(path.relative_to(directory)) for path in found if path.is_file()]
+
+
+def _stamp(path: Path) -> _Stamp:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size

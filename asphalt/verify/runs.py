@@ -1,0 +1,116 @@
+"""One run of a version that is built: in a directory of its own, with all that is told about it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from asphalt.running.process import Outcome, fill, run
+from asphalt.verify.builds import Built, Commands
+from asphalt.verify.compare import Difference, difference, file_difference
+from asphalt.verify.files import Outputs, fresh_copy, stamps, written
+from asphalt.verify.setups import Setup, launcher
+from asphalt.verify.stacks import (
+    GDB_IS_MISSING,
+    Stacks,
+    simulated_stacks,
+    simulation_script,
+    stacks_of,
+)
+
+_DEADLOCK = b"Deadlock detected"
+_BLOCKED = re.compile(rb"(Actor \d+ \(.*\): waiting for .*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run did: how it ended, the files that are compared, the patterns of those that it
+    wrote, what a setup finds wrong with it, and of a hang where the ranks stood."""
+
+    outcome: Outcome
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    written: frozenset[str] = frozenset()
+    findings: tuple[str, ...] = ()
+    stacks: Stacks = field(default_factory=Stacks)
+
+
+def run_built(
+    built: Built, ranks: int, commands: Commands, setup: Setup, outputs: Outputs, work: Path
+) -> Result:
+    """Run on so many ranks in a fresh copy of the build, which is at the same path for all runs.
+
+    Raises ``UsageError`` if the command cannot be started.
+    """
+    place = work / "run"
+    fresh_copy(built.directory, place)
+    before = stamps(place, outputs)
+    stacks: list[Stacks] = []
+    outcome = run(
+        _command(built, ranks, commands, setup, work),
+        place,
+        commands.timeout,
+        settings=setup.environment,
+        stdin=commands.stdin,
+        at_timeout=lambda leader: stacks.append(stacks_of(leader, place)),
+    )
+    files, patterns = written(place, outputs, before)
+    findings = tuple(setup.findings(outcome, place)) if setup.findings is not None else ()
+    if setup.simulated and _DEADLOCK in outcome.stderr:
+        outcome = replace(outcome, status=None, hang="ends in a deadlock: ranks wait for ever")
+        stacks.append(_deadlock(built, ranks, commands, setup, work, outcome))
+    shutil.rmtree(place)
+    return Result(outcome, files, patterns, findings, stacks[0] if stacks else Stacks())
+
+
+def result_difference(original: Result, transformed: Result, outputs: Outputs) -> Difference | None:
+    """The first difference: how the runs ended, what they printed, what they wrote."""
+    found = difference(original.outcome, transformed.outcome, outputs.standard)
+    if found is not None:
+        return found
+    for name in sorted({*original.files, *transformed.files}):
+        found = file_difference(
+            original.files.get(name), transformed.files.get(name), outputs.likeness(name)
+        )
+        if found is not None:
+            return replace(found, message=f"{name}: {found.message}")
+    return None
+
+
+def _command(
+    built: Built, ranks: int, commands: Commands, setup: Setup, work: Path, *more: str
+) -> list[str]:
+    """The command line; ``more``: what the launcher is told besides."""
+    arguments = commands.run.rpartition("{exe}")[2].strip() != ""
+    starts = launcher(setup, work, ranks, arguments)
+    values = {
+        **setup.places,
+        "launcher": (*starts, *more),
+        "ranks": str(ranks),
+        "exe": built.executable,
+    }
+    return fill(commands.run, values)
+
+
+def _deadlock(
+    built: Built, ranks: int, commands: Commands, setup: Setup, work: Path, outcome: Outcome
+) -> Stacks:
+    """Where simulated ranks stood: the same run once more, each rank a thread that gdb can see."""
+    if shutil.which("gdb") is None:
+        blocked = [line.decode("utf-8", "replace") for line in _BLOCKED.findall(outcome.stderr)]
+        return Stacks(remark="; ".join((*blocked[:4], GDB_IS_MISSING)))
+    place, script = work / "run", work / "asphalt.gdb"
+    fresh_copy(built.directory, place)
+    script.write_text(simulation_script(), encoding="ascii")
+    more = ("--cfg=contexts/factory:thread", "-wrapper", f"gdb -batch -nx -x {script} --args")
+    again = run(
+        _command(built, ranks, commands, setup, work, *more),
+        place,
+        commands.timeout,
+        settings=setup.environment,
+        stdin=commands.stdin,
+    )
+    script.unlink()
+    return simulated_stacks(again.stdout.decode("utf-8", "replace"), place)

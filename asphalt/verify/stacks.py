@@ -1,0 +1,228 @@
+"""Where the ranks of a program stand that hangs, as the debugger gdb tells.
+
+Only the user's own procedures are kept, and the library procedure that the innermost one called.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.running.process import session
+
+_MOST_RANKS = 16
+_MOST_FRAMES = 8
+_SECONDS = 30.0
+_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+_FRAME = re.compile(
+    r"^#\d+\s+(?:0x[0-9a-f]+ in )?(?P<name>.+?) \(.*?\)"
+    r"(?: at (?P<file>.+):(?P<line>\d+)| from (?P<library>.+))?$"
+)
+_THREAD = re.compile(r"^Thread (\d+) ")
+_SIMULATED_SOURCE = re.compile(r"_\w{10}\.[fF]\w*$")
+_QUIET = (
+    "set debuginfod enabled off",
+    "set pagination off",
+    "set width 0",
+    "set print frame-arguments none",
+    "set print thread-events off",
+)
+GDB_IS_MISSING = "with gdb you would see where the ranks stand ('apt-get install gdb' on Debian)"
+NO_STACKS = "gdb could not look at the ranks: {reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Where some ranks stand, all alike: the innermost procedure first, with file and line.
+
+    A rank is None where its number is not known.
+    """
+
+    ranks: tuple[int | None, ...]
+    frames: tuple[str, ...]
+
+    def title(self) -> str:
+        """The ranks in words."""
+        known = [str(rank) for rank in self.ranks if rank is not None]
+        if len(known) < len(self.ranks):
+            return "a process" if len(self.ranks) == 1 else f"{len(self.ranks)} processes"
+        return f"rank{'s' if len(known) > 1 else ''} {', '.join(known)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """What is known about a hang; ``remark`` says why nothing more is, or of whom not."""
+
+    found: tuple[Stack, ...] = ()
+    remark: str | None = None
+
+
+def stacks_of(leader: int, directory: Path) -> Stacks:
+    """Where the ranks stand that the session of process ``leader`` runs.
+
+    Ranks are the processes whose program lies in ``directory``, else those with a rank number.
+    """
+    gdb = shutil.which("gdb")
+    if gdb is None:
+        return Stacks(remark=GDB_IS_MISSING)
+    ranks = sorted(_rank_processes(leader, directory), key=lambda found: found[0] or 0)
+    sources = _sources(directory)
+    by_frames: dict[tuple[str, ...], list[int | None]] = defaultdict(list)
+    complaint = ""
+    for rank, process in ranks[:_MOST_RANKS]:
+        output, errors = _gdb([gdb, "-p", str(process)], ("thread apply 1 bt",))
+        if frames := _frames(output.splitlines(), sources):
+            by_frames[frames].append(rank)
+        else:
+            complaint = _complaint(errors) or "it found no procedure of the program"
+    remarks = []
+    if not ranks:
+        remarks.append("no rank was running any more")
+    if complaint:
+        remarks.append(NO_STACKS.format(reason=complaint))
+    if len(ranks) > _MOST_RANKS:
+        remarks.append(f"{len(ranks) - _MOST_RANKS} more ranks were not looked at")
+    return Stacks(_grouped(by_frames), "; ".join(remarks) or None)
+
+
+def simulated_stacks(output: str, directory: Path) -> Stacks:
+    """Where simulated ranks stand, from what gdb said with ``simulation_script``.
+
+    Ranks are threads that are made in their order, after the one that simulates.
+    """
+    sources = _sources(directory)
+    by_frames: dict[tuple[str, ...], list[int | None]] = defaultdict(list)
+    threads: dict[int, list[str]] = {}
+    lines: list[str] = []
+    for line in output.splitlines():
+        if heading := _THREAD.match(line):
+            lines = threads.setdefault(int(heading[1]), [])
+        lines.append(line)
+    for number in sorted(threads):
+        if number > 1 and (frames := _frames(threads[number], sources)):
+            by_frames[frames].append(number - 2)
+    return Stacks(_grouped(by_frames))
+
+
+def simulation_script() -> str:
+    """The commands with which gdb stops a simulation that finds a deadlock and shows all ranks."""
+    return "\n".join(
+        (
+            *_QUIET,
+            "set breakpoint pending on",
+            "break simgrid::kernel::EngineImpl::display_all_actor_status",
+            "run",
+            "thread apply all bt",
+            "kill",
+            "",
+        )
+    )
+
+
+def rendered(stacks: Iterable[Stack]) -> list[str]:
+    """The stacks in lines, for a person."""
+    lines = []
+    for stack in stacks:
+        lines.append(f"{stack.title()}:")
+        lines += [f"  {frame}" for frame in stack.frames]
+    return lines
+
+
+def _grouped(by_frames: dict[tuple[str, ...], list[int | None]]) -> tuple[Stack, ...]:
+    return tuple(Stack(tuple(ranks), frames) for frames, ranks in by_frames.items())
+
+
+def _gdb(target: Sequence[str], commands: Sequence[str]) -> tuple[str, str]:
+    words = [target[0], "-batch", "-nx"]
+    for command in (*_QUIET, *commands):
+        words += ["-ex", command]
+    try:
+        done = subprocess.run(
+            [*words, *target[1:]],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"it did not end within {_SECONDS:g} seconds"
+    return done.stdout, done.stderr
+
+
+def _complaint(errors: str) -> str:
+    if "ptrace" in errors:
+        return (
+            "the system forbids it; as root, 'sysctl kernel.yama.ptrace_scope=0' allows it "
+            "(a container needs the capability SYS_PTRACE)"
+        )
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _rank_processes(leader: int, directory: Path) -> list[tuple[int | None, int]]:
+    members = session(leader)
+    top = os.path.realpath(directory)
+    own = [process for process in members if _program(process).startswith(top + os.sep)]
+    ranked = [(_rank(process), process) for process in own or members]
+    return [(rank, process) for rank, process in ranked if own or rank is not None]
+
+
+def _program(process: int) -> str:
+    try:
+        return os.readlink(f"/proc/{process}/exe")
+    except OSError:
+        return ""
+
+
+def _rank(process: int) -> int | None:
+    try:
+        entries = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    variables = dict(entry.decode("latin-1").partition("=")[::2] for entry in entries)
+    values = (variables.get(name, "") for name in _RANKS)
+    return next((int(value) for value in values if value.isdecimal()), None)
+
+
+def _sources(directory: Path) -> frozenset[str]:
+    """The names of all files of the tree."""
+    return frozenset(name for _, _, names in os.walk(directory) for name in names)
+
+
+def _frames(lines: Iterable[str], sources: Collection[str]) -> tuple[str, ...]:
+    """The user's procedures of a backtrace, after what the innermost called; none: nothing."""
+    frames: list[str] = []
+    called = ""
+    for line in lines:
+        match = _FRAME.match(line)
+        if match is None:
+            continue
+        name, file = _demangled(match["name"]), match["file"]
+        source = None if file is None else _SIMULATED_SOURCE.sub("", Path(file).name)
+        in_program = source in sources if source else not match["library"]
+        if name in ("main", "_start", "??") or name.startswith("__libc"):
+            continue
+        if not in_program:
+            called = "" if frames else name
+            continue
+        if called:
+            frames.append(called)
+            called = ""
+        frames.append(f"{name} ({source}:{match['line']})" if source else name)
+    return tuple(frames[:_MOST_FRAMES])
+
+
+def _demangled(name: str) -> str:
+    """A procedure's name without what compilers and profiling interfaces add to it."""
+    if module := re.fullmatch(r"__(\w+?)_MOD_(\w+)", name):
+        return f"{module[1]}::{module[2]}"
+    bare = name.rstrip("_")
+    return bare[1:] if bare.lower().startswith("pmpi_") else bare
