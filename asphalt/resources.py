@@ -1,14 +1,19 @@
-"""The files that are shipped beside the Python modules: the Fortran runtime and ``asphalt.mk``."""
+"""The files that are shipped beside the Python modules: Fortran runtimes and ``asphalt.mk``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 RUNTIME = "asphalt_rt.f90"
+CHARGES = "asphalt_charge.f90"
 MAKEFILE = "asphalt.mk"
 
 _PACKAGE = Path(__file__).resolve().parent
-_IN_REPOSITORY = {RUNTIME: Path("fortran_runtime") / RUNTIME, MAKEFILE: Path(MAKEFILE)}
+_IN_REPOSITORY = {
+    RUNTIME: Path("fortran_runtime") / RUNTIME,
+    CHARGES: Path("fortran_runtime") / CHARGES,
+    MAKEFILE: Path(MAKEFILE),
+}
 
 
 def shipped(name: str) -> Path:

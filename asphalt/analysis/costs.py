@@ -1,0 +1,90 @@
+"""What a piece of a program costs, as counts of operations by class.
+
+The counts extend the tuple of the PGAS paper (equation 2: references, integer and floating-point
+operations, divisions) by what costs unlike those on processors of today: square roots, elementary
+functions by family, references by the distance between two of them, turns of loops and branches.
+A machine file gives the time of each class; this module knows names alone, no times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+ARITHMETIC = ("add", "multiply", "divide", "sqrt")
+ELEMENTARY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "exp": ("exp", "dexp", "cexp", "cdexp", "zexp"),
+        "log": ("log", "log10", "alog", "alog10", "dlog", "dlog10", "clog", "cdlog", "zlog"),
+        "sin": ("sin", "cos", "dsin", "dcos", "csin", "ccos", "cdsin", "cdcos", "zsin", "zcos"),
+        "tan": ("tan", "dtan"),
+        "atan": (
+            *("atan", "atan2", "asin", "acos", "datan", "datan2", "dasin", "dacos"),
+            *("asinh", "acosh", "atanh"),
+        ),
+        "sinh": ("sinh", "cosh", "tanh", "dsinh", "dcosh", "dtanh"),
+        "special": (
+            *("erf", "erfc", "erfc_scaled", "gamma", "log_gamma"),
+            *("bessel_j0", "bessel_j1", "bessel_jn", "bessel_y0", "bessel_y1", "bessel_yn"),
+        ),
+    }
+)
+"""Families of elementary functions that cost about the same."""
+FAMILY: Mapping[str, str] = MappingProxyType(
+    {name: family for family, names in ELEMENTARY.items() for name in names}
+)
+INTEGER = ("integer", "integer_divide", "convert")
+REFERENCES = ("load", "load_far", "load_indexed", "store", "store_far", "store_indexed")
+CONTROL = ("loop", "loop_entry", "branch", "branch_on_data", "call")
+CLASSES = (*ARITHMETIC, "power", *ELEMENTARY, *INTEGER, *REFERENCES, *CONTROL)
+"""All classes.
+
+``power``: a real to a real power.  ``integer``: addition, multiplication, comparison of integers
+and logical operations.  ``convert``: integer to real or back.  ``load``, ``store``: a reference
+next to that of the turn before; ``_far``: at another distance; ``_indexed``: at an unknown one.
+``loop``: a turn of a loop; ``loop_entry``: beginning and end of one.  ``branch``: a decision;
+``branch_on_data``: one that depends on the values of arrays.  ``call``: of a procedure.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many operations of each class; equal counts compare equal."""
+
+    entries: frozenset[tuple[str, float]] = frozenset()
+
+    @staticmethod
+    def of(**counts: float) -> Counts:
+        """Counts by class; zeros are dropped."""
+        return Counts.from_mapping(counts)
+
+    @staticmethod
+    def from_mapping(counts: Mapping[str, float]) -> Counts:
+        """Counts by class; zeros are dropped."""
+        return Counts(frozenset((name, number) for name, number in counts.items() if number))
+
+    def __add__(self, other: Counts) -> Counts:
+        return total((self, other))
+
+    def __mul__(self, factor: float) -> Counts:
+        return Counts(frozenset((name, number * factor) for name, number in self.entries))
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    def __getitem__(self, name: str) -> float:
+        return dict(self.entries).get(name, 0)
+
+    def seconds(self, weights: Mapping[str, float]) -> float:
+        """The time of all operations, one after the other; ``weights``: seconds of each class."""
+        return sum(number * weights.get(name, 0.0) for name, number in sorted(self.entries))
+
+
+def total(counts: Iterable[Counts]) -> Counts:
+    """The sum of some counts."""
+    found: dict[str, float] = {}
+    for one in counts:
+        for name, number in one.entries:
+            found[name] = found.get(name, 0) + number
+    return Counts.from_mapping(found)

@@ -1,0 +1,262 @@
+"""How often something is done, as an expression: turns of loops, elements of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from asphalt.analysis.algebra import folded_expr, poly
+from asphalt.analysis.constants import constant
+from asphalt.analysis.costs_types import (
+    REDUCTIONS,
+    Surroundings,
+    base_of,
+    dims_of,
+    is_intrinsic_function,
+    is_user_function,
+    is_valued_as_array,
+)
+from asphalt.analysis.symbol import Origin, Symbol
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Lit,
+    Op,
+    Ref,
+    Section,
+    children,
+    names_in,
+    walk,
+)
+from asphalt.ir.stmt import DoHead
+
+_ONE = Lit("integer", "1")
+_HARMLESS = frozenset({"size", "min", "max", "abs", "int", "lbound", "ubound", "mod"})
+
+
+@dataclass(frozen=True, slots=True)
+class Trips:
+    """A number of times: ``count``, an integer expression, or none where that is negative."""
+
+    count: Expr
+
+    @property
+    def value(self) -> int | None:
+        """The number where it is constant."""
+        known = poly(self.count).value
+        return None if known is None else max(0, known)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that it depends on; ``name()`` where it depends on a shape alone."""
+        return frozenset(_dependences(self.count))
+
+
+def _dependences(expr: Arg) -> Iterator[str]:
+    match expr:
+        case Ref(name="size" | "lbound" | "ubound", args=(array, *rest)):
+            yield from (f"{name}()" for name in names_in(array))
+            for arg in rest:
+                yield from _dependences(arg)
+        case Ref(name=name):
+            yield name
+    if not (isinstance(expr, Ref) and expr.name in ("size", "lbound", "ubound")):
+        for part in children(expr):
+            yield from _dependences(part)
+
+
+def loop_trips(head: DoHead, around: Surroundings) -> Trips | None:
+    """How many turns a counted loop takes (F2018 11.1.7.4.3); None: it is no such loop, or its
+    bounds are no integers."""
+    if head.kind != "count" or head.first is None or head.last is None:
+        return None
+    bounds = (head.first, head.last, *(() if head.step is None else (head.step,)))
+    if any(base_of(bound, around) != "integer" for bound in bounds):
+        return None
+    return triplet_trips(head.first, head.last, head.step, around)
+
+
+def triplet_trips(first: Expr, last: Expr, step: Expr | None, around: Surroundings) -> Trips:
+    """How many values first, first + step ... there are up to last."""
+    size = 1 if step is None else constant(step, around.scope)
+    if size == 1:
+        return Trips(_simple(Op("+", (Op("-", (last, Op("()", (first,)))), _ONE))))
+    if size == -1:
+        return Trips(_simple(Op("+", (Op("-", (first, Op("()", (last,)))), _ONE))))
+    assert step is not None
+    way = _simple(Op("-", (last, Op("()", (first,)))))
+    return Trips(Op("/", (_simple(Op("+", (way, Op("()", (step,))))), _grouped(step))))
+
+
+def extents(expr: Arg, around: Surroundings) -> tuple[Trips, ...] | None:
+    """The extents of an array expression, or one for its whole size; None: not known.
+
+    () for a scalar.
+    """
+    if not is_valued_as_array(expr, around):
+        return ()
+    match expr:
+        case Keyword(value=value):
+            return extents(value, around)
+        case Ref(name=name, args=None) if name in around.selectors:
+            return extents(around.selectors[name], around)
+        case Ref(args=None) | Component(args=None):
+            return (Trips(Ref("size", "size", (expr,))),)
+        case Ref(name=name, args=tuple(args)) if is_intrinsic_function(expr, around):
+            return _function_extents(name, args, around)
+        case Ref(args=tuple(args)) | Component(args=tuple(args)):
+            return _section_extents(expr, args, around)
+        case Op(operands=operands):
+            candidates = [
+                extents(operand, around)
+                for operand in operands
+                if is_valued_as_array(operand, around)
+            ]
+            return next((found for found in candidates if found is not None), None)
+    return None
+
+
+def _function_extents(
+    name: str, args: tuple[Arg, ...], around: Surroundings
+) -> tuple[Trips, ...] | None:
+    if name == "matmul" and len(args) == 2:
+        left, right = extents(args[0], around), extents(args[1], around)
+        if left is None or right is None or len(left) != len(right):
+            return None
+        return None
+    if name in REDUCTIONS or name in ("transpose", "reshape", "pack"):
+        return extents(args[0], around)
+    if name in ("spread", "unpack", "shape"):
+        return None
+    candidates = [extents(arg, around) for arg in args if is_valued_as_array(arg, around)]
+    return next((found for found in candidates if found is not None), None)
+
+
+def _section_extents(
+    expr: Ref | Component, args: tuple[Arg, ...], around: Surroundings
+) -> tuple[Trips, ...] | None:
+    bare: Expr
+    match expr:
+        case Ref(name=name, spelled=spelled):
+            bare = Ref(name, spelled)
+        case Component(base=base, name=name, spelled=spelled):
+            bare = Component(base, name, spelled)
+            if is_valued_as_array(base, around):
+                return extents(base, around)
+    found: list[Trips] = []
+    dims = dims_of(expr, around)
+    for number, arg in enumerate(args):
+        if not isinstance(arg, Section):
+            inner = extents(arg, around)
+            if inner is None:
+                return None
+            found += inner
+            continue
+        dim = dims[number] if dims is not None and number < len(dims) else None
+        place = Lit("integer", str(number + 1))
+        if arg.lower is None and arg.upper is None and arg.stride is None:
+            if dim is not None and dim.kind == "assumed_size":
+                return None
+            found.append(Trips(Ref("size", "size", (bare, place))))
+            continue
+        ends = (_end("lbound", bare, place, dim), _end("ubound", bare, place, dim))
+        back = arg.stride is not None and (constant(arg.stride, around.scope) or 0) < 0
+        first, last = (ends[1], ends[0]) if back else ends
+        lower = arg.lower or first
+        upper = arg.upper or last
+        if lower is None or upper is None:
+            return None
+        found.append(triplet_trips(lower, upper, arg.stride, around))
+    return tuple(found)
+
+
+def _end(function: str, bare: Expr, place: Expr, dim: object) -> Expr | None:
+    kind = getattr(dim, "kind", None)
+    if function == "ubound" and kind == "assumed_size":
+        return None
+    if function == "lbound" and kind in ("explicit", "assumed_shape", "assumed_size"):
+        lower = getattr(dim, "lower", None)
+        if lower is None:
+            return _ONE
+    return Ref(function, function, (bare, place))
+
+
+def is_harmless(trips: Trips, around: Surroundings) -> bool:
+    """Whether it may be computed although the program might not: nothing in it can fail."""
+    return all(_cannot_fail(part, around) for part in walk(trips.count))
+
+
+def is_repeatable(trips: Trips, around: Surroundings) -> bool:
+    """Whether computing it once more changes nothing: it refers to no function of the program."""
+    return not any(
+        is_user_function(part, around) or not isinstance(part, Lit | Ref | Component | Op | Section)
+        for part in walk(trips.count)
+    )
+
+
+def _cannot_fail(part: Arg, around: Surroundings) -> bool:
+    match part:
+        case Lit():
+            return True
+        case Ref(name=name, args=None):
+            symbol = around.symbol(name)
+            return symbol is not None and "optional" not in symbol.attrs
+        case Ref(name="mod", args=(_, Lit())):
+            return True
+        case Ref(name=name, args=tuple()):
+            return name in _HARMLESS and name != "mod" and is_intrinsic_function(part, around)
+        case Op(op="/", operands=(_, Lit() as divisor)):
+            return divisor.integer != 0
+        case Op(op="/", operands=(_, Ref(args=None) as divisor)):
+            return bool(constant(divisor, around.scope))
+        case Op(op=op):
+            return op in ("+", "-", "*", "()")
+    return False
+
+
+def as_expression(trips: tuple[Trips, ...]) -> Iterator[Expr]:
+    """The factors as expressions of type ``real(8)``."""
+    for one in trips:
+        known = one.value
+        if known is not None:
+            yield Lit("real", f"{known}.0_8")
+            continue
+        number = Ref("real", "real", (one.count, Lit("integer", "8")))
+        match one.count:
+            case Ref(name="size"):
+                yield number
+            case _:
+                yield Ref("max", "max", (Lit("real", "0.0_8"), number))
+
+
+def _simple(expr: Expr) -> Expr:
+    return poly(expr).expression()
+
+
+def _grouped(expr: Expr) -> Expr:
+    return expr if isinstance(expr, Lit | Ref) else Op("()", (expr,))
+
+
+def usable(around: Surroundings) -> bool:
+    """Whether the intrinsic functions that counts are written with mean what they say here."""
+    for name in ("max", "real", "size", "lbound", "ubound"):
+        symbol = around.scope.resolve(name)
+        hidden = isinstance(symbol, Symbol) and symbol.origin is not Origin.INTRINSIC
+        if hidden or name in around.scope.shadowed:
+            return False
+    return True
+
+
+__all__ = [
+    "Trips",
+    "as_expression",
+    "extents",
+    "folded_expr",
+    "is_harmless",
+    "is_repeatable",
+    "loop_trips",
+    "triplet_trips",
+    "usable",
+]

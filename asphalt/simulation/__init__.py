@@ -1,0 +1,1 @@
+"""Programs on simulated clusters: what their computation costs, and how long they run."""

@@ -1,0 +1,163 @@
+"""Charged trees: a mirror of a source tree whose computation takes simulated time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asphalt.analysis.libraries import table as library_table
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.symbol import Origin
+from asphalt.analysis.symbols import Scope, Scopes, Symbol
+from asphalt.frontend.tree import Tree, load_tree
+from asphalt.ir.expr import Ref
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import File, Unit
+from asphalt.output.atomic import write_atomically
+from asphalt.output.mirror import absolute, plan_mirror
+from asphalt.resources import CHARGES, shipped
+from asphalt.settings import Settings
+from asphalt.simulation.machine import Machine
+from asphalt.transforms.charge import Charger, Costs, NotCharged
+from asphalt.transforms.charge_pure import is_pure, may_lose_purity, without_purity
+from asphalt.unparse.unparse import unparse
+
+RUNTIME_MODULES = frozenset({"asphalt_rt"})
+"""Modules that asphalt brings along: their own time is the messages', and not charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """A charged tree.
+
+    ``files`` are all files below ``root``, ``changed`` those with charges in them, ``runtime`` the
+    source that has to be compiled and linked with them.  ``not_charged``: computation that takes no
+    simulated time, with file and line and the reason.
+    """
+
+    root: Path
+    files: tuple[Path, ...]
+    changed: tuple[Path, ...]
+    runtime: Path
+    not_charged: tuple[NotCharged, ...]
+
+
+def charge_tree(
+    source: Path, out: Path, machine: Machine, settings: Settings | None = None
+) -> Charged:
+    """Mirrors the tree ``source`` (or one file) below ``out``, its computation charged.
+
+    Raises ``UsageError`` where ``out`` lies in ``source``.
+    """
+    tree = load_tree((source,), settings or Settings())
+    try:
+        contents, not_charged = charged_files(tree, machine)
+    finally:
+        tree.close()
+    changed = {absolute(Path(path)): data for path, data in contents.items()}
+    mirror = plan_mirror((source,), changed, out)
+    for directory in mirror.directories:
+        directory.mkdir(parents=True, exist_ok=True)
+    written = []
+    for entry in mirror.entries:
+        entry.destination.parent.mkdir(parents=True, exist_ok=True)
+        if entry.link is not None:
+            entry.destination.unlink(missing_ok=True)
+            entry.destination.symlink_to(entry.link)
+        else:
+            write_atomically(entry.destination, entry.content(), entry.mode)
+        written.append(entry.destination)
+    runtime = mirror.output / CHARGES
+    write_atomically(runtime, shipped(CHARGES).read_bytes(), 0o644)
+    own = tuple(entry.destination for entry in mirror.entries if entry.source in changed)
+    return Charged(mirror.output, tuple(written), own, runtime, not_charged)
+
+
+def charged_files(tree: Tree, machine: Machine) -> tuple[dict[str, bytes], tuple[NotCharged, ...]]:
+    """The files of a tree that are changed, by path, and what is not charged."""
+    scopes = Scopes(tree)
+    costs = Costs(machine.seconds, machine.latency)
+    by_file = {entry.path: tree.units_of(entry.path) for entry in tree.files}
+    not_charged = [
+        NotCharged(path, 1, "this file cannot be read, so nothing in it is charged")
+        for path, units in by_file.items()
+        if not units and tree.outline(path).units
+    ]
+    impure = may_lose_purity(located for units in by_file.values() for located in units)
+    files: dict[str, bytes] = {}
+    for path, units in by_file.items():
+        if not units:
+            continue
+        file = tree.file(path)
+        new: dict[int, Unit] = {}
+        for located in units:
+            found = _charged_unit(located, file, scopes, costs, impure, not_charged)
+            if found is not None:
+                new[id(located.unit)] = found
+        text = unparse(_with_units(file, new)).encode("latin-1")
+        if text != tree.content(path):
+            files[path] = text
+    return files, tuple(sorted(not_charged, key=lambda n: (n.file, n.line)))
+
+
+def _charged_unit(
+    located: Located,
+    file: File,
+    scopes: Scopes,
+    costs: Costs,
+    impure: frozenset[str],
+    not_charged: list[NotCharged],
+) -> Unit | None:
+    unit: Unit | None = located.unit
+    assert unit is not None
+    if any(outer.name in RUNTIME_MODULES for outer in located.chain) or not unit.body:
+        return None
+    if is_pure(unit):
+        unit = without_purity(unit, file.width) if unit.name in impure else None
+        if unit is None:
+            line = located.unit.head.span.first if _spanned(located.unit) else 1  # type: ignore[union-attr]
+            message = f"{located.unit.name} has to stay pure, and what is pure cannot be charged"
+            not_charged.append(NotCharged(located.path, line, message))
+            return None
+    scope = scopes.of(located)
+    charger = Charger(scope, costs, _waits, file.form, file.eol)
+    charged = charger.unit(unit)
+    not_charged += charger.not_charged
+    return charged
+
+
+def _spanned(unit: Unit) -> bool:
+    return unit.head is not None and unit.head.span is not None
+
+
+def _with_units(file: File, new: dict[int, Unit]) -> File:
+    def visit(unit: Unit) -> Unit:
+        inner = tuple(visit(one) for one in unit.contained)
+        found = new.get(id(unit), unit)
+        if all(a is b for a, b in zip(inner, unit.contained, strict=True)):
+            return found
+        return replace(found, contained=inner)
+
+    return replace(file, units=tuple(visit(unit) for unit in file.units))
+
+
+def _waits(call: Call, scope: Scope) -> bool:
+    """Whether a call may communicate and is none of a procedure that is charged itself."""
+    if mpi_call(call, scope) is not None:
+        return True
+    if not isinstance(call.procedure, Ref):
+        return False
+    name = call.procedure.name
+    symbol = scope.resolve(name)
+    if isinstance(symbol, Symbol):
+        if symbol.origin is Origin.INTRINSIC:
+            return False
+        if symbol.owner in RUNTIME_MODULES or symbol.origin is Origin.MPI:
+            return True
+        if symbol.origin in (Origin.PROCEDURE, Origin.MODULE) and "external" not in symbol.attrs:
+            return False
+    return name not in library_table() and not scope.program.defines(name)
+
+
+__all__ = ["Charged", "NotCharged", "charge_tree", "charged_files"]

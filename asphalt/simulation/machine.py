@@ -1,0 +1,103 @@
+"""Machine files: the time of each class of operations on one core, as calibration measured it."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from asphalt.analysis.costs import CLASSES
+from asphalt.errors import InputError
+
+BUILT_IN = Path(__file__).resolve().parent.parent / "data" / "machine.toml"
+SPEED = 1e9
+"""The speed of a simulated host, in flop/s, at which a charged second takes a second."""
+_TEXTS = ("name", "compiler")
+_TABLES = ("seconds", "latency")
+LATENCIES = tuple(
+    name
+    for name in CLASSES
+    if not name.startswith(("store", "load_", "loop", "branch")) and name != "call"
+)
+"""The classes whose results others wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One core of a machine, with a compiler and its flags.
+
+    ``seconds``: what an operation of each class costs among others that do not wait for it.
+    ``latency``: how long the next one waits for its result, where it needs it.
+    """
+
+    name: str
+    compiler: str
+    flags: tuple[str, ...]
+    seconds: Mapping[str, float]
+    latency: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def speed(self) -> float:
+        """The speed of a simulated host in flop/s: charged seconds times this are the flops that
+        SMPI executes.  A host that is twice as fast computes twice as fast as this machine."""
+        return SPEED
+
+
+def load_machine(path: Path | None = None) -> Machine:
+    """The machine that a file describes; None: the one that comes with asphalt.
+
+    Raises ``InputError``, which names file and key, where the file is not what it should be.
+    """
+    file = BUILT_IN if path is None else path
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            str(file),
+            None,
+            f"this machine file cannot be read: {reason}; 'asphalt calibrate -o FILE' writes one",
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(str(file), None, f"is not TOML: {error}") from None
+    return _machine(file, table)
+
+
+def _machine(file: Path, table: Mapping[str, object]) -> Machine:
+    known = (*_TEXTS, "flags", *_TABLES)
+    for key in table:
+        if key not in known:
+            raise InputError(str(file), None, f"{key}: is no key (known: {', '.join(known)})")
+    for key in (*_TEXTS, "flags", "seconds"):
+        if key not in table:
+            raise InputError(str(file), None, f"{key}: is missing")
+    for key in _TEXTS:
+        if not isinstance(table[key], str):
+            raise InputError(str(file), None, f"{key}: must be a text, not {table[key]!r}")
+    flags = table["flags"]
+    if not isinstance(flags, list) or not all(isinstance(flag, str) for flag in flags):
+        raise InputError(str(file), None, f"flags: must be a list of texts, not {flags!r}")
+    seconds = _times(file, "seconds", table["seconds"], CLASSES)
+    missing = [name for name in CLASSES if name not in seconds]
+    if missing:
+        raise InputError(str(file), None, f"seconds.{missing[0]}: is missing")
+    latency = _times(file, "latency", table.get("latency", {}), LATENCIES)
+    return Machine(str(table["name"]), str(table["compiler"]), tuple(flags), seconds, latency)
+
+
+def _times(file: Path, key: str, table: object, known: tuple[str, ...]) -> dict[str, float]:
+    if not isinstance(table, dict):
+        raise InputError(str(file), None, f"{key}: must be a table, not {table!r}")
+    for name, value in table.items():
+        if name not in known:
+            raise InputError(
+                str(file), None, f"{key}.{name}: is no class (known: {', '.join(known)})"
+            )
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or not 0 <= value < 1:
+            raise InputError(
+                str(file), None, f"{key}.{name}: must be a time in seconds, not {value!r}"
+            )
+    return {name: float(value) for name, value in table.items()}

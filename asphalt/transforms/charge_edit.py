@@ -1,0 +1,124 @@
+"""Statements that charge: how they look, and where they may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.costs import Counts
+from asphalt.analysis.costs_trips import Trips, as_expression
+from asphalt.ir.expr import Expr, Lit, Op
+from asphalt.ir.source import Form, TriviaKind
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.transforms.make import Maker
+
+CHARGE = "asphalt_charge"
+FLUSH = "asphalt_charge_now"
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Operations that are done ``trips`` times, at the turns of the loop number ``level``.
+
+    ``waiting``: seconds beside the operations', for results that are waited for.
+    """
+
+    level: int
+    counts: Counts
+    trips: tuple[Trips, ...] = ()
+    waiting: float = 0.0
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that it depends on."""
+        return frozenset().union(*(one.names for one in self.trips))
+
+
+class CannotInsertError(Exception):
+    """There is no place for a statement before this one."""
+
+
+def maker_at(node: Node, form: Form, eol: str) -> Maker:
+    """A maker for statements beside a node."""
+    first = next(iter(leaves(node)))
+    column = len(first.head.rsplit("\n", 1)[-1].expandtabs(8))
+    if first.joined or (first.span is None and not first.head):
+        column = 0 if form is Form.FREE else 6
+    return Maker(column if form is Form.FREE else max(0, column - 6), 2, form is Form.FREE, eol)
+
+
+def seconds_expression(charges: Iterable[tuple[float, tuple[Trips, ...]]]) -> Expr | None:
+    """The sum of products of seconds and trips, of type ``real(8)``; None: nothing is to be
+    charged."""
+    by_trips: dict[tuple[Trips, ...], float] = {}
+    for seconds, trips in charges:
+        constant = 1
+        rest = []
+        for one in trips:
+            if one.value is None:
+                rest.append(one)
+            else:
+                constant *= one.value
+        key = tuple(rest)
+        by_trips[key] = by_trips.get(key, 0.0) + seconds * constant
+    terms: list[Expr] = []
+    for trips, seconds in by_trips.items():
+        if seconds <= 0:
+            continue
+        term: Expr = Lit("real", _literal(seconds))
+        for factor in as_expression(trips):
+            term = Op("*", (term, factor))
+        terms.append(term)
+    if not terms:
+        return None
+    total = terms[0]
+    for term in terms[1:]:
+        total = Op("+", (total, term))
+    return total
+
+
+def _literal(seconds: float) -> str:
+    mantissa, exponent = f"{seconds:.6e}".split("e")
+    digits = mantissa.rstrip("0")
+    return f"{digits}{'0' if digits.endswith('.') else ''}e{int(exponent)}_8"
+
+
+def before(node: Node, new: Leaf) -> tuple[Leaf, Node]:
+    """``new`` and the node after it, so that control that comes to the node passes ``new``.
+
+    Lines of the preprocessor in front of the node stay in front of both; directives stay with the
+    node; a label goes to ``new``.
+    """
+    first = next(iter(leaves(node)))
+    cut = 0
+    for number, entry in enumerate(first.lead, 1):
+        if entry.kind in (TriviaKind.CPP, TriviaKind.DEAD):
+            cut = number
+    if any(entry.kind is TriviaKind.DIRECTIVE for entry in first.lead[:cut]):
+        raise CannotInsertError("a directive and lines of the preprocessor stand before it")
+    new = replace(new, lead=(*first.lead[:cut], *new.lead))
+    changed = replace(first, lead=first.lead[cut:])
+    if first.label is not None:
+        if first.frozen:
+            raise CannotInsertError("its label is in a line of the preprocessor")
+        digits = len(str(first.label))
+        own = first.head
+        at = own.find(str(first.label))
+        if at < 0:
+            raise CannotInsertError("its label stands on another line")
+        new = replace(new, label=first.label, head="")
+        changed = replace(changed, label=None, head=own[:at] + " " * digits + own[at + digits :])
+    return new, with_first(node, changed)
+
+
+def with_first(node: Node, first: Leaf) -> Node:
+    """The node with another first statement."""
+    match node:
+        case Leaf():
+            return first
+        case Do() | Block():
+            return replace(node, head=first)
+        case Branch(arms=arms):
+            return replace(node, arms=(replace(arms[0], head=first), *arms[1:]))
+        case Unit():
+            raise AssertionError("no statement")
