@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tempfile
 import time
@@ -20,12 +21,15 @@ from asphalt.verify.setups import CannotError, Setup, compiler_scripts
 EXECUTABLE = "./asphalt-verified"
 DEFAULT_BUILD = "{fc} -O2 -g {sources} -o {exe}"
 LOG = "asphalt-build.log"
+_ERROR = re.compile(r"(?i:error)(?<!collect2: error)|undefined reference|multiple definition")
+_PLACE = re.compile(r".+:\d+(:\d+)?:")  # gfortran's, on a line of its own
+_LEAST_SECONDS = 1800.0  # what a build may take; the time limit is meant for runs
 _INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """How to build and run: templates with places in braces; seconds.
+    """How to build and run: templates with places in braces; seconds that a run may take.
 
     ``build`` may have ``{fc} {f77} {cc} {mpi} {sources} {exe}``, ``run`` ``{launcher} {ranks} {exe}
     {mpi}``.  ``executable`` is the program's path below the tree, if the user names it; ``stdin``
@@ -74,7 +78,7 @@ def build(
     command = fill(commands.build, values)
     _make_sources_newest(directory)
     before = _executables(directory)
-    outcome = run(command, directory, commands.timeout)
+    outcome = run(command, directory, max(commands.timeout, _LEAST_SECONDS))
     log = outcome.stdout + outcome.stderr
     (directory / LOG).write_bytes(log)
     if outcome.status != 0:
@@ -174,8 +178,9 @@ def essence(output: str, *, only_errors: bool = False) -> str:
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for place, line in enumerate(lines):
-        if "error" in line.lower() or "undefined reference" in line:
-            where = next((one for one in reversed(lines[:place]) if one.endswith(":")), "")
+        if _ERROR.search(line):
+            before = reversed(lines[:place]) if line.startswith(("Error:", "Fatal Error:")) else ()
+            where = next((one for one in before if _PLACE.fullmatch(one)), "")
             return f"{where} {line}".strip()
     return lines[0] if lines and not only_errors else ""
 

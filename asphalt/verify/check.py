@@ -197,8 +197,8 @@ class _Check:
             return failed, (), expected
         run = self._run(built, ranks)
         found = result_difference(expected, run, self._trial.outputs)
-        if found is None:
-            return None, (), run
+        if found is None or found.hang:
+            return found, (), run
         self._say(f"running the original on {ranks} ranks once more")
         again = result_difference(expected, self._run(original, ranks), self._trial.outputs)
         return found, tuple(causes(found, again, changes)), run

@@ -15,6 +15,7 @@ from asphalt.errors import UsageError
 from asphalt.running.mpi import MPIS, OPENMPI, Mpi, how_to_get
 from asphalt.running.process import Outcome
 from asphalt.running.simgrid import Cluster, options
+from asphalt.verify import compiler
 
 PLATFORM = "asphalt-cluster.xml"
 NAMES = (*(mpi.name for mpi in MPIS), "all")
@@ -90,11 +91,10 @@ def setups(names: Sequence[str]) -> tuple[tuple[Setup, ...], tuple[str, ...]]:
 
 def _setup(mpi: Mpi, optional: bool) -> Setup:
     # SMPI's compiler for fixed form takes both forms, by suffix; the others have one for both
-    compiler = mpi.fixed if mpi.simulated else mpi.free
     return Setup(
         mpi,
         {
-            "fc": (compiler,),
+            "fc": (mpi.fixed if mpi.simulated else mpi.free,),
             "f77": (mpi.fixed,),
             "cc": (mpi.c,),
             "launcher": (mpi.launcher,),
@@ -147,36 +147,17 @@ def launcher(setup: Setup, work: Path, ranks: int, arguments: bool) -> tuple[str
 
 
 def compiler_scripts(setup: Setup, folder: Path) -> Mapping[str, Sequence[str]]:
-    """What the compilers' places stand for: themselves, or scripts in ``folder`` that link more.
-
-    Raises ``OSError`` if a script cannot be written.
-    """
-    if not setup.link:
+    """What the compilers' places stand for: themselves, or scripts in ``folder`` that do more."""
+    if not setup.link and not setup.simulated:
         return setup.places
     places = dict(setup.places)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("fc", "f77", "cc"):
-        script = folder / name
-        script.write_text(_SCRIPT.format(compiler=places[name][0], words=_quoted(setup.link)))
-        script.chmod(0o755)
-        places[name] = (str(script),)
+        path = folder / name
+        path.write_text(compiler.script(places[name][0], setup.link, setup.simulated))
+        path.chmod(0o755)
+        places[name] = (str(path),)
     return places
-
-
-_SCRIPT = """\
-#!/bin/sh
-# the compiler, with more to link where it links
-for word; do
-  case $word in
-    -c | -E | -S | -M | -MM | -fsyntax-only | --version | -v) exec {compiler} "$@" ;;
-  esac
-done
-exec {compiler} "$@" {words}
-"""
-
-
-def _quoted(words: Sequence[str]) -> str:
-    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
 
 
 def _has(template: str, *names: str) -> bool:

@@ -168,10 +168,11 @@ def _complaint(errors: str) -> str:
 
 
 def _rank_processes(leader: int, directory: Path) -> list[tuple[int | None, int]]:
-    members = session(leader)
-    top = os.path.realpath(directory)
-    own = [process for process in members if _program(process).startswith(top + os.sep)]
-    ranked = [(_rank(process), process) for process in own or members]
+    top = os.path.realpath(directory) + os.sep
+    running = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
+    # some launchers start ranks in sessions of their own
+    own = [process for process in running if _program(process).startswith(top)]
+    ranked = [(_rank(process), process) for process in own or session(leader)]
     return [(rank, process) for rank, process in ranked if own or rank is not None]
 
 
