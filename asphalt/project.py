@@ -12,23 +12,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from asphalt.analysis.assumed import Assumed
+from asphalt.analyses import Analyses
 from asphalt.analysis.codes import ASSUMPTIONS
 from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.directive_checks import check_directives, check_file
 from asphalt.analysis.directives import SENTINEL, Directive
-from asphalt.analysis.effects import Effects
 from asphalt.analysis.evidence import completed, marks_of
-from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
+from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
-from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import for_one_exchange, site_directives
-from asphalt.analysis.symbols import Scopes
-from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.analysis.verdict import Mark, Refused
-from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
@@ -39,7 +34,6 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Arm, File, Leaf, Unit, leaves
 from asphalt.naming import site_name
-from asphalt.remembered import Remembered
 from asphalt.report.model import MarkReport, Problem, SiteReport
 from asphalt.settings import Settings
 from asphalt.transfers import transfers
@@ -88,7 +82,7 @@ class Project:
         self.roots = tuple(Path(path) for path in paths)
         self._tree: Tree = load_tree(self.roots, self.settings)
         self._for_exchanges: tuple[Directive, ...] = ()
-        self._by_pure: dict[frozenset[str], tuple[Remembered, Uniformity]] = {}
+        self._analyses = Analyses(self._tree)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -123,9 +117,9 @@ class Project:
     def transfers(self) -> tuple[SiteReport, ...]:
         """What is known about transfers between two ranks, and about requests: they are not
         transformed, and no sites."""
-        effects, _ = self._analyses(frozenset())
+        effects, _ = self._analyses.of()
         found = transfers(self._tree, effects)
-        self._keep()
+        self._analyses.keep()
         return found
 
     @cached_property
@@ -151,18 +145,13 @@ class Project:
     @cached_property
     def _sites(self) -> tuple[Site, ...]:
         self._check_input()
-        effects, _ = self._analyses(frozenset())
-        direct = tuple(
-            exchange
-            for located in self._tree.site_units(all_to_all_operations())
-            for exchange in exchanges(located, effects)
-        )
+        effects, _ = self._analyses.of()
         by_unit: dict[tuple[str, int], list[Exchange]] = {}
-        for exchange in (*direct, *wrapped_exchanges(direct, effects)):
+        for exchange in self._analyses.exchanges(effects):
             where = (exchange.located.path, id(exchange.located.unit))
             by_unit.setdefault(where, []).append(exchange)
         found = [site for here in by_unit.values() for site in self._sites_of(here)]
-        self._keep()
+        self._analyses.keep()
         return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
 
     def _check_input(self) -> None:
@@ -171,30 +160,12 @@ class Project:
             if SENTINEL.encode() in self._tree.content(entry.path).lower():
                 units = self._tree.units_of(entry.path)
                 for located in units:
-                    check_directives(self._scopes.of(located))
+                    check_directives(self._analyses.scopes.of(located))
                     self._for_exchanges += for_one_exchange(located.unit)
                 if units:
                     check_file(self._tree.file(entry.path))
         for directory in sorted({path.parent for path in self.files}):
             check_header(directory / HEADER)
-
-    @cached_property
-    def _scopes(self) -> Scopes:
-        return Scopes(self._tree)
-
-    def _analyses(self, pure: frozenset[str]) -> tuple[Effects, Uniformity]:
-        """The analyses of the whole program; ``pure``: procedures that are assumed to be so."""
-        if pure not in self._by_pure:
-            remembered = Remembered(self._tree, self._scopes, pure)
-            self._by_pure[pure] = remembered, Uniformity(self._scopes, Assumed(pure))
-        remembered, uniformity = self._by_pure[pure]
-        return remembered.effects, uniformity
-
-    def _keep(self) -> None:
-        """Keeps what was found out about procedures for the next run."""
-        for remembered, _ in self._by_pure.values():
-            remembered.keep()
-        self._tree.keep_mentions()
 
     def _sites_of(self, exchanges: list[Exchange]) -> Iterator[Site]:
         """The sites of one unit."""
@@ -215,9 +186,8 @@ class Project:
         pure = of_kind(PURE, self.settings.assume, name)
         first: Site | None = None
         while True:
-            effects, uniformity = self._analyses(pure)
-            exchange = found.under(effects)
-            judgement = self._judgement(exchange, uniformity)
+            exchange = found.under(self._analyses.of(pure)[0])
+            judgement = self._judgement(exchange, pure)
             site = Site(name, exchange, judgement, self._judged(name, exchange, judgement))
             if isinstance(judgement, Plan):
                 return site
@@ -227,8 +197,8 @@ class Project:
                 return first
             pure |= lifted
 
-    def _judgement(self, exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
-        judgement = judge(exchange, uniformity)
+    def _judgement(self, exchange: Exchange, pure: frozenset[str]) -> Plan | Refused:
+        judgement = self._analyses.judgement(exchange, pure)
         if isinstance(judgement, Plan):
             judgement = self._seconded(judgement)
         return completed(exchange, judgement) if isinstance(judgement, Refused) else judgement
@@ -247,7 +217,7 @@ class Project:
 
     def _is_said_pure(self, needed: str, exchange: Exchange) -> bool:
         kind, _, name = needed.partition(":")
-        said = self._analyses(frozenset())[0].assumed
+        said = self._analyses.of()[0].assumed
         return kind == PURE.word and said.pure(name, exchange.scope)
 
     def _seconded(self, plan: Plan) -> Plan | Refused:
@@ -327,9 +297,13 @@ class Project:
 
 
 def _caution(plan: Plan) -> tuple[str, ...]:
-    if plan.grain == 1:
-        return ()
-    return (f"an innermost loop is tiled; a chosen K is a multiple of {plan.grain}",)
+    told: list[str] = []
+    if plan.sizes:
+        values = ", ".join(f"{name.spelled} = {value}" for name, value in plan.sizes)
+        told.append(f"proved for {values}; built with other values, the call is made as it was")
+    if plan.grain != 1:
+        told.append(f"an innermost loop is tiled; a chosen K is a multiple of {plan.grain}")
+    return tuple(told)
 
 
 def seconded(plan: Plan, width: int, index: FileIndex) -> Plan | Refused:

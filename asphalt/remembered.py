@@ -25,6 +25,7 @@ class Remembered:
     def __init__(self, tree: Tree, scopes: Scopes, pure: frozenset[str]) -> None:
         self._tree = tree
         self._pure = pure
+        self._sizes = ("any sizes",) if scopes.any_sizes else ()
         self._recalled = 0
         self.effects = Effects(scopes, Assumed(pure), self._recall)
 
@@ -44,4 +45,5 @@ class Remembered:
 
     def _key(self) -> tuple[str | bytes, ...]:
         versions = [f"{name} {version(name)}" for name in _DEPENDENCIES]
-        return ("summaries", source_digest(*_ANALYSES), *versions, *sorted(self._pure))
+        assumed = (*self._sizes, *sorted(self._pure))
+        return ("summaries", source_digest(*_ANALYSES), *versions, *assumed)

@@ -9,7 +9,7 @@ import re
 
 from asphalt.analysis.intrinsic_modules import MPI_KINDS
 from asphalt.analysis.symbol import Names, Origin, Symbol
-from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
 from asphalt.ir.stmt import TypeSpec
 
 _DEPTH = 50  # named constants defined by named constants; deeper than any real program
@@ -29,8 +29,28 @@ _INTEGER_KINDS = ((2, 1), (4, 2), (9, 4), (18, 8), (38, 16))
 
 
 def constant(expr: Arg | None, scope: Names) -> int | None:
-    """The value of an integer constant expression in ``scope``; None: it is not known to be one."""
+    """The value of an integer constant expression in ``scope``; None: it is not known to be one.
+
+    Where the scope is to be understood for any sizes, the named constants of the program have no
+    known value; kinds of types do, all the same (``type_bytes``).
+    """
+    if expr is None or (scope.any_sizes and any(is_size(part, scope) for part in walk(expr))):
+        return None
     return _value(expr, scope, _DEPTH)
+
+
+def is_size(part: Arg, scope: Names) -> bool:
+    """Whether ``part`` is a named integer constant of the program (not of an intrinsic module)."""
+    if not isinstance(part, Ref) or part.args is not None:
+        return False
+    symbol = scope.lookup(part.name)
+    return (
+        symbol is not None
+        and symbol.origin is Origin.PARAMETER
+        and symbol.home is not None
+        and symbol.dims is None
+        and (symbol.type is None or symbol.type.base == "integer")
+    )
 
 
 def element_bytes(symbol: Symbol, scope: Names) -> int | None:

@@ -8,6 +8,7 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.uniformity import Uniform
+from asphalt.ir.expr import Ref
 
 INNERMOST_GRAIN = 16
 
@@ -18,7 +19,8 @@ class Plan:
 
     ``proved``: the inputs of the choice at the entry, each proved uniform; None: the ranks agree
     by a reduction.  ``evidence``: one sentence a condition, in their order.  ``clone``: why pieces
-    land in a clone of the receive buffer; None: they land in the buffer itself.
+    land in a clone of the receive buffer; None: they land in the buffer itself.  ``sizes``: the
+    named constants for whose present values only it is proved.
     """
 
     producer: Producer
@@ -27,6 +29,7 @@ class Plan:
     evidence: tuple[str, ...]
     assumptions: tuple[str, ...] = ()
     clone: str | None = None
+    sizes: tuple[tuple[Ref, int], ...] = ()
 
     @property
     def exchange(self) -> Exchange:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.access import NameKind
 from asphalt.analysis.algebra import Poly, poly, product
+from asphalt.analysis.constants import is_size
 from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.objects import designator, designator_name, symbol_named
 from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbol import Names
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.analysis.unwritten import WritesArgument, never_written
 from asphalt.ir.expr import (
@@ -136,9 +138,9 @@ def _stated_dims(
         return None
     bounds = [b for dim in symbol.dims for b in (dim.lower, dim.upper) if b is not None]
     if all(_is_constant(bound, symbol) for bound in bounds):
-        if symbol.home is scope:
+        if symbol.home is scope or all(_means_the_same(b, symbol.home, scope) for b in bounds):
             return symbol.dims
-        return tuple(_evaluated(dim, symbol) for dim in symbol.dims)
+        return None if scope.any_sizes else tuple(_evaluated(dim, symbol) for dim in symbol.dims)
     if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
         return None
     # evaluated on entry: the same later only if nothing changes them
@@ -154,7 +156,27 @@ def _is_variable(name: str, scope: Scope) -> bool:
 
 
 def _is_constant(bound: Expr, symbol: Symbol) -> bool:
-    return isinstance(symbol.home, Scope) and constant(bound, symbol.home) is not None
+    home = symbol.home
+    if not isinstance(home, Scope):
+        return False
+    parts = [part for part in walk(bound) if isinstance(part, Ref)]
+    return constant(bound, home) is not None or all(is_size(part, home) for part in parts)
+
+
+def _means_the_same(expr: Expr, home: Names | None, scope: Scope) -> bool:
+    """Whether the named constants of an expression of ``home`` have the same names in ``scope``.
+
+    Asked where sizes may be any: else they are evaluated.
+    """
+    if home is None or not scope.any_sizes:
+        return False
+    pairs = [(home.lookup(name), scope.lookup(name)) for name in names_in(expr)]
+    return all(
+        there is not None
+        and here is not None
+        and (there.name, there.owner, there.origin) == (here.name, here.owner, Origin.PARAMETER)
+        for there, here in pairs
+    )
 
 
 def _evaluated(dim: Dim, symbol: Symbol) -> Dim:
@@ -361,7 +383,7 @@ def _in_caller(expr: Expr, bound: Mapping[str, Expr], callee: Scope, caller: Sco
 
     for part in walk(expr):
         if isinstance(part, Ref) and part.name not in bound and constant(part, callee) is None:
-            unknown = True
+            unknown = unknown or not _means_the_same(part, callee, caller)
     if unknown:
         return None
     inner = poly(expr, known)
@@ -371,7 +393,7 @@ def _in_caller(expr: Expr, bound: Mapping[str, Expr], callee: Scope, caller: Sco
         for atom in monomial:
             if not isinstance(atom, Ref) or atom.args is not None:
                 return None
-            actual = bound[atom.name]
+            actual = bound.get(atom.name, atom)
             term = term * _declared(actual, caller)
         total = total + term
     return total

@@ -28,7 +28,15 @@ class Origin(Enum):
 
 
 class Names(Protocol):
-    """Something that names can be looked up in."""
+    """Something that names can be looked up in.
+
+    ``any_sizes``: the values of named constants of the program count as unknown, so that what is
+    found out holds for all of them.
+    """
+
+    @property
+    def any_sizes(self) -> bool:
+        """Whether the values of named constants count as unknown."""
 
     def lookup(self, name: str) -> Symbol | None:
         """What a folded name means; None: not known."""

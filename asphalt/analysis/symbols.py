@@ -44,10 +44,14 @@ Answer = Symbol | Absence
 
 
 class Scopes:
-    """The scopes of one program; each is built once."""
+    """The scopes of one program; each is built once.
 
-    def __init__(self, program: Program) -> None:
+    ``any_sizes``: what is found out in them is to hold for any values of the named constants.
+    """
+
+    def __init__(self, program: Program, any_sizes: bool = False) -> None:
         self.program = program
+        self.any_sizes = any_sizes
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
@@ -96,6 +100,11 @@ class Scope:
     def program(self) -> Program:
         """The tree that this scope is in."""
         return self.scopes.program
+
+    @property
+    def any_sizes(self) -> bool:
+        """Whether the values of named constants count as unknown."""
+        return self.scopes.any_sizes
 
     @property
     def host(self) -> Scope | None:

@@ -159,7 +159,8 @@ class Pieces(ABC):
 
     def legal(self) -> Expr:
         """The run-time guards as one logical expression."""
-        parts = [self._guard(guard) for guard in self.layout.guards] + self.extra_guards()
+        parts = [compare(name, "==", num(value)) for name, value in self.plan.sizes]
+        parts += [self._guard(guard) for guard in self.layout.guards] + self.extra_guards()
         for address in (self.layout.send, self.layout.receive):
             if address.room is not None:
                 blocks = mul(self.ranks(), self.size(address.block_factor))

@@ -144,6 +144,8 @@ class _Emission:
         operation = self.plan.exchange.call.procedure.spelled
         marks = [f"asphalt: {operation} of site '{self.site}' prepushed along {along.var.spelled}"]
         marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
+        if self.plan.sizes:
+            marks.append("with other sizes than these, the call is made as it was")
         return marks
 
     def _tile_loop(self, nests: tuple[Node, ...]) -> Do:

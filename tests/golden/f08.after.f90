@@ -19,7 +19,7 @@ subroutine transpose(np, comm)
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along z
   asphalt_first = 0
   asphalt_last = nz - 1
-  call asphalt_enter(comm%MPI_VAL, MPI_INTEGER%MPI_VAL, storage_size(s)/8, 4, &
+  call asphalt_enter(comm%MPI_VAL, MPI_INTEGER%MPI_VAL, storage_size(s)/8, n, &
                      asphalt_last - asphalt_first + 1, 16, asphalt_k_transpose, &
                      asphalt_d_transpose, .true., .true., asphalt_comm, asphalt_me, asphalt_np, &
                      asphalt_k, asphalt_d, asphalt_err)
@@ -42,7 +42,7 @@ subroutine transpose(np, comm)
         asphalt_slot = asphalt_np*(asphalt_d + mod(asphalt_ahead, 2*asphalt_d))
         do asphalt_i = 1, asphalt_np
           asphalt_peer = modulo(asphalt_me - asphalt_i, asphalt_np)
-          call asphalt_irecv(r(0,asphalt_lo+1,asphalt_peer+1), 4*(asphalt_hi - asphalt_lo + 1), &
+          call asphalt_irecv(r(0,asphalt_lo+1,asphalt_peer+1), n*(asphalt_hi - asphalt_lo + 1), &
                              MPI_INTEGER%MPI_VAL, asphalt_peer, 0, asphalt_comm, &
                              asphalt_req(asphalt_slot+asphalt_i), asphalt_err)
         end do
@@ -64,7 +64,7 @@ subroutine transpose(np, comm)
                            asphalt_err)
       do asphalt_i = 1, asphalt_np
         asphalt_peer = modulo(asphalt_me + asphalt_i, asphalt_np)
-        call asphalt_isend(s(0,asphalt_lo+1,asphalt_peer+1), 4*(asphalt_hi - asphalt_lo + 1), &
+        call asphalt_isend(s(0,asphalt_lo+1,asphalt_peer+1), n*(asphalt_hi - asphalt_lo + 1), &
                            MPI_INTEGER%MPI_VAL, asphalt_peer, 0, asphalt_comm, &
                            asphalt_req(asphalt_slot+asphalt_i), asphalt_err)
       end do

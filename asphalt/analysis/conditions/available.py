@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from asphalt.analysis.access import ALIASED, NameKind
 from asphalt.analysis.algebra import Poly
+from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.exchange import Exchange, statement_arguments
 from asphalt.analysis.geometry import Divides, Guard, Layout
 from asphalt.analysis.intrinsics import is_inquiry
@@ -13,7 +14,7 @@ from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.lifetime import lives_through
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import designator_name, symbol_named
-from asphalt.analysis.symbols import Origin, Scope, constant
+from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk
 
@@ -54,7 +55,7 @@ CODES = (CHANGES, ALLOCATED, NOT_SIMPLE, KIND)
 
 
 _CALLED = (NameKind.PROCEDURE, NameKind.UNKNOWN)
-_DEFAULT_KIND = 4  # of every compiler that asphalt is tried with
+_DEFAULT_BYTES = 4  # of every compiler that asphalt is tried with
 
 
 def check(producer: Producer, layout: Layout) -> Answer:
@@ -189,10 +190,7 @@ def _is_default_integer(name: str, scope: Scope) -> bool:
     symbol = symbol_named(name, scope)
     if symbol is None or symbol.type is None or symbol.type.base != "integer":
         return False
-    if symbol.type.kind is None:
-        return True
-    home = symbol.home if isinstance(symbol.home, Scope) else scope
-    return constant(symbol.type.kind, home) == _DEFAULT_KIND
+    return element_bytes(symbol, scope) == _DEFAULT_BYTES
 
 
 def _values_read(atom: Arg) -> Iterable[Arg]:

@@ -10,7 +10,9 @@ IEEE 754 rounds correctly (+ - * / and the square root) give the same bits eithe
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
+from asphalt.analysis.constants import is_size
 from asphalt.analysis.effects import bound_arguments
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.libraries import is_library_call
@@ -40,6 +42,8 @@ LAST_DIGITS = Code(
 CODES = (LAST_DIGITS,)
 _DEPTH = 6  # calls that are followed
 _UNROLLED = 128  # iterations of loops that may be unrolled entirely
+_ANY: Literal["any"] = "any"  # a value that compilers may know, and that may be any
+_Value = int | None | Literal["any"]
 _EXACT = words(
     """
     abs aimag aint anint ceiling cmplx conjg dble dconjg dcmplx dim floor iabs iachar iand ibclr
@@ -80,14 +84,23 @@ def _inexact(phase: Phase, scope: Scope) -> str | None:
 def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
     """Whether a loop inside of the tiled one is there after the compiler has unrolled loops."""
 
-    def constant_value(expr: Expr) -> int | None:
+    scope = producer.exchange.scope
+
+    def constant_value(expr: Expr) -> _Value:
+        if _is_open(expr, scope):
+            return _ANY
         value = producer.region.value(expr, ())
         return None if value is None else value.value
 
     return any(_remains(node, constant_value, 1) for node in phase.tiled.body)
 
 
-def _remains(node: Node, value: Callable[[Expr], int | None], times: int) -> bool:
+def _is_open(expr: Expr, scope: Scope) -> bool:
+    """Whether a value is to be proved for any sizes, and compilers will know them."""
+    return scope.any_sizes and any(is_size(part, scope) for part in walk(expr))
+
+
+def _remains(node: Node, value: Callable[[Expr], _Value], times: int) -> bool:
     """Whether a statement that stands ``times`` times in unrolled code holds a loop that has more
     iterations than are unrolled, or a number that is not known."""
     match node:
@@ -103,12 +116,14 @@ def _remains(node: Node, value: Callable[[Expr], int | None], times: int) -> boo
     return False
 
 
-def _trip_count(head: DoHead, value: Callable[[Expr], int | None]) -> int | None:
-    """The number of iterations of a counted loop; None: not known."""
+def _trip_count(head: DoHead, value: Callable[[Expr], _Value]) -> int | None:
+    """The number of iterations of a counted loop; None: not known, nor to a compiler."""
     if head.first is None or head.last is None:
         return None
     step = 1 if head.step is None else value(head.step)
     first, last = value(head.first), value(head.last)
+    if first == _ANY or last == _ANY or step == _ANY:
+        return 0  # the least
     if first is None or last is None or not step:
         return None
     return max(0, (last - first + step) // step)
@@ -124,11 +139,11 @@ def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
     inside = scope.scopes.of(located)
     given = _constant_arguments(call, inside, scope)
 
-    def constant_value(expr: Expr) -> int | None:
+    def constant_value(expr: Expr) -> _Value:
         known = constants_in(expr, inside)
         if any(isinstance(atom, Ref) and atom.name in given for atom in known.atoms):
-            return 0  # a compiler may know it: no loop to count on
-        return known.value
+            return _ANY  # a compiler may know it: no loop to count on
+        return _ANY if _is_open(expr, inside) else known.value
 
     actions = [leaf.what for node in located.unit.body for leaf in leaves(node)]
     if any(_remains(node, constant_value, 1) for node in located.unit.body):
@@ -147,7 +162,9 @@ def _constant_arguments(call: Call, inside: Scope, scope: Scope) -> frozenset[st
     """The dummies that get a constant."""
     bound = bound_arguments(call, dummies_of(inside)) or {}
     return frozenset(
-        dummy for dummy, actual in bound.items() if constants_in(actual, scope).value is not None
+        dummy
+        for dummy, actual in bound.items()
+        if constants_in(actual, scope).value is not None or _is_open(actual, scope)
     )
 
 

@@ -1,0 +1,108 @@
+"""Sizes that are named constants: what is emitted stays right when somebody changes them.
+
+Trees that were transformed in place are built again with other values in an include file, without
+asphalt.  Where the proof holds for any sizes nothing asks for them; elsewhere the original call is
+made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from judging import SETTINGS, program
+from mpi_run import MPICH, RUNTIME, build, installed, run
+
+from asphalt.project import Project
+
+ANY = program(declare="include 'sizes.inc'\n").replace(
+    "  integer, parameter :: n = 3, nz = 8\n", ""
+)
+# right for n*nz = 24 only
+FIXED = ANY.replace("s, n*nz,", "s, 24,").replace("r, n*nz,", "r, 24,")
+# the receive buffer is read, so that pieces land in a clone
+CLONED = program(
+    arrays="real(8), allocatable :: s(:,:,:), r(:,:,:)\n",
+    declare="include 'sizes.inc'\n",
+    before="r = me\n",
+    nest="""\
+do z = 1, nz
+  do p = 1, np
+    do i = 1, n
+      s(i,z,p) = r(i,z,p) + dble(i*z) + p*me
+    end do
+  end do
+end do
+""",
+).replace("  integer, parameter :: n = 3, nz = 8\n", "")
+# the loop inside may be unrolled, by compilers that know its length
+SHORT = program(
+    declare="include 'sizes.inc'\n",
+    nest="""\
+do p = 1, np
+  do z = 1, nz
+    do i = 1, n
+      s(i,z,p) = sin(dble(i*z)) + p*me
+    end do
+  end do
+end do
+""",
+).replace("  integer, parameter :: n = 3, nz = 8\n", "")
+
+
+def sizes(n: int, nz: int) -> str:
+    return f"      integer, parameter :: n = {n}, nz = {nz}\n"
+
+
+def applied(folder: Path, text: str, n: int, nz: int) -> str:
+    """The program transformed in place, in a folder where its sizes are set."""
+    (folder / "sizes.inc").write_text(sizes(n, nz))
+    (folder / "exchange.f90").write_text(text)
+    (change,) = Project(folder, settings=SETTINGS).transform(tile=3, depth=2)
+    (folder / "exchange.f90").write_bytes(change.after)
+    header = "".join(
+        f"      integer, parameter :: asphalt_{what}_{entry.site} = {value}\n"
+        for entry in change.parameters
+        for what, value in (("k", entry.tile), ("d", entry.depth))
+    )
+    (folder / "asphalt_params.inc").write_text(header)
+    return change.after.decode("latin-1")
+
+
+@pytest.mark.parametrize("text", [ANY, CLONED], ids=["direct", "cloned"])
+def test_a_proof_for_any_sizes_asks_for_none(text: str, tmp_path: Path) -> None:
+    emitted = applied(tmp_path, text, 3, 8)
+    assert "with other sizes" not in emitted
+    assert "== 8" not in emitted
+
+
+def test_a_proof_for_one_size_is_asked_for(tmp_path: Path) -> None:
+    emitted = applied(tmp_path, FIXED, 3, 8)
+    assert "! with other sizes than these, the call is made as it was" in emitted
+    assert "n == 3 .and. nz == 8" in emitted
+
+
+def test_what_unrolling_would_change_is_proved_for_its_size_only(tmp_path: Path) -> None:
+    assert "n == 300" in applied(tmp_path, SHORT, 300, 8)
+
+
+@pytest.mark.skipif(not installed(MPICH), reason="MPICH is not installed")
+@pytest.mark.parametrize("text", [ANY, CLONED, FIXED], ids=["direct", "cloned", "fixed"])
+def test_other_sizes_need_no_second_run(text: str, tmp_path: Path) -> None:
+    """Larger sizes than those that were there when asphalt ran: nothing is out of bounds, and all
+    is as the original computes it."""
+    flags = ("-O1", "-fcheck=all")
+    original, changed = tmp_path / "original", tmp_path / "changed"
+    for folder in (original, changed):
+        folder.mkdir()
+    applied(changed, text, 3, 8)
+    (original / "exchange.f90").write_text(text)
+    # the count of 24 is within the blocks of the larger sizes, too
+    for folder in (original, changed):
+        (folder / "sizes.inc").write_text(sizes(5, 13))
+    first = build(MPICH, [original / "exchange.f90"], original, flags)
+    second = build(MPICH, [RUNTIME, changed / "exchange.f90"], changed, flags)
+    for ranks in (1, 3):
+        expected, found = run(MPICH, first, ranks), run(MPICH, second, ranks)
+        assert expected.code == 0, expected.stderr
+        assert (found.code, sorted(found.stdout.split())) == (0, sorted(expected.stdout.split()))
