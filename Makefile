@@ -1,7 +1,8 @@
 # make setup   system packages, .venv and .venv/bin/asphalt
 # make demo    transforms and runs the kernels, prints the table, draws the curve (about 4 minutes)
 # make test    the quick suite
-# make bench   all measurements, into bench/results (about half an hour)
+# make bench   all measurements, into bench/results (under an hour)
+# make bench-quick  a part of them, into build/bench (about two minutes)
 # make corpus  scans the sources of real programs
 # make docs    writes the page of all verdicts
 # make clean   removes what was built, not .venv
@@ -11,7 +12,7 @@ BIN = .venv/bin
 # What bench/packages.sh looks for by name may stand in the administrator's directories.
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: setup demo test lint bench corpus docs clean distclean
+.PHONY: setup demo test lint bench bench-quick corpus docs clean distclean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed
@@ -44,6 +45,9 @@ test: lint
 
 bench: setup
 	$(BIN)/python -m bench.full
+
+bench-quick: setup
+	$(BIN)/python -m bench.full --quick
 
 corpus: setup
 	$(BIN)/python -m bench.corpus

@@ -18,18 +18,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from asphalt.running.mpi import MPIS, OPENMPI
-from bench.lab.build import VERSIONS, Recipe, sources_of
+from bench.lab.build import Recipe, sources_of
 from bench.lab.case import KERNELS, ROOT, Case, load_cases
 from bench.lab.checks import Check, build_both, checks_of
 from bench.lab.curves import Curve, draw_slowdown
 from bench.lab.link import busy, slow_link
 from bench.lab.measure import Measured, Simulator, measure_link
+from bench.lab.rows import as_json
 from bench.lab.run import LabError
-from bench.lab.tables import COLUMNS, as_json, markdown, measured_json, row, table
+from bench.lab.tables import COLUMNS, markdown, row, table
 from bench.lab.transform import apply, available, sites
 
 OUT = ROOT / "build" / "demo"
 CURVE_KERNEL = "synthetic_fig3"
+TILED = ("hand", "transformed")
 LINK_REPEATS = 5
 T = TypeVar("T")
 
@@ -59,7 +61,8 @@ class Demo:
 
     def versions(self, case: Case) -> tuple[str, ...]:
         """The versions beside the original that there are."""
-        return VERSIONS[1:] if self.changed.get(case.name, False) else VERSIONS[1:2]
+        changed = self.changed.get(case.name, False)
+        return TILED if changed else TILED[:1]
 
     def fail(self, message: str) -> None:
         """Notes and shows a failure; the demo goes on."""
@@ -169,7 +172,7 @@ class Demo:
     def simulate(self) -> None:
         """Times on the simulated cluster."""
         self.console.rule("3. a simulated cluster, 16 ranks", align="left")
-        jobs = [(case, what) for case in self.cases for what in case.simulated]
+        jobs = [(case, what) for case in self.cases for what in case.simulated if what.tilings]
         with self.progress() as progress:
             task = progress.add_task("simulating", total=len(jobs))
             for case, what in jobs:
@@ -194,9 +197,10 @@ class Demo:
                 progress.update(task, description=f"running {case.name}"[:28])
                 assert case.link is not None
                 try:
-                    self.measured.append(
-                        measure_link(lab, case, self.versions(case), case.link.best, LINK_REPEATS)
+                    series = measure_link(
+                        lab, case, self.versions(case), case.link.best, LINK_REPEATS
                     )
+                    self.measured.append(series.measured())
                 except LabError as error:
                     self.fail(str(error))
                 progress.advance(task)
@@ -236,8 +240,8 @@ class Demo:
         self.console.rule("results", align="left")
         self.console.print(table(self.measured, "time of one exchange and what fills it"))
         self.console.print(
-            "ratio: original / version.  overlap: the part of what could be hidden that is "
-            "hidden;\nover the link it is estimated from a run without the link.",
+            "ratio: version / original, below 1 is faster.  overlap: the part of what could be "
+            "hidden that is\nhidden; over the link it is estimated from a run without the link.",
             style="dim",
         )
         OUT.mkdir(parents=True, exist_ok=True)
@@ -245,8 +249,7 @@ class Demo:
         text.write_text(markdown(COLUMNS, map(row, self.measured)), encoding="utf-8")
         data = OUT / "results.json"
         data.write_text(
-            as_json({"version": 1, "measured": [measured_json(m) for m in self.measured]}),
-            encoding="utf-8",
+            as_json(row for measured in self.measured for row in measured.rows()), encoding="utf-8"
         )
         self.written += [text, data]
         for path in self.written:

@@ -1,70 +1,194 @@
-"""``make bench``: all measurements, into bench/results."""
+"""``make bench`` and ``make bench-quick``: measurements, tables, figures and a page of them."""
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from asphalt.running.mpi import OPENMPI
-from bench.lab.build import VERSIONS, Recipe, sources_of
-from bench.lab.case import ROOT, Case, load_cases
-from bench.lab.curves import Curve, draw_slowdown
+from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
+from bench.lab.build import VERSIONS
+from bench.lab.case import ROOT, Case, Simulated, load_cases
+from bench.lab.changes import committed, compare, gone
+from bench.lab.jobs import Job, count, simulate
 from bench.lab.link import busy, slow_link
-from bench.lab.measure import Measured, measure_link
+from bench.lab.measure import Series, Simulator, measure_link
+from bench.lab.page import page
+from bench.lab.rows import Row, as_json, from_json
 from bench.lab.run import LabError
-from bench.lab.speed import Speed, measure_speed
-from bench.lab.sweep import Sweep, run_sweep
-from bench.lab.tables import COLUMNS, as_json, cell, markdown, measured_json, row, table
-from bench.lab.transform import available, sites
+from bench.lab.targets import rows_by_kernel, targets
+from bench.lab.terminal import kernel_figure, kernel_table, target_table
+from bench.lab.transform import available
 
 RESULTS = ROOT / "bench" / "results"
-LINK_REPEATS = 7
+QUICK_RESULTS = ROOT / "build" / "bench"
+ROW_FILES = ("simulated.json", "link.json", "figures.json", "ratios.json")
+PARTS = ("simulated", "link", "tool", "ratios", "figures")
+QUICK_PARTS = ("simulated", "link", "tool")
+QUICK_LINK = ("synthetic_fig3",)
+QUICK_AT_BEST = ("plane_slab", "spectral_transpose", "synthetic_fig3")
+QUICK_RANKS = 4
 
 
-def versions_of(case: Case) -> tuple[str, ...]:
-    """The versions beside the original; the transformed one where asphalt changes the kernel."""
-    if not available():
-        return VERSIONS[1:2]
-    found = sites(sources_of(Recipe(case, "original", OPENMPI)))
-    changed = any(site["verdict"] == "applied" for site in found)
-    return VERSIONS[1:] if changed else VERSIONS[1:2]
+class Bench:
+    """One run of the bench: what was measured, and what went wrong."""
 
+    def __init__(self, console: Console, quick: bool, kernels: Sequence[str]) -> None:
+        self.console = console
+        self.quick = quick
+        self.out = QUICK_RESULTS if quick else RESULTS
+        self.cases = tuple(c for c in load_cases() if not kernels or c.name in kernels)
+        self.failures: list[str] = []
+        self.remarks: list[str] = []
+        self.written: list[Path] = []
 
-def sweeps(console: Console, cases: tuple[Case, ...]) -> list[Sweep]:
-    """Every K and D of every kernel on the simulated cluster."""
-    jobs = [(case, what, versions_of(case)) for case in cases for what in case.simulated]
-    total = sum(len(w.tiles) * len(w.depths) * len(v) for _, w, v in jobs)
-    done = []
-    with progress_on(console) as progress:
-        task = progress.add_task("simulating", total=total)
-        for case, what, versions in jobs:
-            progress.update(task, description=f"simulating {case.name}"[:28])
-            done.append(run_sweep(case, what, versions, lambda: progress.advance(task)))
-    return done
+    def run(self, parts: Sequence[str]) -> int:
+        """The parts, then what they say together; 0 unless something failed."""
+        began = time.monotonic()
+        self.out.mkdir(parents=True, exist_ok=True)
+        for part in parts:
+            self.console.rule(part, align="left")
+            step: Callable[[], None] = getattr(self, f"measure_{part}")
+            try:
+                step()
+            except LabError as error:
+                self.fail(str(error))
+        self.show()
+        for path in self.written:
+            self.console.print(f"wrote {path.relative_to(ROOT)}", highlight=False)
+        for failure in self.failures:
+            self.console.print(f"[red]failed: {failure}", highlight=False)
+        self.console.print(f"{time.monotonic() - began:.0f} s, {len(self.failures)} failures")
+        return 1 if self.failures else 0
 
+    def fail(self, message: str) -> None:
+        """Notes a failure; the rest goes on."""
+        self.failures.append(message)
+        self.console.print(f"[red]{message}", highlight=False)
 
-def over_link(console: Console, cases: tuple[Case, ...]) -> tuple[list[Measured], str]:
-    """Medians of two ranks over the slow link, and what speaks against believing them."""
-    jobs = [case for case in cases if case.link is not None]
-    done = []
-    with slow_link() as lab, progress_on(console) as progress:
-        if lab.agent is None:
-            console.print(f"[yellow]no slow link: {lab.reason}; shared memory instead")
-        task = progress.add_task("running", total=len(jobs))
-        for case in jobs:
-            assert case.link is not None
-            progress.update(task, description=f"running {case.name}"[:28])
-            done.append(measure_link(lab, case, versions_of(case), case.link.best, LINK_REPEATS))
-            progress.advance(task)
-    why = "; ".join(filter(None, (lab.reason, busy())))
-    if why:
-        console.print(f"[yellow]{why}")
-    return done, why
+    def remark(self, message: str) -> None:
+        """Notes what a reader has to know."""
+        self.remarks.append(message)
+        self.console.print(f"[yellow]{message}", highlight=False)
+
+    def without(self, mpi: Mpi) -> bool:
+        """Whether an MPI is missing, which is then said."""
+        if missing := mpi.missing():
+            self.remark(
+                f"{mpi.title} is not measured: no {', '.join(missing)}; on Debian it comes with "
+                f"'apt-get install {' '.join(mpi.packages)}'"
+            )
+        return bool(missing)
+
+    def versions(self, case: Case) -> tuple[str, ...]:
+        """The versions beside the original; for a kernel that asphalt refuses, the transformed one
+        is the original once more."""
+        return tuple(v for v in VERSIONS[1:] if available() or v != "transformed")
+
+    def measure_simulated(self) -> None:
+        """Every version of every kernel on the simulated cluster."""
+        if self.without(SMPI):
+            return
+        jobs = [
+            Job(case, chosen, self.versions(case))
+            for case in self.cases
+            for what in case.simulated
+            for chosen in self.simulated(case, what)
+        ]
+        with progress_on(self.console) as progress:
+            task = progress.add_task("simulating", total=count(jobs))
+            done = simulate(jobs, Simulator(), lambda: progress.advance(task))
+        for failure in done.failures:
+            self.fail(failure)
+        self.save("simulated.json", [row for sweep in done.sweeps for row in sweep.rows()])
+
+    def simulated(self, case: Case, what: Simulated) -> list[Simulated]:
+        """A measurement on all numbers of ranks; quickly, on few and at few K and D."""
+        if not self.quick:
+            return [what.at(ranks) for ranks in what.all_ranks]
+        found = []
+        if QUICK_RANKS in what.all_ranks:
+            few = what.at(QUICK_RANKS)
+            found.append(replace(few, tilings=few.tilings[:3]))
+        if case.name in QUICK_AT_BEST and what.variant in ("", "small"):
+            found.append(replace(what, tilings=(what.best,), elsewhere=()))
+        return found
+
+    def measure_link(self) -> None:
+        """Two real ranks over the slow link, under two MPIs."""
+        found: list[Series] = []
+        mpis = [mpi for mpi in (OPENMPI, MPICH) if not self.without(mpi)]
+        cases = [c for c in self.cases if c.link and (not self.quick or c.name in QUICK_LINK)]
+        with slow_link() as lab, progress_on(self.console) as progress:
+            if lab.agent is None:
+                self.remark(f"no slow link ({lab.reason}): the two ranks shared memory instead")
+            task = progress.add_task("running", total=len(cases) * len(mpis))
+            for mpi in mpis:
+                for case in cases:
+                    assert case.link is not None
+                    progress.update(task, description=f"{mpi.title}, {case.name}"[:28])
+                    repeats = 3 if self.quick else 7
+                    try:
+                        found.append(
+                            measure_link(
+                                lab, case, self.versions(case), case.link.best, repeats, mpi
+                            )
+                        )
+                    except LabError as error:
+                        self.fail(f"{case.name}, {mpi.title}: {error}")
+                    progress.advance(task)
+        if why := busy():
+            self.remark(why)
+        self.save("link.json", [row for series in found for row in series.measured().rows()])
+
+    def measure_tool(self) -> None:
+        """asphalt itself."""
+
+    def measure_ratios(self) -> None:
+        """Whether the default ever loses."""
+
+    def measure_figures(self) -> None:
+        """The figures of the papers."""
+
+    def save(self, name: str, rows: Sequence[Row]) -> None:
+        """Writes a results file."""
+        if rows:
+            path = self.out / name
+            path.write_text(as_json(rows), encoding="utf-8")
+            self.written.append(path)
+
+    def results(self, name: str) -> tuple[Row, ...]:
+        """The rows of a results file that this run or an earlier one wrote."""
+        path = self.out / name
+        return from_json(path.read_text(encoding="utf-8")) if path.exists() else ()
+
+    def show(self) -> None:
+        """Tables, figures and targets, and the page."""
+        rows = [row for name in ROW_FILES for row in self.results(name)]
+        before = [row for name in ROW_FILES for row in committed(name)]
+        main = [*self.results("simulated.json"), *self.results("link.json")]
+        self.console.rule("results", align="left")
+        for kernel, group in rows_by_kernel(main).items():
+            self.console.print(kernel_table(kernel, group))
+            self.console.print(kernel_figure(kernel, group))
+        found = targets(rows)
+        self.console.print(target_table(found))
+        compared = rows_by_kernel(rows)
+        path = self.out / "index.html"
+        text = page(
+            {name: compare(group, before) for name, group in compared.items()},
+            () if self.quick else gone(rows, before),
+            found,
+            self.remarks,
+        )
+        path.write_text(text, encoding="utf-8")
+        self.written.append(path)
 
 
 def progress_on(console: Console) -> Progress:
@@ -78,124 +202,15 @@ def progress_on(console: Console) -> Progress:
     )
 
 
-def sweep_table(sweep: Sweep) -> str:
-    """Efficiency of every K and D as Markdown, one line a K, and the gap to the hand version."""
-    versions = tuple(sweep.seconds)
-    header = ["K"]
-    header += [f"{version}, D = {depth}" for version in versions for depth in sweep.what.depths]
-    rows = []
-    for tile in sweep.what.tiles:
-        line = [str(tile)]
-        for version in versions:
-            for depth in sweep.what.depths:
-                seconds = sweep.seconds[version][(tile, depth)]
-                line.append(f"{1e3 * seconds:.1f} ms, {sweep.parts.efficiency(seconds):.3f}")
-        rows.append(line)
-    parts = sweep.parts
-    text = f"### {sweep.title}\n\n"
-    text += (
-        f"{sweep.what.ranks} ranks. Original {1e3 * parts.original:.1f} ms: computation before "
-        f"the exchange {1e3 * parts.before:.1f} ms, communication "
-        f"{1e3 * parts.communication:.1f} ms, computation after it {1e3 * parts.after:.1f} ms; "
-        f"floor {1e3 * parts.floor:.1f} ms. Time and overlap efficiency:\n\n"
-    )
-    text += markdown(header, rows) + "\n"
-    for version in versions:
-        tile, depth = sweep.best(version)
-        seconds = sweep.seconds[version][(tile, depth)]
-        text += (
-            f"- {version}: best at K = {tile}, D = {depth}: {1e3 * seconds:.1f} ms, "
-            f"efficiency {parts.efficiency(seconds):.3f}\n"
-        )
-    if widest := sweep.widest_gap():
-        (tile, depth), gap = widest
-        text += (
-            f"- transformed against hand at the same K and D: at most {100 * gap:+.2f} % "
-            f"(K = {tile}, D = {depth})\n"
-        )
-    if sweep.automatic is not None:
-        text += (
-            f"- transformed with K = 0, chosen on entry: {1e3 * sweep.automatic:.1f} ms, "
-            f"efficiency {parts.efficiency(sweep.automatic):.3f}\n"
-        )
-    return text + "\n"
-
-
-def draw(sweep: Sweep) -> Path:
-    """The curve of one sweep."""
-    version = "transformed" if "transformed" in sweep.seconds else "hand"
-    curves = [
-        Curve(
-            f"{version}, D = {depth}",
-            {tile: sweep.seconds[version][(tile, depth)] for tile in sweep.what.tiles},
-        )
-        for depth in sweep.what.depths
-    ]
-    name = "-".join(filter(None, (sweep.case.name, sweep.what.variant)))
-    path = RESULTS / f"slowdown-{name}.png"
-    title = f"{sweep.title}, {sweep.what.ranks} ranks, simulated 10 Gb/s cluster"
-    draw_slowdown(curves, sweep.parts.original, sweep.parts.before, title, path)
-    return path
-
-
-def speed_text(speed: Speed) -> str:
-    """The speed of asphalt itself as Markdown."""
-    rows = [
-        ("scan of files without MPI, whole command", f"{speed.scan_mb_s:.0f} MB/s"),
-        ("the same without start-up", f"{speed.scan_net_mb_s:.0f} MB/s"),
-        ("size of what was scanned", f"{speed.scan_bytes / 1e6:.0f} MB"),
-        ("start-up", cell(speed.start_seconds, 2) + " s"),
-        ("apply, 1,000 lines with one site, cold", cell(speed.apply_seconds, 2) + " s"),
-    ]
-    return markdown(("what", "measured"), rows)
-
-
-def main() -> int:
-    """Measures everything; the exit code."""
+@click.command()
+@click.option("--quick", is_flag=True, help="A part of it, in about two minutes.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="This part alone.")
+@click.option("--kernel", "kernels", multiple=True, help="This kernel alone.")
+def main(quick: bool, parts: tuple[str, ...], kernels: tuple[str, ...]) -> None:
+    """Measure, and write the results."""
     console = Console(width=max(120, Console().width))
-    cases = load_cases()
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    written = []
-    text = "# Measurements\n\n"
-    text += f"On {os.cpu_count()} cores ({platform.machine()}), by `make bench`.\n\n"
-    try:
-        console.rule("simulated cluster", align="left")
-        swept = sweeps(console, cases)
-        console.print(table((s.measured(s.best("hand")) for s in swept), "at hand's best K, D"))
-        text += "## Simulated cluster (SMPI, 10 Gb/s)\n\n"
-        text += "".join(sweep_table(sweep) for sweep in swept)
-        written += [draw(sweep) for sweep in swept]
-        console.rule("two ranks over a slow link", align="left")
-        linked, doubt = over_link(console, cases)
-        console.print(table(linked, "medians of interleaved runs"))
-        text += f"## Two ranks over a slow link\n\nMedians of {LINK_REPEATS} interleaved runs.\n\n"
-        text += f"But {doubt}.\n\n" if doubt else ""
-        text += markdown(COLUMNS, map(row, linked)) + "\n"
-        data = {
-            "version": 1,
-            "simulated": [
-                measured_json(s.measured((tile, depth)))
-                for s in swept
-                for tile in s.what.tiles
-                for depth in s.what.depths
-            ],
-            "link": [measured_json(measured) for measured in linked],
-        }
-        if available():
-            console.rule("asphalt itself", align="left")
-            speed = speed_text(measure_speed())
-            console.print(speed, highlight=False)
-            text += "## asphalt itself\n\n" + speed
-    except LabError as error:
-        console.print(f"[red]{error}", highlight=False)
-        return 1
-    for name, content in (("results.md", text), ("results.json", as_json(data))):
-        (RESULTS / name).write_text(content, encoding="utf-8")
-        written.append(RESULTS / name)
-    for path in written:
-        console.print(f"wrote {path.relative_to(ROOT)}", highlight=False)
-    return 0
+    sys.exit(Bench(console, quick, kernels).run(parts or (QUICK_PARTS if quick else PARTS)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -119,11 +119,11 @@ def _column(unit: Unit, form: Form) -> int:
 
 def _insert(unit: Unit, runtime: Leaf, declarations: tuple[Leaf, ...]) -> Unit:
     """USE goes behind the last USE, declarations behind the last one (F2018 5.3.2)."""
-    unit = _insert_behind(unit, last_use(unit), (runtime,))
-    return _insert_behind(unit, last_declaration(unit), declarations)
+    unit = insert_behind(unit, last_use(unit), (runtime,))
+    return insert_behind(unit, last_declaration(unit), declarations)
 
 
-def _insert_behind(unit: Unit, before: Leaf | None, new: tuple[Leaf, ...]) -> Unit:
+def insert_behind(unit: Unit, before: Leaf | None, new: tuple[Leaf, ...]) -> Unit:
     """The unit with statements inserted, outside of preprocessor conditionals."""
     own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
     at = 0 if before is None else next(i for i, leaf in enumerate(own) if leaf is before) + 1

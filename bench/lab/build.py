@@ -15,12 +15,16 @@ from pathlib import Path
 
 from asphalt.running.mpi import SMPI, Mpi, environment
 from bench.lab.case import KERNELS, ROOT, STAND_INS, Case
+from bench.lab.nonblocking import without_blocking
+from bench.lab.places import place_for
 from bench.lab.run import LabError
 from bench.lab.transform import set_tiling, transform
 
 BUILD = ROOT / "build" / "lab"
 COMMON = ("results.f90",)
-VERSIONS = ("original", "hand", "transformed")
+VERSIONS = ("original", "hand", "ialltoall", "transformed")
+_SHARING = "shared_memory.c"
+_WRAPPED = ("-Wl,--wrap=malloc", "-Wl,--wrap=free")
 _CONSTANT = re.compile(r"parameter\s*::\s*(\w+)\s*=\s*(-?\d+)")
 
 
@@ -30,7 +34,8 @@ class Recipe:
 
     ``sizes`` overrides values of sizes.inc.  ``charge`` holds what the stand-in of the work
     charges to the simulated clock; None: the real work is computed.  ``tiling`` is K and D;
-    None: as the kernel (hand) or asphalt (transformed) has it.
+    None: as the kernel (hand) or asphalt (transformed) has it.  ``shared``: under SMPI, what ranks
+    allocate can share memory, so that more of them fit and their results mean nothing.
     """
 
     case: Case
@@ -40,6 +45,7 @@ class Recipe:
     charge: Mapping[str, int] | None = None
     tiling: tuple[int, int] | None = None
     flags: tuple[str, ...] = ("-O3",)
+    shared: bool = False
 
 
 def constants(text: str) -> dict[str, int]:
@@ -99,33 +105,39 @@ def build(recipe: Recipe) -> Path:
         if recipe.mpi is SMPI:
             shim = STAND_INS / "mpi_f_sync_reg.f90"
             files = {shim.name: shim.read_bytes()} | files
+    elif recipe.version == "ialltoall":
+        files = without_blocking(files)
     files = with_stand_in(recipe, files)
     flags = (*recipe.flags, *recipe.case.flags)
+    if recipe.shared:
+        files[_SHARING] = (STAND_INS / _SHARING).read_bytes()
     key = repr((recipe.mpi.name, flags, sorted(files.items())))
     directory = BUILD / recipe.case.name / hashlib.sha256(key.encode()).hexdigest()[:16]
     program = directory / recipe.version
     if program.exists():
         return program
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (directory / name).write_bytes(content)
-    compile_program(recipe.mpi, tuple(files), flags, directory, program)
+    with place_for(directory) as unfinished:
+        for name, content in files.items():
+            (unfinished / name).write_bytes(content)
+        compile_program(recipe.mpi, tuple(files), flags, unfinished, unfinished / recipe.version)
     return program
 
 
 def compile_program(
     mpi: Mpi, names: tuple[str, ...], flags: tuple[str, ...], cwd: Path, program: Path
 ) -> None:
-    """Compiles the Fortran files among ``names``, in order, and links them into ``program``."""
+    """Compiles the sources among ``names``, in order, and links them into ``program``."""
     objects = []
     for name in names:
         source = Path(name)
-        if source.suffix.lower() not in (".f", ".f90"):
+        if source.suffix.lower() not in (".f", ".f90", ".c"):
             continue
         objects.append(f"{source.stem}.o")
-        _call([mpi.compiler(source), *flags, "-I.", "-c", name, "-o", objects[-1]], cwd)
+        options = () if source.suffix == ".c" else flags
+        _call([mpi.compiler(source), *options, "-I.", "-c", name, "-o", objects[-1]], cwd)
+    wrapped = _WRAPPED if _SHARING in names else ()
     unfinished = program.with_suffix(".part")
-    _call([mpi.free, *flags, *objects, "-o", unfinished.name], cwd)
+    _call([mpi.free, *flags, *wrapped, *objects, "-o", unfinished.name], cwd)
     unfinished.rename(program)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "kernels"
@@ -20,21 +22,86 @@ class ExpectedSite:
     verdict: str
 
 
+Tiling = tuple[int, int]
+WIDELY_SHARED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What a measurement has of its own on another number of ranks: its pairs of K and D."""
+
+    ranks: int
+    tilings: tuple[Tiling, ...]
+    sizes: Mapping[str, int]
+    charge: Mapping[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Simulated:
     """One measurement on the simulated cluster.
 
     ``charge`` gives thousands of operations: of a plane before the exchange and, where a kernel
     works after it too, of a slice after it.  ``best`` is the K and D that a short run uses.
+    ``tilings``: the pairs of K and D that are measured.  ``small``: sizes at which results are
+    compared where ranks share memory, and have none.
+
+    So that a message holds as much data on any number of ranks, ``grow`` says what is added to a
+    size for each further rank; ``per_peer``: charges grow like the number of other ranks.
     """
 
     variant: str
     ranks: int
     sizes: Mapping[str, int]
     charge: Mapping[str, int]
-    tiles: tuple[int, ...]
-    depths: tuple[int, ...]
-    best: tuple[int, int]
+    tilings: tuple[Tiling, ...]
+    best: Tiling
+    small: Mapping[str, int]
+    grow: Mapping[str, int]
+    per_peer: bool
+    elsewhere: tuple[Elsewhere, ...]
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        """Every K that is measured."""
+        return tuple(sorted({tile for tile, _ in self.tilings}))
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """Every D that is measured."""
+        return tuple(sorted({depth for _, depth in self.tilings}))
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether ranks are too many to hold all their data at once."""
+        return self.ranks > WIDELY_SHARED
+
+    @property
+    def all_ranks(self) -> tuple[int, ...]:
+        """The numbers of ranks that are measured, ascending."""
+        return tuple(sorted({self.ranks, *(other.ranks for other in self.elsewhere)}))
+
+    def at(self, ranks: int) -> Simulated:
+        """The same measurement on another number of ranks; raises KeyError where there is none."""
+        if ranks == self.ranks:
+            return self
+        other = next((o for o in self.elsewhere if o.ranks == ranks), None)
+        if other is None:
+            raise KeyError(f"{ranks} ranks")
+        more = ranks - self.ranks
+        peers = Fraction(ranks - 1, self.ranks - 1) if self.per_peer else Fraction(1)
+        return replace(
+            self,
+            ranks=ranks,
+            sizes=self._grown(self.sizes, more) | dict(other.sizes),
+            charge={k: round(v * peers) for k, v in self.charge.items()} | dict(other.charge),
+            tilings=other.tilings,
+            best=other.tilings[0] if other.tilings else self.best,
+            small=self._grown(self.small, more),
+            elsewhere=(),
+        )
+
+    def _grown(self, sizes: Mapping[str, int], more: int) -> dict[str, int]:
+        return {name: size + more * self.grow.get(name, 0) for name, size in sizes.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +152,32 @@ def load_case(directory: Path) -> Case:
         sites=tuple(ExpectedSite(s["operation"], s["verdict"]) for s in data["site"]),
         ranks=tuple(data["check"]["ranks"]),
         tiling=tuple((k, d) for k, d in data["check"]["tiling"]),
-        simulated=tuple(
-            Simulated(
-                variant=s.get("variant", ""),
-                ranks=s["ranks"],
-                sizes=s["sizes"],
-                charge=s["charge"],
-                tiles=tuple(s["tiles"]),
-                depths=tuple(s["depths"]),
-                best=(s["best"][0], s["best"][1]),
-            )
-            for s in data.get("simulated", ())
-        ),
+        simulated=tuple(_simulated(s) for s in data.get("simulated", ())),
         link=None if link is None else Link(link["sizes"], (link["best"][0], link["best"][1])),
+    )
+
+
+def _simulated(data: Mapping[str, Any]) -> Simulated:
+    tilings = [(k, d) for k in data["tiles"] for d in data["depths"]]
+    return Simulated(
+        variant=data.get("variant", ""),
+        ranks=data["ranks"],
+        sizes=data["sizes"],
+        charge=data["charge"],
+        tilings=tuple(tilings),
+        best=(data["best"][0], data["best"][1]) if tilings else (0, 0),
+        small=dict(data["sizes"]) | dict(data.get("small", {})),
+        grow=data.get("grow", {}),
+        per_peer=data.get("per_peer", False),
+        elsewhere=tuple(
+            Elsewhere(
+                other["ranks"],
+                tuple((k, d) for k, d in other["tilings"]),
+                other.get("sizes", {}),
+                other.get("charge", {}),
+            )
+            for other in data.get("elsewhere", ())
+        ),
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from asphalt.running.mpi import Mpi
 from bench.lab.build import Recipe, build
-from bench.lab.case import Case
-from bench.lab.measure import Tiling, runner
+from bench.lab.case import Case, Tiling
+from bench.lab.measure import runner
 from bench.lab.run import LabError
 
 

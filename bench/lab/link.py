@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.running.mpi import OPENMPI
+from asphalt.running.mpi import OPENMPI, Mpi
+from bench.lab.run import LabError
 
 RATE = "1gbit"
 _HOSTS = ("10.77.0.1", "10.77.0.2")
@@ -41,33 +42,47 @@ class LinkLab:
     spaces: tuple[str, str] | None
     agent: Path | None
     reason: str = ""
+    interface: str = ""
 
-    @property
-    def title(self) -> str:
+    def title(self, mpi: Mpi = OPENMPI) -> str:
         """What a table calls this platform."""
-        if self.agent is None:
-            return "Open MPI, memory"
-        return "Open MPI 1 Gb/s"
+        return f"{mpi.title}, memory" if self.agent is None else f"{mpi.title} 1 Gb/s"
 
-    def command(self, program: Path) -> list[str]:
-        """Starts ``program`` on two ranks."""
+    def command(self, program: Path, mpi: Mpi = OPENMPI) -> list[str]:
+        """Starts ``program`` on two ranks; raises LabError for an MPI that cannot."""
         if self.spaces is None or self.agent is None:
-            return OPENMPI.command(2, program)
-        network = "10.77.0.0/24"
-        hosts = ",".join(f"{host}:1" for host in _HOSTS)
-        settings = {
-            "plm_rsh_agent": str(self.agent),
-            "btl": "tcp,self",
-            "btl_tcp_if_include": network,
-            "oob_tcp_if_include": network,
-            "mpi_yield_when_idle": "0",
-        }
-        return [
-            *("ip", "netns", "exec", self.spaces[0], OPENMPI.launcher, "-np", "2"),
-            *("--host", hosts, "--bind-to", "none"),
-            *(word for key, value in settings.items() for word in ("--mca", key, value)),
-            str(program),
-        ]
+            return mpi.command(2, program)
+        if mpi.name not in _OVER_THE_LINK:
+            raise LabError(f"no way to start {mpi.title} over network namespaces is known")
+        options = _OVER_THE_LINK[mpi.name](str(self.agent), self.interface)
+        inside = ("ip", "netns", "exec", self.spaces[0])
+        return [*inside, *options[0], mpi.launcher, *options[1], str(program)]
+
+
+def _openmpi(agent: str, interface: str) -> tuple[list[str], list[str]]:
+    """What stands before the launcher, and its options."""
+    del interface  # found by its network
+    network = "10.77.0.0/24"
+    settings = {
+        "plm_rsh_agent": agent,
+        "btl": "tcp,self",
+        "btl_tcp_if_include": network,
+        "oob_tcp_if_include": network,
+        "mpi_yield_when_idle": "0",
+    }
+    hosts = ",".join(f"{host}:1" for host in _HOSTS)
+    given = [word for key, value in settings.items() for word in ("--mca", key, value)]
+    return [], ["-np", "2", "--host", hosts, "--bind-to", "none", *given]
+
+
+def _mpich(agent: str, interface: str) -> tuple[list[str], list[str]]:
+    """Hydra, with the agent as its ssh; UCX would else find that both ranks share a machine."""
+    options = ["-launcher", "ssh", "-launcher-exec", agent, "-iface", interface]
+    before = ["env", "UCX_TLS=tcp,self"]
+    return before, [*options, "-hosts", ",".join(_HOSTS), "-n", "2", "-ppn", "1"]
+
+
+_OVER_THE_LINK = {"openmpi": _openmpi, "mpich": _mpich}
 
 
 @contextmanager
@@ -81,14 +96,15 @@ def slow_link() -> Iterator[LinkLab]:
     with tempfile.TemporaryDirectory(prefix="asphalt-link-") as directory:
         try:
             try:
-                _connect(spaces, (f"aa{own}", f"ab{own}"))
+                ends = (f"aa{own}", f"ab{own}")
+                _connect(spaces, ends)
             except subprocess.CalledProcessError as error:
                 yield LinkLab(None, None, f"{' '.join(error.cmd)}: {error.stderr.strip()}")
                 return
             agent = Path(directory) / "agent"
             agent.write_text(_AGENT.format(hosts=_HOSTS, spaces=spaces), encoding="utf-8")
             agent.chmod(agent.stat().st_mode | stat.S_IXUSR)
-            yield LinkLab(spaces, agent)
+            yield LinkLab(spaces, agent, "", ends[0])
         finally:
             for space in spaces:
                 subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)

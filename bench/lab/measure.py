@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from asphalt.running import simgrid
 from asphalt.running.mpi import OPENMPI, SMPI, Mpi
-from asphalt.running.simgrid import Cluster
-from bench.lab.build import BUILD, Recipe, build
-from bench.lab.case import Case, Simulated
+from bench.lab.build import Recipe, build
+from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.link import LinkLab
+from bench.lab.platforms import TEN_GIGABIT, Platform
+from bench.lab.rows import NOT_TILED, Row
 from bench.lab.run import LabError, Run, run_program
 
-Tiling = tuple[int, int]
-SIMULATED = "SMPI 10 Gb/s"
+NOTHING_TO_HIDE = 1e-3  # of the original's time
+# Arrays from this many bytes on share memory; and what happens within a microsecond is solved
+# together, which takes half the time and changes times by a thousandth at most.
+MANY_RANKS = {"smpi/auto-shared-malloc-thresh": "1000000", "surf/precision": "1e-6"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,13 @@ class Parts:
         """The shortest time that hiding can reach."""
         return max(self.before, self.communication) + self.after
 
-    def efficiency(self, seconds: float) -> float:
-        """The part of what could be hidden that is hidden in a run of ``seconds``."""
-        return (self.original - seconds) / (self.original - self.floor)
+    def efficiency(self, seconds: float) -> float | None:
+        """The part of what could be hidden that is hidden in a run of ``seconds``; None where
+        there is nothing to hide."""
+        hidden = self.original - self.floor
+        if hidden <= NOTHING_TO_HIDE * self.original:
+            return None
+        return (self.original - seconds) / hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,60 +70,100 @@ class Measured:
         return f"{self.kernel} ({self.variant})" if self.variant else self.kernel
 
     def ratio(self, version: str) -> float:
-        """How many times faster than the original."""
-        return self.seconds["original"] / self.seconds[version]
+        """The time divided by the original's: below 1 it is faster."""
+        return self.seconds[version] / self.seconds["original"]
 
     def efficiency(self, version: str) -> float | None:
         """Overlap efficiency, where the parts of the original's time are known."""
         return None if self.parts is None else self.parts.efficiency(self.seconds[version])
 
+    def rows(self) -> Iterator[Row]:
+        """One row a version."""
+        for version, seconds in self.seconds.items():
+            tile, depth = (None, None) if version in NOT_TILED else self.tiling
+            yield Row(
+                kernel_name(self.kernel, self.variant),
+                version,
+                self.platform,
+                self.ranks,
+                tile,
+                depth,
+                seconds,
+                self.ratio(version),
+                self.efficiency(version),
+            )
+
+
+def kernel_name(kernel: str, variant: str) -> str:
+    """What a row calls a kernel."""
+    return f"{kernel}/{variant}" if variant else kernel
+
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """Runs programs on one simulated cluster."""
+    """Runs programs on one simulated platform."""
 
-    cluster: Cluster = field(default_factory=Cluster)
-    timeout: float = 300.0
+    platform: Platform = TEN_GIGABIT
+    timeout: float = 1800.0
 
-    def run(self, program: Path, ranks: int) -> Run:
-        """One run; its time is the same in every repeat, so that it is kept beside the program."""
-        key = hashlib.sha256(repr((self.cluster, ranks)).encode()).hexdigest()[:16]
+    def run(self, program: Path, ranks: int, shared: bool = False) -> Run:
+        """One run; its time is the same in every repeat, so that it is kept beside the program.
+
+        ``shared``: big arrays of different ranks share memory; what is printed means nothing.
+        """
+        settings = MANY_RANKS if shared else {}
+        key = hashlib.sha256(repr((self.platform.key, ranks, settings)).encode()).hexdigest()[:16]
         kept = program.parent / f"run-{key}.json"
         if kept.exists():
             data = json.loads(kept.read_text(encoding="utf-8"))
             return Run(data["output"].encode("latin-1"), data["seconds"])
-        run = self._run(program, ranks)
+        command = self.platform.command(ranks, program, settings)
+        run = run_program(command, program.parent, self.timeout)
         data = {"output": run.output.decode("latin-1"), "seconds": run.seconds}
-        kept.write_text(json.dumps(data), encoding="utf-8")
+        with tempfile.NamedTemporaryFile("w", dir=program.parent, delete=False) as file:
+            file.write(json.dumps(data))
+        os.replace(file.name, kept)
         return run
-
-    def _run(self, program: Path, ranks: int) -> Run:
-        platform = BUILD / "cluster.xml"
-        text = self.cluster.xml()
-        if not platform.exists() or platform.read_text(encoding="utf-8") != text:
-            platform.parent.mkdir(parents=True, exist_ok=True)
-            platform.write_text(text, encoding="utf-8")
-        command = simgrid.command(ranks, program, platform, self.cluster.costs)
-        return run_program(command, program.parent, self.timeout)
 
     def recipe(self, case: Case, what: Simulated, version: str, tiling: Tiling | None) -> Recipe:
         """How a version is built for this measurement."""
-        return Recipe(case, version, SMPI, what.sizes, what.charge, tiling, ("-O2",))
+        shared = what.shares_memory
+        return Recipe(case, version, SMPI, what.sizes, what.charge, tiling, ("-O2",), shared)
+
+    def time(self, recipe: Recipe, ranks: int) -> Run:
+        """Builds and runs."""
+        return self.run(build(recipe), ranks, recipe.shared)
 
     def version(self, case: Case, what: Simulated, version: str, tiling: Tiling | None) -> Run:
-        """One version of a kernel at one K and D."""
-        return self.run(build(self.recipe(case, what, version, tiling)), what.ranks)
+        """One version of a kernel at one K and D; None: as it chooses itself."""
+        return self.time(self.recipe(case, what, version, tiling), what.ranks)
+
+    def check(self, case: Case, what: Simulated, version: str, tiling: Tiling | None) -> None:
+        """Compares results with the original's, at small sizes and without sharing memory.
+
+        Raises LabError where they differ.
+        """
+
+        def small(name: str, given: Tiling | None) -> Run:
+            recipe = Recipe(case, name, SMPI, what.small, what.charge, given, ("-O2",))
+            return self.time(recipe, what.ranks)
+
+        if small(version, tiling).output != small("original", None).output:
+            raise LabError(
+                f"{kernel_name(case.name, what.variant)}: {version} differs from the original "
+                f"on {what.ranks} ranks at {tiling or 'its own K and D'}"
+            )
 
     def parts(self, case: Case, what: Simulated) -> tuple[Parts, Run]:
         """The original's time taken apart, by charging less; and its run with all charges."""
         recipe = self.recipe(case, what, "original", None)
-        whole = self.run(build(recipe), what.ranks)
+        whole = self.time(recipe, what.ranks)
         nothing = dict.fromkeys(what.charge, 0)
-        bare = self.run(build(replace(recipe, charge=nothing)), what.ranks).seconds
+        bare = self.time(replace(recipe, charge=nothing), what.ranks).seconds
         after = 0.0
         if "charge_after" in what.charge:
             later = nothing | {"charge_after": what.charge["charge_after"]}
-            after = self.run(build(replace(recipe, charge=later)), what.ranks).seconds - bare
+            after = self.time(replace(recipe, charge=later), what.ranks).seconds - bare
         return Parts(whole.seconds, whole.seconds - bare - after, bare, after), whole
 
     def measure(
@@ -129,7 +177,8 @@ class Simulator:
             if run.output != whole.output:
                 raise LabError(f"{case.name}: {version} differs from the original (SMPI)")
             seconds[version] = run.seconds
-        return Measured(case.name, what.variant, SIMULATED, what.ranks, tiling, parts, seconds)
+        title = self.platform.title
+        return Measured(case.name, what.variant, title, what.ranks, tiling, parts, seconds)
 
 
 def run_real(recipe: Recipe, ranks: int, timeout: float = 120.0) -> Run:
@@ -148,43 +197,62 @@ def runner(mpi: Mpi) -> Callable[[Recipe, int], Run]:
     return run_smpi if mpi is SMPI else run_real
 
 
-def measure_link(
-    lab: LinkLab, case: Case, versions: Iterable[str], tiling: Tiling, repeats: int
-) -> Measured:
-    """Medians of interleaved runs on two ranks; raises LabError where results differ.
+@dataclass(frozen=True, slots=True)
+class Series:
+    """All times of interleaved runs over the link, in seconds, by version; ``alone``: the original
+    with shared memory, where its exchange is no more than a copy."""
 
-    What the original computes is measured by running it with shared memory, where its exchange
-    is no more than a copy; the rest of its time over the link is communication.
-    """
+    case: Case
+    platform: str
+    tiling: Tiling
+    times: Mapping[str, tuple[float, ...]]
+    alone: tuple[float, ...]
+    slow: bool
+
+    def measured(self) -> Measured:
+        """The medians; what the original computes is its time alone, the rest communication."""
+        medians = {name: median(values) for name, values in self.times.items()}
+        whole, computation = medians["original"], median(self.alone)
+        parts = None
+        if self.slow and 0 < computation < whole:
+            parts = Parts(whole, computation, whole - computation, 0.0)
+        return Measured(self.case.name, "", self.platform, 2, self.tiling, parts, medians)
+
+
+def measure_link(
+    lab: LinkLab,
+    case: Case,
+    versions: Iterable[str],
+    tiling: Tiling,
+    repeats: int,
+    mpi: Mpi = OPENMPI,
+) -> Series:
+    """Times of interleaved runs on two ranks; raises LabError where results differ."""
     if case.link is None:
         raise LabError(f"{case.name}: case.toml has no [link]")
+    if missing := mpi.missing():
+        raise LabError(f"{mpi.title}: no {', '.join(missing)} (packages {' '.join(mpi.packages)})")
     names = ("original", *versions)
-    programs = {
-        name: build(
-            Recipe(
-                case,
-                name,
-                OPENMPI,
-                case.link.sizes,
-                tiling=None if name == "original" else tiling,
-            )
-        )
-        for name in names
-    }
-    times: dict[str, list[float]] = {name: [] for name in (*names, "alone")}
+    programs = {}
+    for name in names:
+        asked = None if name in NOT_TILED else tiling
+        programs[name] = build(Recipe(case, name, mpi, case.link.sizes, tiling=asked))
+    times: dict[str, list[float]] = {name: [] for name in names}
+    alone = []
     outputs: dict[str, bytes] = {}
     for _ in range(repeats):
         for name in names:
-            run = run_program(lab.command(programs[name]), programs[name].parent, 120.0)
+            run = run_program(lab.command(programs[name], mpi), programs[name].parent, 120.0)
             times[name].append(run.seconds)
             if outputs.setdefault("original", run.output) != run.output:
                 raise LabError(f"{case.name}: {name} differs from the original (link)")
-        alone = programs["original"]
-        times["alone"].append(run_program(OPENMPI.command(2, alone), alone.parent, 120.0).seconds)
-    medians = {name: median(values) for name, values in times.items()}
-    computation = medians.pop("alone")
-    whole = medians["original"]
-    parts = None
-    if lab.agent is not None and 0 < computation < whole:
-        parts = Parts(whole, computation, whole - computation, 0.0)
-    return Measured(case.name, "", lab.title, 2, tiling, parts, medians)
+        original = programs["original"]
+        alone.append(run_program(mpi.command(2, original), original.parent, 120.0).seconds)
+    return Series(
+        case,
+        lab.title(mpi),
+        tiling,
+        {name: tuple(values) for name, values in times.items()},
+        tuple(alone),
+        lab.agent is not None,
+    )

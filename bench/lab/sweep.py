@@ -1,83 +1,156 @@
-"""All K and D of one simulated measurement."""
+"""One simulated measurement of a kernel: its versions, K and D on one number of ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.lab.case import Case, Simulated
-from bench.lab.measure import SIMULATED, Measured, Parts, Simulator, Tiling
+from bench.lab.case import Case, Simulated, Tiling
+from bench.lab.measure import Measured, Parts, Simulator, kernel_name
+from bench.lab.rows import NOT_TILED, Row
 from bench.lab.run import LabError
+
+CHOSEN: Tiling = (0, 0)
+"""Where K is chosen on entry; D is what the header has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One thing to be measured; ``tiling`` None: the version has none."""
+
+    version: str
+    tiling: Tiling | None
+
+    @property
+    def asked(self) -> Tiling | None:
+        """K and D to be written into the program; None: they stay as they are."""
+        return None if self.tiling == CHOSEN else self.tiling
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Times in seconds of each version at each (K, D).
+    """Times in seconds of each version at each (K, D) that was measured; ``platform``: its title.
 
-    ``automatic`` is the transformed version as asphalt leaves it, which chooses K on entry.
+    Versions that have no K and no D have one time, at None.
     """
 
     case: Case
     what: Simulated
+    platform: str
     parts: Parts
-    seconds: Mapping[str, Mapping[Tiling, float]]
-    automatic: float | None = None
+    seconds: Mapping[str, Mapping[Tiling | None, float]]
 
     @property
     def title(self) -> str:
         """The kernel and its variant."""
         return f"{self.case.name} ({self.what.variant})" if self.what.variant else self.case.name
 
+    def tiled(self, version: str) -> dict[Tiling, float]:
+        """The times at pairs of K and D that were asked for."""
+        times = self.seconds.get(version, {})
+        return {t: seconds for t, seconds in times.items() if t is not None and t != CHOSEN}
+
+    @property
+    def chosen(self) -> float | None:
+        """The time of the transformed version where it chooses K itself."""
+        return self.seconds.get("transformed", {}).get(CHOSEN)
+
     def best(self, version: str) -> Tiling:
-        """The K and D at which a version is fastest."""
-        times = self.seconds[version]
+        """The K and D at which a version is fastest; raises ValueError where it has none."""
+        times = self.tiled(version)
         return min(times, key=lambda tiling: (times[tiling], tiling))
 
     def gap(self, tiling: Tiling) -> float | None:
         """How much slower the transformed version is than the hand-written one: 0.01 is 1 %."""
-        if "transformed" not in self.seconds:
+        new, hand = self.tiled("transformed"), self.tiled("hand")
+        if tiling not in new or tiling not in hand:
             return None
-        return self.seconds["transformed"][tiling] / self.seconds["hand"][tiling] - 1
+        return new[tiling] / hand[tiling] - 1
 
     def widest_gap(self) -> tuple[Tiling, float] | None:
         """Where the gap is widest."""
-        gaps = {tiling: self.gap(tiling) for tiling in self.seconds["hand"]}
+        gaps = {tiling: self.gap(tiling) for tiling in self.tiled("hand")}
         known = {tiling: gap for tiling, gap in gaps.items() if gap is not None}
         return max(known.items(), key=lambda item: item[1]) if known else None
 
     def measured(self, tiling: Tiling) -> Measured:
-        """One row of the table."""
-        times = {version: self.seconds[version][tiling] for version in self.seconds}
+        """One line of a table."""
+        times = {
+            version: seconds[tiling if tiling in seconds else None]
+            for version, seconds in self.seconds.items()
+            if tiling in seconds or None in seconds
+        }
         return Measured(
             self.case.name,
             self.what.variant,
-            SIMULATED,
+            self.platform,
             self.what.ranks,
             tiling,
             self.parts,
             {"original": self.parts.original} | times,
         )
 
+    def rows(self) -> Iterator[Row]:
+        """One row for each time, the original's first."""
+        times: list[tuple[str, Tiling | None, float]] = [("original", None, self.parts.original)]
+        for version, seconds in self.seconds.items():
+            times += [(version, tiling, seconds[tiling]) for tiling in sorted(seconds, key=_order)]
+        for version, tiling, value in times:
+            tile, depth = (None, None) if tiling is None else tiling
+            yield Row(
+                kernel_name(self.case.name, self.what.variant),
+                version,
+                self.platform,
+                self.what.ranks,
+                tile,
+                depth or None,
+                value,
+                value / self.parts.original,
+                self.parts.efficiency(value),
+            )
+
+
+def _order(tiling: Tiling | None) -> Tiling:
+    return CHOSEN if tiling is None else tiling
+
+
+def runs_of(what: Simulated, versions: Sequence[str]) -> tuple[Run, ...]:
+    """What is measured beside the original."""
+    found: list[Run] = []
+    for version in versions:
+        if version in NOT_TILED or not what.tilings:
+            found.append(Run(version, None))
+            continue
+        found += [Run(version, tiling) for tiling in what.tilings]
+        if version == "transformed":
+            found.append(Run(version, CHOSEN))
+    return tuple(found)
+
+
+def measure(case: Case, what: Simulated, run: Run, simulator: Simulator) -> float:
+    """The time of one run in seconds; raises LabError where its result is not the original's."""
+    if what.shares_memory:
+        return simulator.version(case, what, run.version, run.asked).seconds
+    original = simulator.version(case, what, "original", None)
+    found = simulator.version(case, what, run.version, run.asked)
+    if found.output != original.output:
+        where = f"{kernel_name(case.name, what.variant)}, {what.ranks} ranks"
+        raise LabError(f"{where}: {run.version} differs from the original at {run.tiling}")
+    return found.seconds
+
 
 def run_sweep(
-    case: Case, what: Simulated, versions: Sequence[str], advance: Callable[[], None]
+    case: Case,
+    what: Simulated,
+    versions: Sequence[str],
+    advance: Callable[[], None],
+    simulator: Simulator | None = None,
 ) -> Sweep:
-    """Simulates every K and D; raises LabError where a result differs from the original's."""
-    simulator = Simulator()
-    parts, whole = simulator.parts(case, what)
-    seconds: dict[str, dict[Tiling, float]] = {version: {} for version in versions}
-    for tile in what.tiles:
-        for depth in what.depths:
-            for version in versions:
-                run = simulator.version(case, what, version, (tile, depth))
-                if run.output != whole.output:
-                    raise LabError(f"{case.name}: {version} differs at K = {tile}, D = {depth}")
-                seconds[version][(tile, depth)] = run.seconds
-                advance()
-    automatic = None
-    if "transformed" in versions:
-        run = simulator.version(case, what, "transformed", None)
-        if run.output != whole.output:
-            raise LabError(f"{case.name}: the transformed version differs at its own K")
-        automatic = run.seconds
-    return Sweep(case, what, parts, seconds, automatic)
+    """All of one measurement, one run after the other; raises LabError."""
+    simulator = simulator or Simulator()
+    parts, _ = simulator.parts(case, what)
+    seconds: dict[str, dict[Tiling | None, float]] = {version: {} for version in versions}
+    for run in runs_of(what, versions):
+        seconds[run.version][run.tiling] = measure(case, what, run, simulator)
+        advance()
+    return Sweep(case, what, simulator.platform.title, parts, seconds)

@@ -1,15 +1,12 @@
-"""Measurements as a table on the terminal, in Markdown and in JSON."""
+"""Measurements as a table on the terminal and in Markdown."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from bench.lab.build import VERSIONS
 from bench.lab.measure import Measured
 
 COLUMNS = (
@@ -25,6 +22,7 @@ COLUMNS = (
     "hand overlap",
     "asphalt overlap",
 )
+SHOWN = ("original", "hand", "transformed")
 NOTHING = "-"
 
 
@@ -37,9 +35,9 @@ def row(measured: Measured) -> tuple[str, ...]:
         measured.platform,
         str(measured.ranks),
         f"{measured.tiling[0]}, {measured.tiling[1]}",
-        *(milliseconds(measured.seconds.get(v)) for v in VERSIONS),
-        *(cell(measured.ratio(v) if v in known else None, 2) for v in VERSIONS[1:]),
-        *(cell(efficiency.get(v), 2) for v in VERSIONS[1:]),
+        *(milliseconds(measured.seconds.get(v)) for v in SHOWN),
+        *(cell(measured.ratio(v) if v in known else None, 2) for v in SHOWN[1:]),
+        *(cell(efficiency.get(v), 2) for v in SHOWN[1:]),
     )
 
 
@@ -68,32 +66,3 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
-
-
-def measured_json(measured: Measured) -> dict[str, Any]:
-    """One measurement for a machine: times in seconds."""
-    parts = measured.parts
-    return {
-        "kernel": measured.kernel,
-        "variant": measured.variant,
-        "platform": measured.platform,
-        "ranks": measured.ranks,
-        "tile": measured.tiling[0],
-        "depth": measured.tiling[1],
-        "seconds": dict(measured.seconds),
-        "parts": None
-        if parts is None
-        else {
-            "before": parts.before,
-            "communication": parts.communication,
-            "after": parts.after,
-            "floor": parts.floor,
-        },
-        "ratio": {v: measured.ratio(v) for v in measured.seconds},
-        "overlap_efficiency": {v: measured.efficiency(v) for v in measured.seconds},
-    }
-
-
-def as_json(data: Mapping[str, Any]) -> str:
-    """Text of a results file."""
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

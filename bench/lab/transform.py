@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from bench.lab.case import ROOT
+from bench.lab.places import place_for
 from bench.lab.run import LabError
 
 APPLIED = ROOT / "build" / "applied"
@@ -57,8 +58,15 @@ def apply(files: Mapping[str, bytes]) -> Path:
     out = place / "out"
     if (place / "done").exists():
         return out
-    source = place / "source"
-    source.mkdir(parents=True, exist_ok=True)
+    with place_for(place) as unfinished:
+        _apply(files, unfinished)
+    return out
+
+
+def _apply(files: Mapping[str, bytes], place: Path) -> None:
+    """Fills ``place``: source, out, report.json, and done with what was printed."""
+    source, out = place / "source", place / "out"
+    source.mkdir()
     for name, content in files.items():
         (source / name).write_bytes(content)
     report = place / "report.json"
@@ -77,7 +85,6 @@ def apply(files: Mapping[str, bytes]) -> Path:
     if done.returncode != 0:
         raise LabError(f"asphalt apply: exit code {done.returncode}\n{done.stderr[-3000:]}")
     (place / "done").write_text(done.stdout, encoding="utf-8")
-    return out
 
 
 def set_tiling(files: Mapping[str, bytes], tile: int, depth: int) -> dict[str, bytes]:

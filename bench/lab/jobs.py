@@ -1,0 +1,122 @@
+"""Many simulated measurements, two processes at once: simulated times do not depend on the load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from bench.lab.case import Case, Simulated, Tiling
+from bench.lab.measure import Parts, Simulator, kernel_name
+from bench.lab.run import LabError
+from bench.lab.sweep import Run, Sweep, measure, runs_of
+
+AT_ONCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One measurement: a kernel on a number of ranks, the versions beside the original."""
+
+    case: Case
+    what: Simulated
+    versions: tuple[str, ...]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """What is measured beside the parts of the original."""
+        return runs_of(self.what, self.versions)
+
+    @property
+    def checks(self) -> tuple[Run, ...]:
+        """What is compared at small sizes, where the measured runs have no results: each version at
+        one K and D, and where it chooses itself."""
+        if not self.what.shares_memory:
+            return ()
+        few = self.what.tilings[-1:]
+        return tuple(run for run in self.runs if run.tiling in (*few, None, (0, 0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of the jobs: the sweeps in the order of the jobs, and what went wrong."""
+
+    sweeps: tuple[Sweep, ...]
+    failures: tuple[str, ...]
+
+
+def simulate(
+    jobs: Sequence[Job], simulator: Simulator, advance: Callable[[], None], at_once: int = AT_ONCE
+) -> Done:
+    """All jobs; what fails is told, and does not stop the others."""
+    with ThreadPoolExecutor(at_once) as pool:
+        pending: dict[int, list[tuple[Run | None, Future[object]]]] = {}
+        # the most ranks take longest, and shall not be what is waited for at the end
+        for number in sorted(range(len(jobs)), key=lambda n: -jobs[n].what.ranks):
+            job = jobs[number]
+            tasks: list[tuple[Run | None, Callable[[], object]]] = [(None, _parts(job, simulator))]
+            tasks += [(run, _time(job, run, simulator)) for run in job.runs]
+            tasks += [(None, _check(job, run, simulator)) for run in job.checks]
+            pending[number] = [(run, pool.submit(_told(task, advance))) for run, task in tasks]
+        sweeps: list[Sweep] = []
+        failures: list[str] = []
+        try:
+            for number, job in enumerate(jobs):
+                sweep, wrong = _collect(job, simulator.platform.title, pending[number])
+                failures += wrong
+                if sweep is not None:
+                    sweeps.append(sweep)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return Done(tuple(sweeps), tuple(dict.fromkeys(failures)))
+
+
+def count(jobs: Iterable[Job]) -> int:
+    """How often ``advance`` will be called."""
+    return sum(1 + len(job.runs) + len(job.checks) for job in jobs)
+
+
+def _parts(job: Job, simulator: Simulator) -> Callable[[], object]:
+    return lambda: simulator.parts(job.case, job.what)[0]
+
+
+def _time(job: Job, run: Run, simulator: Simulator) -> Callable[[], object]:
+    return lambda: measure(job.case, job.what, run, simulator)
+
+
+def _check(job: Job, run: Run, simulator: Simulator) -> Callable[[], object]:
+    return lambda: simulator.check(job.case, job.what, run.version, run.asked)
+
+
+def _told(task: Callable[[], object], advance: Callable[[], None]) -> Callable[[], object]:
+    def both() -> object:
+        try:
+            return task()
+        finally:
+            advance()
+
+    return both
+
+
+def _collect(
+    job: Job, platform: str, pending: list[tuple[Run | None, Future[object]]]
+) -> tuple[Sweep | None, list[str]]:
+    parts: Parts | None = None
+    seconds: dict[str, dict[Tiling | None, float]] = {version: {} for version in job.versions}
+    failures = []
+    for run, future in pending:
+        try:
+            result = future.result()
+        except LabError as error:
+            where = f"{kernel_name(job.case.name, job.what.variant)}, {job.what.ranks} ranks"
+            failures.append(f"{where}: {error}")
+            continue
+        if run is not None:
+            assert isinstance(result, float)
+            seconds[run.version][run.tiling] = result
+        elif isinstance(result, Parts):
+            parts = result
+    known = {version: times for version, times in seconds.items() if times}
+    sweep = None if parts is None else Sweep(job.case, job.what, platform, parts, known)
+    return sweep, failures

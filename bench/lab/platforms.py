@@ -1,0 +1,61 @@
+"""The simulated clusters of the bench: what smpirun is given for each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.running.mpi import SMPI
+from asphalt.running.simgrid import Cluster
+from bench.lab.case import ROOT
+
+PLACE = ROOT / "build" / "lab" / "platforms"
+
+# All flows of an exchange share links with each other, so that solving for those alone that an
+# event touches costs more than it saves.
+_FASTER = {"network/optim": "Full"}
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A simulated cluster: SimGrid's XML, and the settings of smpirun beside it."""
+
+    title: str
+    xml: str
+    settings: tuple[tuple[str, str], ...]
+
+    @property
+    def key(self) -> str:
+        """What names the platform, whatever its title."""
+        return hashlib.sha256(repr((self.xml, self.settings)).encode()).hexdigest()[:16]
+
+    def command(self, ranks: int, program: Path, extra: Mapping[str, str]) -> list[str]:
+        """Starts ``program`` on the platform, with more settings."""
+        settings = dict(self.settings) | _FASTER | dict(extra)
+        return [
+            *(SMPI.launcher, "-np", str(ranks), "-platform", str(self._file())),
+            *(f"--cfg={name}:{value}" for name, value in settings.items()),
+            "--log=root.thresh:error",
+            str(program),
+        ]
+
+    def _file(self) -> Path:
+        path = PLACE / f"{self.key}.xml"
+        if not path.exists():
+            PLACE.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=PLACE, delete=False) as file:
+                file.write(self.xml)
+            os.replace(file.name, path)
+        return path
+
+
+def of_cluster(title: str, cluster: Cluster) -> Platform:
+    """The platform of a cluster as ``asphalt.running.simgrid`` describes it."""
+    return Platform(title, cluster.xml(), tuple(cluster.costs.settings().items()))
+
+
+TEN_GIGABIT = of_cluster("SMPI 10 Gb/s", Cluster())
