@@ -18,7 +18,7 @@ from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.directive_checks import check_directives, check_file
 from asphalt.analysis.directives import SENTINEL, Directive
 from asphalt.analysis.evidence import completed, marks_of
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange import Exchange, all_to_all_operations
 from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import for_one_exchange, site_directives
@@ -31,7 +31,7 @@ from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import ArmHead
+from asphalt.ir.stmt import ArmHead, Opaque
 from asphalt.ir.tree import Arm, File, Leaf, Unit, leaves
 from asphalt.naming import site_name
 from asphalt.report.model import MarkReport, Problem, SiteReport
@@ -124,8 +124,8 @@ class Project:
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:
-        """Directives for exchanges that stand where they belong to none that is known, and modules
-        that the procedures of exchanges use and that are defined more than once: notes."""
+        """What keeps exchanges from being seen: directives that stand where they belong to none,
+        modules that are defined more than once, statements that are not understood: notes."""
         used = {
             (directive.file, directive.line)
             for site in self.sites()
@@ -140,7 +140,18 @@ class Project:
             for directive in self._for_exchanges
             if (directive.file, directive.line) not in used
         )
-        return (*directives, *_ambiguities(self.sites()))
+        return (*directives, *_ambiguities(self.sites()), *self._not_understood())
+
+    def _not_understood(self) -> Iterator[Problem]:
+        """A note for each statement that names an exchange and could not be interpreted."""
+        operations = all_to_all_operations()
+        for located in self._tree.site_units(operations):
+            for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+                what = leaf.what
+                if isinstance(what, Opaque) and leaf.span is not None:
+                    for name in sorted(what.names & operations):
+                        message = f"names {name.upper()}, and is not understood ({what.reason})"
+                        yield Problem(leaf.span.file, leaf.span.first, message, note=True)
 
     @cached_property
     def _sites(self) -> tuple[Site, ...]:

@@ -244,3 +244,21 @@ def test_the_command_itself(here: Path) -> None:
         "use skip, tile(K), depth(D), assume(...) or match(ID)\n"
     )
     assert not (here / "out").exists()
+
+
+def test_a_statement_with_an_exchange_that_is_not_understood_is_told(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = here / "src/broken.f90"
+    path.write_text("subroutine f(s)\nreal(8) :: s(8)\ncall mpi_alltoall(s, 1\nend subroutine f\n")
+    assert main(["scan", "src", "--no-cache", "-j1"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "broken.f90:3" in line]
+    assert len(told) == 1
+    assert "names MPI_ALLTOALL, and is not understood" in told[0]
+
+
+def test_the_root_of_the_file_system_is_no_output(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["apply", "src", "--output", "/", "--no-cache", "-j1"]) == 2
+    assert "is the root of the file system" in capsys.readouterr().err

@@ -72,6 +72,8 @@ def apply(
         raise click.UsageError("Give --output DIR or --in-place, one of them.")
     if output is None and (root or makefile):
         raise click.UsageError("--root and --makefile need --output DIR.")
+    if output is not None and output.resolve() == Path(output.resolve().anchor):
+        raise UsageError(f"--output {output}: is the root of the file system; choose a directory")
     if output is not None and output.exists() and not output.is_dir():
         raise UsageError(f"--output {output}: is no directory; choose another name")
     if report is not None:
