@@ -18,7 +18,7 @@ from asphalt.cli.main import main
 from asphalt.errors import UsageError
 from asphalt.running.mpi import MPIS
 from asphalt.verify.compare import Likeness, file_difference, text_difference
-from asphalt.verify.compiler import commands
+from asphalt.verify.compiler import Wrapper
 from asphalt.verify.files import Output, outputs
 from asphalt.verify.setups import setups
 from asphalt.verify.stacks import simulated_stacks, stacks_of
@@ -63,22 +63,22 @@ contains
     call MPI_Recv(got, 2, MPI_INTEGER, 1 - me, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
   end subroutine swap""",
 )
+# knows nothing of the runtime
 MAKEFILE = """\
 FC = no-such-compiler
-solver: asphalt_rt.o transposes.o main.o
-\t$(FC) -o $@ $(filter-out missing,$^)
-asphalt_rt.o:
-\tif [ -e asphalt_rt.f90 ]; then $(FC) -c asphalt_rt.f90; else $(FC) -c empty.f90 -o $@; fi
+solver: transposes.o main.o
+\t$(FC) -o $@ $^
 %.o: %.f90
 \t$(FC) -c $<
 """
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     write_tree(tmp_path / "src")
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("tmp")))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -108,7 +108,6 @@ def test_make_and_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The program is found, a stale object is not used, files are compared each in its way."""
     (here / "src" / "main.f90").write_text(WRITES)
     (here / "src" / "Makefile").write_text(MAKEFILE)
-    (here / "src" / "empty.f90").write_text("subroutine empty\nend subroutine empty\n")
     (here / "src" / "transposes.o").write_text("no object")
     files = ("--output", "same.txt", "--output", "times.txt:1e-6", "--output", "part.*")
     arguments = ("--build", "make FC={fc}", "--np", "2", *files, "--format", "json")
@@ -116,6 +115,15 @@ def test_make_and_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = told(capsys)
     assert row["difference"]["message"] == "part.0: line 1: 'value 1' became 'value 2'"
     assert not (here / "src" / "solver").exists()
+
+
+@needs_mpi
+def test_a_makefile_that_verify_cannot_reach(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "src" / "Makefile").write_text(MAKEFILE.replace("no-such-compiler", "mpif90"))
+    assert verify("--build", "make", "--np", "1") == 1
+    assert "has to compile asphalt_rt.f90: with {fc} in --build" in capsys.readouterr().out
 
 
 def test_several_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,6 +152,18 @@ def test_a_transformed_program_that_does_not_build(
     assert [Path(log).read_text() for log in logs] == ["main.f90:7:3: error: nothing\n"] * 2
 
 
+def test_the_whole_tree(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands beside the sources is mirrored too; the commands run at its top."""
+    (here / "input.txt").write_text("7\n")
+    run = ("--run", "grep -q 7 input.txt", "--np", "1")
+    assert verify("--tree", ".", "--build", "test -e src/main.f90", *run) == 0
+    (here / "other").mkdir()
+    assert verify("--tree", "other", "--build", "true", *run) == 2
+    assert "lies outside --tree other" in capsys.readouterr().err
+    assert verify("--keep", "src/new", "--build", "true", *run) == 2
+    assert "--keep src/new: lies in src" in capsys.readouterr().err
+
+
 def test_only_one_way_to_build(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify("--build", "make", "--compile", "cc") == 2
     assert "--build or --compile" in capsys.readouterr().err
@@ -152,14 +172,16 @@ def test_only_one_way_to_build(here: Path, capsys: pytest.CaptureFixture[str]) -
 def test_sources_are_compiled_one_by_one(tmp_path: Path) -> None:
     words = ["-O2", "a.f90", "-I", "b.f90", "c.F", "-o", "prog", "-lm"]
     first, second = str(tmp_path / "0-a.o"), str(tmp_path / "1-c.o")
-    assert commands("fc", ["x.o"], True, words, tmp_path) == [
-        ["fc", "-O2", "-I", "b.f90", "-lm", "-c", "a.f90", "-o", first],
-        ["fc", "-O2", "-I", "b.f90", "-lm", "-c", "c.F", "-o", second],
-        ["fc", "-O2", first, "-I", "b.f90", second, "-o", "prog", "-lm", "x.o"],
+    one_by_one = Wrapper("fc", ["m"], ["x.a"], one_by_one=True)
+    assert one_by_one.commands(words, tmp_path) == [
+        ["fc", "-O2", "-I", "b.f90", "-lm", "-Im", "-c", "a.f90", "-o", first],
+        ["fc", "-O2", "-I", "b.f90", "-lm", "-Im", "-c", "c.F", "-o", second],
+        ["fc", "-O2", first, "-I", "b.f90", second, "-o", "prog", "-lm", "x.a"],
     ]
-    assert commands("fc", ["x.o"], True, ["-c", "a.f90"], tmp_path) == [["fc", "-c", "a.f90"]]
-    assert commands("fc", ["x.o"], True, ["a.f90"], tmp_path) == [["fc", "a.f90", "x.o"]]
-    assert commands("fc", [], False, words, tmp_path) == [["fc", *words]]
+    assert one_by_one.commands(["-c", "a.f90"], tmp_path) == [["fc", "-c", "a.f90", "-Im"]]
+    assert one_by_one.commands(["a.f90"], tmp_path) == [["fc", "a.f90", "-Im", "x.a"]]
+    assert Wrapper("fc").commands(words, tmp_path) == [["fc", *words]]
+    assert one_by_one.commands(["-dumpversion"], tmp_path) == [["fc", "-dumpversion", "-Im"]]
 
 
 # files
@@ -362,7 +384,7 @@ def test_all_mpis(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_where_a_process_stands(tmp_path: Path) -> None:
     (tmp_path / "main.f90").write_text(
-        "module waits\ncontains\nsubroutine wait_here()\ncall sleep(60)\nend subroutine\n"
+        "module waits\ncontains\nsubroutine wait_here()\ndo\nend do\nend subroutine\n"
         "end module\nprogram main\nuse waits\ncall wait_here()\nend program\n"
     )
     subprocess.run(["gfortran", "-g", "main.f90", "-o", "main"], cwd=tmp_path, check=True)
@@ -370,7 +392,7 @@ def test_where_a_process_stands(tmp_path: Path) -> None:
         [tmp_path / "main"], env={**os.environ, "PMI_RANK": "3"}, start_new_session=True
     )
     try:
-        while not _sleeps(process):
+        while _cpu_seconds(process) < 0.05:
             time.sleep(0.01)
         found = stacks_of(process.pid, tmp_path)
     finally:
@@ -379,12 +401,12 @@ def test_where_a_process_stands(tmp_path: Path) -> None:
     assert found.remark is None
     (stack,) = found.found
     assert stack.ranks == (3,)
-    assert stack.frames[-2:] == ("waits::wait_here (main.f90:4)", "MAIN (main.f90:9)")
+    assert stack.frames == ("waits::wait_here (main.f90:4)", "MAIN (main.f90:10)")
 
 
-def _sleeps(process: subprocess.Popen[bytes]) -> bool:
-    status = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return status == "S"
+def _cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
 
 
 def test_without_gdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

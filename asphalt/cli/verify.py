@@ -82,6 +82,12 @@ def _numbers(
     metavar="COMMAND",
     help="How to run, with the program's arguments; {launcher}: the MPI's mpirun.",
 )
+@click.option(
+    "--tree",
+    type=PATHS,
+    metavar="DIR",
+    help="Mirror this directory with all that is in it, and build there (else the PATHs).",
+)
 @click.option("--stdin", type=PATHS, metavar="FILE", help="What each run reads.")
 @click.option(
     "--output",
@@ -147,6 +153,7 @@ def verify(
     compile_line: str | None,
     exe: str | None,
     run_line: str,
+    tree: Path | None,
     stdin: Path | None,
     output_texts: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -173,6 +180,7 @@ def verify(
         build_line = DEFAULT_BUILD if compile_line is None else compile_line
         exe = exe or EXECUTABLE
     commands = Commands(build_line, run_line, timeout, exe, stdin and stdin.absolute())
+    _refuse_misplaced(paths, tree, keep)
     compared = outputs(output_texts, ignore)
     surroundings, missing = setups(mpis)
     for message in missing:
@@ -184,13 +192,28 @@ def verify(
         note("nothing is transformed here, so there is nothing to compare")
         return 0
     choices = tuple(product(tile, depth or (None,)))
-    trial = Trial(paths, commands, compared, ranks, choices, keep is not None)
+    trial = Trial(
+        paths if tree is None else (tree,), commands, compared, ranks, choices, keep is not None
+    )
     with _work_directory(keep) as work, Console(stderr=True).status("verifying") as status:
         found = check_all(project, trial, surroundings, work, status.update)
     _tell(found, common)
     if not all(row.passed for row in found.rows):
         return 1
     return 2 if found.failures else 0
+
+
+def _refuse_misplaced(paths: tuple[Path, ...], tree: Path | None, keep: Path | None) -> None:
+    """Raises ``UsageError`` for a tree that misses a path, or would contain its own copies."""
+    if tree is not None:
+        if not tree.is_dir():
+            raise UsageError(f"--tree {tree}: no such directory; check the path")
+        for path in paths:
+            if not path.resolve().is_relative_to(tree.resolve()):
+                raise UsageError(f"{path}: lies outside --tree {tree}; name a directory above both")
+    for path in paths if tree is None else (tree,):
+        if keep is not None and path.is_dir() and keep.resolve().is_relative_to(path.resolve()):
+            raise UsageError(f"--keep {keep}: lies in {path}, which is copied; choose another")
 
 
 @contextmanager
@@ -202,7 +225,7 @@ def _work_directory(keep: Path | None) -> Iterator[Path]:
     if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise UsageError(f"--keep {keep}: is not an empty directory; choose another")
     keep.mkdir(parents=True, exist_ok=True)
-    yield keep
+    yield keep.absolute()
 
 
 def _tell(found: Checked, common: CommonOptions) -> None:

@@ -15,13 +15,16 @@ from asphalt.errors import UsageError
 from asphalt.output.modules import compile_order, is_fortran, used_modules
 from asphalt.output.write import write_tree
 from asphalt.project import Change
+from asphalt.resources import RUNTIME
 from asphalt.running.process import Outcome, fill, run
-from asphalt.verify.setups import CannotError, Setup, compiler_scripts
+from asphalt.verify.compilers import compilers
+from asphalt.verify.setups import CannotError, Setup
 
 EXECUTABLE = "./asphalt-verified"
 DEFAULT_BUILD = "{fc} -O2 -g {sources} -o {exe}"
 LOG = "asphalt-build.log"
 _ERROR = re.compile(r"(?i:error)(?<!collect2: error)|undefined reference|multiple definition")
+_RUNTIME_MISSING = re.compile(r"asphalt_rt\.mod|undefined reference to [`'\"]?__asphalt_rt_")
 _PLACE = re.compile(r".+:\d+(:\d+)?:")  # gfortran's, on a line of its own
 _LEAST_SECONDS = 1800.0  # what a build may take; the time limit is meant for runs
 _INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})
@@ -71,7 +74,7 @@ def build(
     names = [str(path.relative_to(directory.absolute())) for path in compile_order(sources)]
     executable = _named(commands.executable)
     values = {
-        **compiler_scripts(setup, directory.parent / "asphalt-compilers"),
+        **_compilers(setup, written.runtime, directory, commands),
         "sources": names,
         "exe": executable or EXECUTABLE,
     }
@@ -85,6 +88,8 @@ def build(
         where = directory / LOG if keep else _temporary(log)
         _refuse_unavailable_module(setup, sources)
         reason = _reason(outcome)
+        if written.runtime is not None and _RUNTIME_MISSING.search(_text(log)):
+            reason += f"; the build has to compile {RUNTIME}: with {{fc}} in --build it need not"
         return f"{reason} (all of it: {where})" if log.strip() else reason
     if "{exe}" in commands.build or executable is not None:
         name = executable or EXECUTABLE
@@ -94,6 +99,14 @@ def build(
     if "{exe}" not in commands.run:
         return Built(directory, EXECUTABLE)
     return _only_new(directory, before)
+
+
+def _compilers(
+    setup: Setup, runtime: Path | None, directory: Path, commands: Commands
+) -> Mapping[str, Sequence[str]]:
+    if not any(f"{{{name}}}" in commands.build for name in ("fc", "f77", "cc")):
+        return setup.places
+    return compilers(setup, runtime, directory.parent / "asphalt-compilers" / directory.name)
 
 
 def _named(executable: str | None) -> str | None:

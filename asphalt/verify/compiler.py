@@ -1,7 +1,8 @@
-"""A compiler that links more, or takes several sources one by one; run as a script of its own.
+"""A compiler that knows where asphalt's runtime is, links more, or takes sources one by one.
 
-SimGrid 3.32's compilers mix up the sources of one command line.  This file imports nothing of ours:
-it is started for each command of a build, by the script that ``script`` writes.
+Run as a script of its own: it is started for each command of a build, by the script that
+``Wrapper.script`` writes, and imports nothing of ours.  Makefiles that list their objects do not
+know of the runtime, and SimGrid 3.32's compilers mix up the sources of one command line.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 _NO_LINK = frozenset({"-c", "-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v"})
@@ -18,38 +20,49 @@ _SOURCES = frozenset({".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f0
 _WITH_VALUE = frozenset({"-o", "-I", "-J", "-L", "-D", "-U", "-include", "-x", "-l"})
 
 
-def script(compiler: str, link: Sequence[str], one_by_one: bool) -> str:
-    """The text of a shell script that compiles by ``compiler`` and adds ``link`` where it links."""
-    settings = json.dumps([compiler, list(link), one_by_one])
-    words = " ".join(map(_quoted, (sys.executable, str(Path(__file__).resolve()), settings)))
-    return f'#!/bin/sh\nexec {words} "$@"\n'
+@dataclass(frozen=True)
+class Wrapper:
+    """A compiler and what it is told besides: directories of modules, what to link at the end."""
+
+    compiler: str
+    modules: Sequence[str] = ()
+    link: Sequence[str] = ()
+    one_by_one: bool = False
+
+    def script(self) -> str:
+        """The text of a shell script that takes the compiler's place."""
+        settings = json.dumps(asdict(self))
+        words = " ".join(map(_quoted, (sys.executable, str(Path(__file__).resolve()), settings)))
+        return f'#!/bin/sh\nexec {words} "$@"\n'
+
+    def commands(self, words: Sequence[str], folder: Path) -> list[list[str]]:
+        """What is run instead of the compiler with ``words``; objects in between go to ``folder``.
+
+        What is given besides comes last, so that what the build itself has is found first.
+        """
+        modules = [f"-I{directory}" for directory in self.modules]
+        inputs = [place for place in range(len(words)) if _is_input(words, place)]
+        if not inputs or _NO_LINK & {*words}:
+            return [[self.compiler, *words, *modules]]
+        sources = [place for place in inputs if Path(words[place]).suffix.lower() in _SOURCES]
+        if not self.one_by_one or len(sources) < 2:
+            return [[self.compiler, *words, *modules, *self.link]]
+        flags = [
+            word
+            for place, word in enumerate(words)
+            if place not in sources and word != "-o" and (place == 0 or words[place - 1] != "-o")
+        ]
+        found, linked = [], list(words)
+        for number, place in enumerate(sources):
+            linked[place] = str(folder / f"{number}-{Path(words[place]).stem}.o")
+            options = [*flags, *modules, "-c", words[place], "-o", linked[place]]
+            found.append([self.compiler, *options])
+        return [*found, [self.compiler, *linked, *self.link]]
 
 
-def commands(
-    compiler: str, link: Sequence[str], one_by_one: bool, words: Sequence[str], folder: Path
-) -> list[list[str]]:
-    """What is run instead of ``compiler words``; objects in between go to ``folder``."""
-    if _NO_LINK & {*words}:
-        return [[compiler, *words]]
-    places = [place for place, word in enumerate(words) if _is_source(words, place)]
-    if not one_by_one or len(places) < 2:
-        return [[compiler, *words, *link]]
-    flags = [
-        word
-        for place, word in enumerate(words)
-        if place not in places and word != "-o" and (place == 0 or words[place - 1] != "-o")
-    ]
-    found, linked = [], list(words)
-    for number, place in enumerate(places):
-        linked[place] = str(folder / f"{number}-{Path(words[place]).stem}.o")
-        found.append([compiler, *flags, "-c", words[place], "-o", linked[place]])
-    return [*found, [compiler, *linked, *link]]
-
-
-def _is_source(words: Sequence[str], place: int) -> bool:
+def _is_input(words: Sequence[str], place: int) -> bool:
     after_value = place > 0 and words[place - 1] in _WITH_VALUE
-    word = words[place]
-    return not after_value and not word.startswith("-") and Path(word).suffix.lower() in _SOURCES
+    return not after_value and not words[place].startswith("-")
 
 
 def _quoted(word: str) -> str:
@@ -58,9 +71,9 @@ def _quoted(word: str) -> str:
 
 def main(settings: str, words: Sequence[str]) -> int:
     """Run the commands until one fails; the exit code."""
-    compiler, link, one_by_one = json.loads(settings)
+    wrapper = Wrapper(**json.loads(settings))
     with tempfile.TemporaryDirectory(prefix="asphalt-objects-") as name:
-        for command in commands(compiler, link, one_by_one, words, Path(name)):
+        for command in wrapper.commands(words, Path(name)):
             if code := subprocess.run(command, check=False).returncode:
                 return code
     return 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import shutil
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,11 +19,13 @@ from asphalt.verify.setups import Setup, launcher
 from asphalt.verify.stacks import (
     GDB_IS_MISSING,
     Stacks,
+    programs_in,
     simulated_stacks,
     simulation_script,
     stacks_of,
 )
 
+_SCRATCH = "asphalt-scratch"
 _DEADLOCK = b"Deadlock detected"
 _BLOCKED = re.compile(rb"(Actor \d+ \(.*\): waiting for .*)")
 
@@ -52,16 +57,20 @@ def run_built(
         _command(built, ranks, commands, setup, work),
         place,
         commands.timeout,
-        settings=setup.environment,
+        settings=_settings(setup, work),
         stdin=commands.stdin,
         at_timeout=lambda leader: stacks.append(stacks_of(leader, place)),
     )
+    for process in programs_in(place):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
     files, patterns = written(place, outputs, before)
     findings = tuple(setup.findings(outcome, place)) if setup.findings is not None else ()
     if setup.simulated and _DEADLOCK in outcome.stderr:
         outcome = replace(outcome, status=None, hang="ends in a deadlock: ranks wait for ever")
         stacks.append(_deadlock(built, ranks, commands, setup, work, outcome))
     shutil.rmtree(place)
+    shutil.rmtree(work / _SCRATCH, ignore_errors=True)
     return Result(outcome, files, patterns, findings, stacks[0] if stacks else Stacks())
 
 
@@ -94,6 +103,15 @@ def _command(
     return fill(commands.run, values)
 
 
+def _settings(setup: Setup, work: Path) -> Mapping[str, str]:
+    """The variables of a run; a simulation keeps copies of the program, which gdb wants to see."""
+    if not setup.simulated:
+        return setup.environment
+    scratch = work / _SCRATCH
+    scratch.mkdir(exist_ok=True)
+    return {**setup.environment, "TMPDIR": str(scratch.absolute())}
+
+
 def _deadlock(
     built: Built, ranks: int, commands: Commands, setup: Setup, work: Path, outcome: Outcome
 ) -> Stacks:
@@ -109,7 +127,7 @@ def _deadlock(
         _command(built, ranks, commands, setup, work, *more),
         place,
         commands.timeout,
-        settings=setup.environment,
+        settings=_settings(setup, work),
         stdin=commands.stdin,
     )
     script.unlink()

@@ -15,7 +15,6 @@ from asphalt.errors import UsageError
 from asphalt.running.mpi import MPIS, OPENMPI, Mpi, how_to_get
 from asphalt.running.process import Outcome
 from asphalt.running.simgrid import Cluster, options
-from asphalt.verify import compiler
 
 PLATFORM = "asphalt-cluster.xml"
 NAMES = (*(mpi.name for mpi in MPIS), "all")
@@ -143,21 +142,7 @@ def launcher(setup: Setup, work: Path, ranks: int, arguments: bool) -> tuple[str
     settings = dict(setup.simulation)
     if not arguments:
         settings["smpi/privatize-libs"] = "libgfortran.so.5"
-    return (*words, *options(platform, cluster.costs, settings), _BLOCKED_RANKS)
-
-
-def compiler_scripts(setup: Setup, folder: Path) -> Mapping[str, Sequence[str]]:
-    """What the compilers' places stand for: themselves, or scripts in ``folder`` that do more."""
-    if not setup.link and not setup.simulated:
-        return setup.places
-    places = dict(setup.places)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("fc", "f77", "cc"):
-        path = folder / name
-        path.write_text(compiler.script(places[name][0], setup.link, setup.simulated))
-        path.chmod(0o755)
-        places[name] = (str(path),)
-    return places
+    return (*words, "-keep-temps", *options(platform, cluster.costs, settings), _BLOCKED_RANKS)
 
 
 def _has(template: str, *names: str) -> bool:

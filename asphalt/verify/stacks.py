@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +19,13 @@ from asphalt.running.process import session
 _MOST_RANKS = 16
 _MOST_FRAMES = 8
 _SECONDS = 30.0
+_LOOKS = 5
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _FRAME = re.compile(
     r"^#\d+\s+(?:0x[0-9a-f]+ in )?(?P<name>.+?) \(.*?\)"
     r"(?: at (?P<file>.+):(?P<line>\d+)| from (?P<library>.+))?$"
 )
+_LOOK = re.compile(r"^(?=#0 )", re.MULTILINE)
 _THREAD = re.compile(r"^Thread (\d+) ")
 _SIMULATED_SOURCE = re.compile(r"_\w{10}\.[fF]\w*$")
 _QUIET = (
@@ -66,7 +68,7 @@ class Stacks:
 def stacks_of(leader: int, directory: Path) -> Stacks:
     """Where the ranks stand that the session of process ``leader`` runs.
 
-    Ranks are the processes whose program lies in ``directory``, else those with a rank number.
+    Ranks are the processes whose program lies in ``directory``.
     """
     gdb = shutil.which("gdb")
     if gdb is None:
@@ -76,8 +78,9 @@ def stacks_of(leader: int, directory: Path) -> Stacks:
     by_frames: dict[tuple[str, ...], list[int | None]] = defaultdict(list)
     complaint = ""
     for rank, process in ranks[:_MOST_RANKS]:
-        output, errors = _gdb([gdb, "-p", str(process)], ("thread apply 1 bt",))
-        if frames := _frames(output.splitlines(), sources):
+        output, errors = _gdb(gdb, process, _LOOKS if rank is None else 1)
+        looks = (_frames(look.splitlines(), sources) for look in _LOOK.split(output))
+        if frames := next(filter(None, looks), None):
             by_frames[frames].append(rank)
         else:
             complaint = _complaint(errors) or "it found no procedure of the program"
@@ -138,13 +141,17 @@ def _grouped(by_frames: dict[tuple[str, ...], list[int | None]]) -> tuple[Stack,
     return tuple(Stack(tuple(ranks), frames) for frames, ranks in by_frames.items())
 
 
-def _gdb(target: Sequence[str], commands: Sequence[str]) -> tuple[str, str]:
-    words = [target[0], "-batch", "-nx"]
-    for command in (*_QUIET, *commands):
+def _gdb(gdb: str, process: int, looks: int) -> tuple[str, str]:
+    """What gdb says of a process, looked at so many times: one that simulates is in turn at each
+    of its ranks, and elsewhere."""
+    words = [gdb, "-batch", "-nx"]
+    commands = ["thread apply 1 bt"]
+    commands += ["detach", f"attach {process}", "thread apply 1 bt"] * (looks - 1)
+    for command in (*_QUIET, f"attach {process}", *commands):
         words += ["-ex", command]
     try:
         done = subprocess.run(
-            [*words, *target[1:]],
+            words,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
@@ -168,12 +175,29 @@ def _complaint(errors: str) -> str:
 
 
 def _rank_processes(leader: int, directory: Path) -> list[tuple[int | None, int]]:
+    """Ranks and their processes; all of a session that have no children if no program is known."""
+    processes = programs_in(directory)
+    if not processes:
+        members = session(leader)
+        parents = {_parent(process) for process in members}
+        processes = [process for process in members if process not in parents]
+    return [(_rank(process), process) for process in processes]
+
+
+def programs_in(directory: Path) -> list[int]:
+    """The processes whose program lies in ``directory``; some launchers give ranks sessions of
+    their own."""
     top = os.path.realpath(directory) + os.sep
     running = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
-    # some launchers start ranks in sessions of their own
-    own = [process for process in running if _program(process).startswith(top)]
-    ranked = [(_rank(process), process) for process in own or session(leader)]
-    return [(rank, process) for rank, process in ranked if own or rank is not None]
+    return [process for process in running if _program(process).startswith(top)]
+
+
+def _parent(process: int) -> int | None:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text("latin-1").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1])
 
 
 def _program(process: int) -> str:
