@@ -85,6 +85,11 @@ class Project:
         self._analyses = Analyses(self._tree)
 
     @property
+    def tree(self) -> Tree:
+        """The sources as they were read, and what they define."""
+        return self._tree
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the input."""
         found = (*self._tree.problems, *self._tree.notes)

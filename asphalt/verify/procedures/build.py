@@ -1,0 +1,200 @@
+"""A version of the program as a shared library, in which some procedures can be called from C.
+
+No symbol of one library is seen by another: they are loaded with RTLD_LOCAL, so that module
+variables and COMMON blocks are each version's own.  What MPI's Fortran bindings know by its address
+(MPI_IN_PLACE, MPI_STATUS_IGNORE) is in COMMON blocks, of which every library has a copy; those of
+the bindings come first where the bindings were loaded for all to see, which is what the library
+that ``bindings`` makes is for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.analysis.symbols import Scope
+from asphalt.errors import InputError, UsageError
+from asphalt.frontend.tree import Tree, load_tree
+from asphalt.ir.source import Form
+from asphalt.output.mirror import absolute, base_of
+from asphalt.output.modules import compile_order
+from asphalt.output.write import write_tree
+from asphalt.project import Change
+from asphalt.running.mpi import Mpi
+from asphalt.running.process import Outcome, run
+from asphalt.settings import Settings
+from asphalt.unparse.wrap import wrap_fixed, wrap_free
+from asphalt.verify.procedures.find import needed_files
+from asphalt.verify.procedures.interface import Interface
+from asphalt.verify.procedures.wrapper import wrapper
+
+LIBRARY = "asphalt_version.so"
+FLUSH = "asphalt_flush"
+_EXTERNAL = "asphalt_call.f90"
+_BINDINGS = "asphalt_bindings"
+_FLUSH = f"""\
+subroutine {FLUSH}() bind(c, name='{FLUSH}')
+  use, intrinsic :: iso_fortran_env, only: output_unit
+  flush(output_unit)
+end subroutine {FLUSH}
+"""
+_UNDEFINED = re.compile(r"undefined reference to [`'](\w+?)_?'")
+_SHARED = ("-shared", "-fPIC", "-Wl,-Bsymbolic-functions", "-Wl,--no-undefined")
+_FREE_COLUMNS, _FIXED_COLUMNS = 130, 72
+_MARGIN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """The MPI whose compiler it is, options for each compilation, and seconds that one may take."""
+
+    mpi: Mpi
+    flags: tuple[str, ...]
+    timeout: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Callable:
+    """A procedure that is to be called from outside."""
+
+    interface: Interface
+    scope: Scope
+
+
+def build_version(
+    tree: Tree,
+    paths: Sequence[Path],
+    changes: Sequence[Change],
+    procedures: Sequence[Callable],
+    directory: Path,
+    compiler: Compiler,
+) -> Path:
+    """Build what the procedures need of a version of the program, as ``LIBRARY`` in ``directory``.
+
+    Raises ``UsageError`` with the compiler's words where it does not build.
+    """
+    written = write_tree(paths, changes, directory)
+    base = base_of(paths)
+    _add_wrappers(procedures, base, directory, tree.settings)
+    start = [procedure.interface.path for procedure in procedures]
+    externals: set[str] = set()
+    while True:
+        files = needed_files(tree, start, externals)
+        sources = [directory / absolute(Path(file)).relative_to(base) for file in files]
+        if written.runtime is not None and written.runtime not in sources:
+            sources.append(written.runtime)
+        outcome = _compile(sources, files, directory, compiler, tree.settings)
+        if outcome.status == 0:
+            return directory / LIBRARY
+        text = (outcome.stderr or outcome.stdout).decode("utf-8", "backslashreplace")
+        missing = set(_UNDEFINED.findall(text)) - externals
+        if not any(tree.defined_in("external", name) for name in missing):
+            raise UsageError(_told(outcome, text, missing))
+        externals |= missing
+
+
+def _told(outcome: Outcome, text: str, missing: Collection[str]) -> str:
+    if outcome.status is None:
+        return "does not build: the compiler did not end in time"
+    if missing:
+        names = ", ".join(sorted(missing)[:5])
+        return (
+            f"does not build: no {names} is defined; name the sources that define what it calls, "
+            "or the libraries (--flags=-lNAME)"
+        )
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    wrong = [place for place, line in enumerate(lines) if "error" in line.lower()]
+    if not wrong:
+        return f"does not build: {lines[0] if lines else f'status {outcome.status}'}"
+    where = next((one for one in reversed(lines[: wrong[0]]) if one.endswith(":")), "")
+    return f"does not build: {where} {lines[wrong[0]]}".replace("  ", " ")
+
+
+def _compile(
+    sources: Sequence[Path],
+    files: Collection[str],
+    directory: Path,
+    compiler: Compiler,
+    settings: Settings,
+) -> Outcome:
+    ordered = [str(path.relative_to(absolute(directory))) for path in compile_order(sources)]
+    if (directory / _EXTERNAL).is_file():
+        ordered.append(_EXTERNAL)
+    # what the sources include and no mirror holds stands beside the originals
+    beside = dict.fromkeys(str(absolute(Path(file)).parent) for file in sorted(files))
+    command = [
+        compiler.mpi.free,
+        *_SHARED,
+        *compiler.flags,
+        *(f"-D{define}" for define in settings.defines),
+        *ordered,
+        *(f"-I{folder}" for folder in (".", *settings.include_dirs, *beside)),
+        "-o",
+        LIBRARY,
+        *(flag for flag in compiler.flags if flag.startswith(("-l", "-L"))),
+    ]
+    return run(command, directory, compiler.timeout)
+
+
+def _add_wrappers(
+    procedures: Sequence[Callable], base: Path, directory: Path, settings: Settings
+) -> None:
+    """Write the wrappers of module procedures into their modules, the others into a file."""
+    by_module: dict[tuple[str, str], list[str]] = {}
+    outside: list[str] = []
+    for number, procedure in enumerate(procedures):
+        interface = procedure.interface
+        lines = wrapper(interface, procedure.scope, number)
+        if interface.module is None:
+            outside += lines
+        else:
+            by_module.setdefault((interface.path, interface.module), []).extend(lines)
+    for (path, module), lines in by_module.items():
+        _insert(directory / absolute(Path(path)).relative_to(base), module, lines, settings)
+    if outside:
+        text = "\n".join(_laid_out(outside, Form.FREE))
+        (directory / _EXTERNAL).write_text(f"{text}\n", encoding="latin-1")
+
+
+def _insert(path: Path, module: str, lines: Sequence[str], settings: Settings) -> None:
+    """Add procedures to a module: in front of its END statement."""
+    tree = load_tree([path], settings)
+    located = tree.module(module)
+    end = located.unit.end if located is not None else None
+    if located is None or end is None or end.span is None:
+        raise InputError(str(path), None, f"module {module} has no end that could be found")
+    if end.joined or located.unit.contains is None:
+        raise InputError(
+            str(path), end.span.first, "put the END of the module on a line of its own"
+        )
+    text = path.read_bytes().split(b"\n")
+    added = [line.encode("latin-1") for line in _laid_out(lines, located.form)]
+    at = end.span.first - 1
+    path.write_bytes(b"\n".join((*text[:at], *added, *text[at:])))
+
+
+def _laid_out(lines: Sequence[str], form: Form) -> list[str]:
+    """The physical lines of statements."""
+    free = form is Form.FREE
+    width, wrap = (_FREE_COLUMNS, wrap_free) if free else (_FIXED_COLUMNS, wrap_fixed)
+    laid: list[str] = []
+    for line in lines:
+        first, *more = wrap(line, _MARGIN, width)
+        laid += [" " * _MARGIN + first, *more]
+    return laid
+
+
+def bindings(directory: Path, mpi: Mpi) -> Path:
+    """A library that needs MPI's Fortran bindings, to be loaded for all to see, first; its only
+    procedure, ``FLUSH``, writes out what Fortran has printed."""
+    source = directory / f"{_BINDINGS}.f90"
+    source.write_text(_FLUSH)
+    target = directory / f"{_BINDINGS}.so"
+    command = [mpi.free, "-shared", "-fPIC", "-Wl,--no-as-needed", source.name, "-o", target.name]
+    outcome = run(command, directory, 120)
+    if outcome.status != 0:
+        words = outcome.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+        raise UsageError(f"{mpi.free} makes no shared library: {words[0] if words else ''}")
+    return target

@@ -1,0 +1,176 @@
+"""``load``: a procedure of the original and of the transformed program, side by side."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from asphalt.errors import UsageError
+from asphalt.project import Project
+from asphalt.report.model import SiteReport
+from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
+from asphalt.settings import Settings
+from asphalt.verify.procedures.arguments import Arguments
+from asphalt.verify.procedures.build import Compiler, bindings
+from asphalt.verify.procedures.interface import Interface
+from asphalt.verify.procedures.library import Entry, open_library
+from asphalt.verify.procedures.versions import Versions
+
+DEFAULT_FLAGS = ("-O2", "-g")
+
+
+class Procedure:
+    """A Fortran procedure that Python can call.
+
+    Arguments are given by position or by the dummies' names: NumPy arrays of the right type and
+    shape in Fortran's order, which are changed in place; numbers, bools and strings; communicators
+    of mpi4py.  Optional arguments, and scalars that are only set, may be left out.
+    """
+
+    def __init__(self, entry: Entry, version: str) -> None:
+        self._entry = entry
+        self.version = version
+
+    @property
+    def interface(self) -> Interface:
+        """The dummies, as the symbol index gives them."""
+        return self._entry.interface
+
+    def __call__(self, *args: object, **named: object) -> dict[str, object]:
+        """Call it; the new values of scalars that it may change, and a function's result under
+        the function's name.
+
+        Raises ``UsageError`` for arguments that do not fit.
+        """
+        return Arguments(self._entry, args, named).call()
+
+    def __repr__(self) -> str:
+        dummies = ", ".join(map(str, self.interface.dummies))
+        return f"<{self.version} {self.interface}({dummies})>"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A procedure of the original and of the transformed program; unpacks to the two.
+
+    ``changed``: whether it, or one that it may call, is transformed; ``sites`` are the exchanges
+    where.  ``also``: other procedures of the same two libraries, by name, for what has to be set up
+    before.  Each library has module variables and COMMON blocks of its own.
+    """
+
+    original: Procedure
+    transformed: Procedure
+    changed: bool
+    sites: tuple[SiteReport, ...]
+    also: Mapping[str, Pair] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Procedure]:
+        return iter((self.original, self.transformed))
+
+
+def load(
+    source: str | Path | Iterable[str | Path],
+    procedure: str,
+    *,
+    also: Sequence[str] = (),
+    tile: int | None = None,
+    depth: int | None = None,
+    settings: Settings | None = None,
+    flags: Sequence[str] = DEFAULT_FLAGS,
+    mpi: str | None = None,
+    changed: str | Path | None = None,
+) -> Pair:
+    """Build a procedure of the original and of the transformed program, and load both.
+
+    ``source``: a file, a tree, or several, which are the whole program; what the procedure needs
+    of it is compiled.  ``procedure``: ``name``, ``module::name`` or ``module.name``; ``also``:
+    further ones.  ``tile`` and ``depth``: K and D in the header.  ``flags``: for the compiler, e.g.
+    ``("-O3", "-lfftw3")``.  ``mpi``: ``openmpi`` or ``mpich``; None: the one that mpi4py uses.
+    ``changed``: a tree to be taken for the transformed one instead, with the same layout below it
+    as ``source`` (to see whether a change of your own would be found).
+
+    >>> from mpi4py import MPI
+    >>> pair = asphalt.verify.load("src", "transposes::exchange", tile=2)
+    >>> s = numpy.asfortranarray(numpy.random.rand(4, 6, 1))
+    >>> received = [numpy.zeros_like(s) for procedure in pair]
+    >>> for procedure, r in zip(pair, received):
+    ...     procedure(MPI.COMM_SELF, s, r)
+    >>> numpy.array_equal(*received)
+    True
+
+    Raises ``UsageError`` and ``InputError`` for sources, procedures and compilers that cannot be
+    used, with what to do about it.
+    """
+    chosen = _mpi(mpi)
+    paths = [source] if isinstance(source, str | Path) else list(source)
+    for path in map(Path, paths):
+        if not path.exists():
+            raise UsageError(f"{path}: no such file or directory; check the path")
+    project = Project(*paths, settings=settings)
+    versions = Versions.of(project, (procedure, *also))
+    directory = Path(tempfile.mkdtemp(prefix="asphalt-load-"))
+    # the files of a loaded library have to stay for as long as it may be called
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    compiler = Compiler(chosen, tuple(flags))
+    first = versions.original(directory / "original", compiler)
+    if changed is None:
+        second = versions.transformed(directory / "transformed", compiler, tile, depth)
+    else:
+        second = versions.instead(Path(changed), directory / "transformed", compiler)
+    common = bindings(directory, chosen)
+    libraries = tuple(open_library(library, common) for library in (first, second))
+    main, *others = (
+        _pair(versions, libraries, number, changed is not None)
+        for number in range(len(versions.callables))
+    )
+    return replace(main, also=MappingProxyType(dict(zip(also, others, strict=True))))
+
+
+def _pair(
+    versions: Versions, libraries: tuple[ctypes.CDLL, ...], number: int, other: bool
+) -> Pair:
+    interface = versions.callables[number].interface
+    original, transformed = (
+        Procedure(Entry(library, interface, number), version)
+        for library, version in zip(libraries, ("original", "transformed"), strict=True)
+    )
+    sites = versions.sites_of(number)
+    return Pair(original, transformed, other or bool(sites), sites)
+
+
+def _mpi(name: str | None) -> Mpi:
+    """The MPI to compile with: that of mpi4py in this process."""
+    found = mpi_of_mpi4py()
+    if name is not None and name != found.name:
+        known = {mpi.name: mpi for mpi in MPIS}
+        if name not in known or known[name].simulated:
+            raise UsageError(f"mpi={name!r}: there are openmpi and mpich")
+        raise UsageError(
+            f"mpi={name!r}: but mpi4py uses {found.title} in this process; set "
+            f"MPI4PY_MPIABI={name} before it is imported"
+        )
+    found.require()
+    return found
+
+
+def mpi_of_mpi4py() -> Mpi:
+    """The MPI that mpi4py uses in this process, which is initialised with it.
+
+    Raises ``UsageError`` where there is no mpi4py, or no MPI for it.
+    """
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UsageError(
+            f"calling procedures needs mpi4py and an MPI that it finds ({reason}); get them with "
+            "'pip install mpi4py' and 'apt-get install openmpi-bin libopenmpi-dev gfortran'"
+        ) from None
+    version = MPI.Get_library_version()
+    return OPENMPI if "Open MPI" in version else MPICH

@@ -1,0 +1,143 @@
+"""Which integer dummies are communicators, numbers of ranks, or ranks, as the program uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.references import bind
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.frontend.tree import Tree
+from asphalt.ir.expr import Component, Expr, Ref, names_in
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Allocation, Call, Guarded, UnitHead
+from asphalt.ir.tree import leaves
+
+_DEEP = 6  # levels of calls that are followed
+
+
+class Role(Enum):
+    """What MPI makes of a value."""
+
+    COMMUNICATOR = "communicator"
+    RANKS = "ranks"
+    RANK = "rank"
+
+
+_ASKED = {"mpi_comm_size": ("size", Role.RANKS), "mpi_comm_rank": ("rank", Role.RANK)}
+
+
+def roles(tree: Tree, scopes: Scopes, scope: Scope) -> dict[str, Role]:
+    """The roles of a procedure's dummies: communicators by what they are passed to, numbers of
+    ranks and ranks by what the callers pass."""
+    dummies = _dummies(scope)
+    found = dict.fromkeys(_communicators(scope, scopes, _DEEP), Role.COMMUNICATOR)
+    for role in (Role.RANKS, Role.RANK):
+        for name in dummies:
+            if name not in found and _is_passed(tree, scopes, scope, name, role, _DEEP):
+                found[name] = role
+    return found
+
+
+def size_names(scope: Scope) -> frozenset[str]:
+    """The dummies that bounds of arrays depend on: of dummies, of local arrays, in ALLOCATE."""
+    found: set[str] = set()
+    for symbol in scope.declared.symbols.values():
+        for dim in symbol.dims or ():
+            for bound in (dim.lower, dim.upper):
+                found |= names_in(bound) if bound is not None else set()
+    for node in scope.unit.body:
+        for leaf in leaves(node):
+            if isinstance(leaf.what, Allocation):
+                for item in leaf.what.objects:
+                    found |= names_in(item)
+    return frozenset(found.intersection(_dummies(scope)))
+
+
+def _dummies(scope: Scope) -> tuple[str, ...]:
+    head = scope.unit.head
+    return head.what.args if head is not None and isinstance(head.what, UnitHead) else ()
+
+
+def _calls(scope: Scope) -> Iterator[Call]:
+    for node in scope.unit.body:
+        for leaf in leaves(node):
+            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            if isinstance(what, Call):
+                yield what
+
+
+def _variable(expr: Expr | None) -> str | None:
+    """The variable that an expression is."""
+    if isinstance(expr, Component) and expr.name == "mpi_val":
+        expr = expr.base
+    return expr.name if isinstance(expr, Ref) and expr.args is None else None
+
+
+def _communicators(scope: Scope, scopes: Scopes, depth: int) -> set[str]:
+    found: set[str] = set()
+    if depth == 0:
+        return found
+    for call in _calls(scope):
+        operation = mpi_call(call, scope)
+        if operation is not None:
+            passed = {
+                _variable(actual)
+                for parameter, actual in operation.bound()
+                if parameter.kind == "COMMUNICATOR"
+            }
+            found |= {name for name in passed if name in _dummies(scope)}
+            continue
+        located = procedure_named(call.procedure, scope)
+        actuals = {} if located is None else _actuals(call, located, scopes)
+        if located is not None and not set(map(_variable, actuals.values())).isdisjoint(
+            _dummies(scope)
+        ):
+            inner = _communicators(scopes.of(located), scopes, depth - 1)
+            found |= {name for dummy in inner if (name := _variable(actuals.get(dummy)))}
+    return found & set(_dummies(scope))
+
+
+def _actuals(call: Call, located: Located, scopes: Scopes) -> dict[str, Expr]:
+    head = located.unit.head
+    if head is None or not isinstance(head.what, UnitHead):
+        return {}
+    return dict(bind(call.args, head.what.args) or {})
+
+
+def _is_passed(
+    tree: Tree, scopes: Scopes, scope: Scope, name: str, role: Role, depth: int
+) -> bool:
+    """Whether all callers pass a value of this role; there is a caller."""
+    if depth == 0 or name not in _dummies(scope):
+        return False
+    given: list[bool] = []
+    for located in tree.mentions(scope.unit.name):
+        caller = scopes.of(located)
+        for call in _calls(caller):
+            meant = procedure_named(call.procedure, caller)
+            if meant is None or meant.chain[-1] is not scope.unit:
+                continue
+            variable = _variable(_actuals(call, meant, scopes).get(name))
+            given.append(
+                variable is not None
+                and (
+                    _asked(caller, variable, role)
+                    or _is_passed(tree, scopes, caller, variable, role, depth - 1)
+                )
+            )
+    return bool(given) and all(given)
+
+
+def _asked(scope: Scope, variable: str, role: Role) -> bool:
+    """Whether a unit gets a variable from MPI_Comm_size or MPI_Comm_rank."""
+    for call in _calls(scope):
+        operation = mpi_call(call, scope)
+        if operation is None or operation.operation not in _ASKED:
+            continue
+        parameter, given = _ASKED[operation.operation]
+        if given is role and _variable(operation.args.get(parameter)) == variable:
+            return True
+    return False

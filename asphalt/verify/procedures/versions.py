@@ -1,0 +1,128 @@
+"""The versions of a program of which procedures are called: the original and transformed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asphalt.analysis.symbols import Scopes
+from asphalt.errors import InputError, UsageError
+from asphalt.output.mirror import absolute, base_of
+from asphalt.project import Change, Project, Site
+from asphalt.report.model import SiteReport
+from asphalt.verify.procedures.build import Callable, Compiler, build_version
+from asphalt.verify.procedures.find import (
+    find_procedure,
+    missing_module,
+    needed_files,
+    reaches,
+)
+from asphalt.verify.procedures.interface import interface_of
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Some procedures of a project, to be built as they are and transformed."""
+
+    project: Project
+    scopes: Scopes
+    callables: tuple[Callable, ...]
+
+    @staticmethod
+    def of(project: Project, procedures: Sequence[str], path: str | None = None) -> Versions:
+        """The procedures of these names; ``path``: the file in which the first is.
+
+        Raises ``UsageError`` and ``InputError`` where one cannot be called from outside.
+        """
+        tree = project.tree
+        if not tree.files:
+            raise UsageError("there is no Fortran file in what was given; check the paths")
+        scopes = Scopes(tree)
+        callables = []
+        for number, name in enumerate(procedures):
+            located = find_procedure(tree, name, path if number == 0 else None)
+            scope = scopes.of(located)
+            callables.append(Callable(interface_of(located, scope), scope))
+        found = Versions(project, scopes, tuple(callables))
+        found._refuse_missing()
+        return found
+
+    @property
+    def files(self) -> set[str]:
+        """The files that the procedures need, as far as declarations and calls show."""
+        return needed_files(self.project.tree, [c.interface.path for c in self.callables], ())
+
+    def _refuse_missing(self) -> None:
+        files = self.files
+        missing = {
+            name: path for path in sorted(files) for name in self.project.missing_modules(path)
+        }
+        if not missing:
+            return
+        name, path = next(iter(missing.items()))
+        near = missing_module(self.project.tree, files, tuple(missing))
+        where = f" ({near} defines one that is missing)" if near else ""
+        raise InputError(
+            path,
+            None,
+            f"uses module {name}, which is not among the sources{where}; "
+            "give the tree that holds it, too",
+        )
+
+    def original(self, directory: Path, compiler: Compiler) -> Path:
+        """The library of the original."""
+        return self._built((), directory, compiler, "the original")
+
+    def transformed(
+        self, directory: Path, compiler: Compiler, tile: int | None, depth: int | None
+    ) -> Path:
+        """The library of what asphalt makes of it, with K and D in the header."""
+        changes = self.project.transform(tile, depth, trial=True)
+        return self._built(changes, directory, compiler, "the transformed program")
+
+    def instead(self, tree: Path, directory: Path, compiler: Compiler) -> Path:
+        """The library of another tree of the same layout.
+
+        Raises ``UsageError`` for a file that is not there.
+        """
+        base = base_of(self.project.roots)
+        changes = []
+        for file in self.project.files:
+            path = tree / absolute(file).relative_to(base)
+            if not path.is_file():
+                raise UsageError(f"{path}: no such file; it is to stand for {file}")
+            before = self.project.content(str(file))
+            assert before is not None
+            changes.append(Change(file, before, path.read_bytes(), (), ()))
+        headers = replace(compiler, flags=(*compiler.flags, *_folders(tree, self.project, base)))
+        return self._built(changes, directory, headers, "the other tree")
+
+    def _built(
+        self, changes: Sequence[Change], directory: Path, compiler: Compiler, what: str
+    ) -> Path:
+        try:
+            tree, roots = self.project.tree, self.project.roots
+            return build_version(tree, roots, changes, self.callables, directory, compiler)
+        except UsageError as error:
+            raise UsageError(f"{what} {error}") from None
+
+    def sites_of(self, number: int) -> tuple[SiteReport, ...]:
+        """The exchanges that are transformed where a procedure may come to them."""
+        applied = {site.id for change in self.project.transform() for site in change.sites}
+        return tuple(
+            site.report
+            for site in self.project.sites()
+            if site.report.id in applied and self._reached(site, number)
+        )
+
+    def _reached(self, site: Site, number: int) -> bool:
+        procedure = self.callables[number].scope.unit
+        return reaches(self.project.tree, procedure, [site.exchange.located.unit.name])
+
+
+def _folders(tree: Path, project: Project, base: Path) -> Iterator[str]:
+    """Where a tree may keep headers: beside its sources."""
+    parents = {absolute(file).parent for file in project.files}
+    for parent in sorted(parents):
+        yield f"-I{absolute(tree) / parent.relative_to(base)}"
