@@ -19,6 +19,12 @@ from asphalt.cli.options import (
     paths_argument,
 )
 from asphalt.cli.session import Output, note, open_project
+from asphalt.cli.verify_procedure import (
+    ProcedureOptions,
+    procedure_options,
+    procedure_path,
+    verify_procedure,
+)
 from asphalt.errors import UsageError
 from asphalt.limits import DEPTH, TILE, Limits
 from asphalt.report.verified import (
@@ -145,6 +151,7 @@ def _numbers(
     help="What takes longer hangs; gdb tells where its ranks stand.",
 )
 @click.option("--keep", type=PATHS, metavar="DIR", help="Build in DIR and leave it there.")
+@procedure_options
 @common_options
 @assume_option
 def verify(
@@ -164,14 +171,25 @@ def verify(
     rendezvous: bool,
     timeout: float,
     keep: Path | None,
+    drawing: ProcedureOptions,
     common: CommonOptions,
     assume: tuple[str, ...],
 ) -> int:
     """Build original and transformed, run both, and compare what they print and write.
 
+    A first PATH of the form FILE:PROCEDURE (or FILE:MODULE::PROCEDURE): call this procedure with
+    random arguments instead, and compare every argument; more PATHs hold what it needs.
+
     Exits with 1 if one run differs in output or exit status, or hangs; with 2 if something could
     not be tried.
     """
+    target = procedure_path(paths[0])
+    if target is not None:
+        choices = tuple(product(tile, depth or (None,)))
+        with _work_directory(keep) as work:
+            return verify_procedure(
+                target, paths[1:], ranks, choices, mpis, work, drawing, common, assume
+            )
     if build_line is not None and compile_line is not None:
         raise UsageError("there is one command to build with; give --build or --compile")
     if stdin is not None and not stdin.is_file():

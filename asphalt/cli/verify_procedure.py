@@ -1,0 +1,205 @@
+"""``asphalt verify FILE:PROCEDURE``: one procedure on random inputs, original and transformed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from asphalt.cli.options import CommonOptions
+from asphalt.cli.session import Output, note, open_project
+from asphalt.errors import InputError, UsageError
+from asphalt.report.verified import (
+    verified_json,
+    verified_lines,
+    verified_summary,
+    verified_table,
+)
+from asphalt.running.mpi import MPICH, OPENMPI, Mpi
+from asphalt.verify.procedures.environment import require_mpi4py
+
+_REAL = (OPENMPI, MPICH)
+_DEFAULT_LIMIT = 30.0  # seconds for one call, where --timeout says nothing
+_PROGRAMS_ONLY = ("build_line", "compile_line", "exe", "run_line", "stdin", "output_texts",
+                  "ignore", "rendezvous")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ProcedureOptions:
+    """The options that only a procedure takes."""
+
+    draws: int
+    seed: int
+    fixed: tuple[str, ...]
+    first: tuple[str, ...]
+    flags: str
+
+
+def procedure_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of procedures, as one argument ``drawing``."""
+
+    @wraps(command)
+    def with_options(
+        *args: Any,
+        draws: int,
+        seed: int,
+        fixed: tuple[str, ...],
+        first: tuple[str, ...],
+        flags: str,
+        **kwargs: Any,
+    ) -> Any:
+        drawing = ProcedureOptions(draws, seed, fixed, first, flags)
+        return command(*args, drawing=drawing, **kwargs)
+
+    for option in reversed(_OPTIONS):
+        with_options = option(with_options)
+    return with_options
+
+
+_OPTIONS = (
+    click.option(
+        "--draws",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        metavar="N",
+        help="FILE:PROCEDURE: random inputs that are compared.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="FILE:PROCEDURE: where the random numbers start.",
+    ),
+    click.option(
+        "--set",
+        "fixed",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="FILE:PROCEDURE: fix an integer argument (n=12, 'nz=4*ranks', me=rank) or the extents "
+        "of an array (s=n,nz,ranks).",
+    ),
+    click.option(
+        "--first",
+        multiple=True,
+        metavar="CALL",
+        help="FILE:PROCEDURE: call this before, e.g. 'grid::setup(ranks)'; 'comm' is the "
+        "communicator.",
+    ),
+    click.option(
+        "--flags",
+        default="-O2 -g",
+        show_default=True,
+        metavar="FLAGS",
+        help="FILE:PROCEDURE: options of the compiler, libraries too.",
+    ),
+)
+
+
+def procedure_path(path: Path) -> tuple[Path, str] | None:
+    """The file and the procedure that ``FILE:PROCEDURE`` names; None for any other path.
+
+    Raises ``InputError`` where there is no such file.
+    """
+    file, colon, name = str(path).partition(":")
+    if not colon or path.exists() or not file:
+        return None
+    if not Path(file).is_file():
+        raise InputError(file, None, "no such file; FILE:PROCEDURE names a procedure in a file")
+    return Path(file), name
+
+
+def verify_procedure(
+    target: tuple[Path, str],
+    paths: Sequence[Path],
+    ranks: tuple[int, ...],
+    choices: tuple[tuple[int, int | None], ...],
+    mpis: tuple[str, ...],
+    work: Path,
+    drawing: ProcedureOptions,
+    common: CommonOptions,
+    assume: tuple[str, ...],
+) -> int:
+    """Compare and tell; the exit code.  ``paths`` are given besides the file."""
+    refused = sorted(map(_option, filter(_is_given, _PROGRAMS_ONLY)))
+    if refused:
+        raise UsageError(
+            f"{', '.join(refused)}: for whole programs; a procedure is compiled by --flags"
+        )
+    require_mpi4py()
+    from asphalt.verify.procedures.compare import Wanted, compare
+    from asphalt.verify.procedures.draws import Fixed
+
+    chosen, left_out = _chosen(mpis)
+    for message in left_out:
+        note(message)
+    file, name = target
+    project = open_project((file, *paths), common, assume)
+    context = click.get_current_context()
+    said = context.get_parameter_source("timeout") is click.core.ParameterSource.DEFAULT
+    wanted = Wanted(
+        procedure=name,
+        path=next((str(one) for one in project.files if one.samefile(file)), str(file)),
+        first=drawing.first,
+        fixed=tuple(map(Fixed.of, drawing.fixed)),
+        draws=drawing.draws,
+        seed=drawing.seed,
+        flags=tuple(shlex.split(drawing.flags)),
+        limit=_DEFAULT_LIMIT if said else context.params["timeout"],
+    )
+    with Console(stderr=True).status("verifying") as status:
+        found = compare(project, wanted, chosen, ranks, choices, work, status.update)
+    if common.format == "json":
+        print(verified_json(found.rows, found.failures))
+    else:
+        console = Output(highlight=False, soft_wrap=True, emoji=False)
+        console.print(verified_table(found.rows))
+        for line in verified_lines(found.rows):
+            console.print(line, markup=False)
+    if not found.changed:
+        note(f"asphalt changes nothing that {name} comes to; it was compared with itself")
+    for message in (*found.remarks, *found.failures):
+        note(message)
+    if common.format != "json":
+        note(verified_summary(found.rows))
+    if not all(row.passed for row in found.rows):
+        return 1
+    return 2 if found.failures else 0
+
+
+def _is_given(parameter: str) -> bool:
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _option(parameter: str) -> str:
+    command = click.get_current_context().command
+    return next(p.opts[0] for p in command.params if p.name == parameter)
+
+
+def _chosen(names: Sequence[str]) -> tuple[tuple[Mpi, ...], tuple[str, ...]]:
+    """The MPIs to use, and what is to be said about others.
+
+    Raises ``UsageError`` for one that is named and missing, or that Python has no binding for.
+    """
+    if "smpi" in names:
+        raise UsageError("--mpi smpi: mpi4py has no ranks there; procedures take openmpi and mpich")
+    for mpi in _REAL:
+        if mpi.name in names:
+            mpi.require()
+    there = [mpi for mpi in _REAL if not mpi.missing()]
+    if not there:
+        OPENMPI.require()
+    if not names:
+        return (there[0],), ()
+    chosen = tuple(mpi for mpi in there if mpi.name in names or "all" in names)
+    missing = [mpi for mpi in _REAL if mpi not in there and "all" in names]
+    return chosen, tuple(f"{mpi.title} is left out; {mpi.installation()}" for mpi in missing)

@@ -1,0 +1,351 @@
+"""Calls a procedure of the original and of transformed programs on random inputs, and compares.
+
+The ranks run draw after draw in one job of mpiexec.  A draw that the original cannot be called with
+(it stops, or an MPI error or a fault ends it, or it writes beside its arguments) is thrown away,
+and a new job goes on with the next.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Callable as Function
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asphalt.errors import UsageError
+from asphalt.project import Project
+from asphalt.running.mpi import Mpi
+from asphalt.running.process import Outcome, run
+from asphalt.verify.check import Row
+from asphalt.verify.compare import Difference
+from asphalt.verify.procedures.build import Compiler, bindings
+from asphalt.verify.procedures.draws import Fixed, names_of
+from asphalt.verify.procedures.environment import environment_for
+from asphalt.verify.procedures.interface import Interface
+from asphalt.verify.procedures.roles import roles, size_names
+from asphalt.verify.procedures.shared import shared_variables
+from asphalt.verify.procedures.task import (
+    CHECKED,
+    ORIGINAL,
+    Event,
+    First,
+    Task,
+    log_path,
+    read_log,
+)
+from asphalt.verify.procedures.versions import Versions
+
+_CHECKS = ("-fcheck=bounds,do,mem", "-g")
+_FIRST = re.compile(r"\s*([\w:.%]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_THROWN = 4  # times as many draws as wanted may be thrown away
+_STARTING = 60.0  # seconds that a job may take beside its calls
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is compared: a procedure (of the file ``path``), with which calls before, fixed values,
+    number of draws and seed; ``limit``: seconds for one call."""
+
+    procedure: str
+    path: str | None
+    first: tuple[str, ...] = ()
+    fixed: tuple[Fixed, ...] = ()
+    draws: int = 10
+    seed: int = 1
+    flags: tuple[str, ...] = ("-O2", "-g")
+    limit: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The comparisons, what is to be said about them, and what could not be tried."""
+
+    rows: tuple[Row, ...]
+    remarks: tuple[str, ...]
+    failures: tuple[str, ...]
+    changed: bool
+
+
+def compare(
+    project: Project,
+    wanted: Wanted,
+    mpis: Sequence[Mpi],
+    counts: Sequence[int],
+    choices: Sequence[tuple[int, int | None]],
+    work: Path,
+    progress: Function[[str], None],
+) -> Compared:
+    """Compare under each MPI, on each number of ranks, for each (K, D).
+
+    Raises ``UsageError`` and ``InputError`` for a procedure that cannot be called, and where
+    nothing can be tried.
+    """
+    calls = [_first(text) for text in wanted.first]
+    versions = Versions.of(project, (wanted.procedure, *(name for name, _ in calls)), wanted.path)
+    _check_fixed(versions.callables[0].interface, wanted.fixed)
+    rows: list[Row] = []
+    remarks: list[str] = []
+    failures: list[str] = []
+    for mpi in mpis:
+        folder = work / mpi.name
+        folder.mkdir()
+        job = _Job(versions, wanted, mpi, folder, progress)
+        try:
+            job.build(choices, [args for _, args in calls])
+            for count in counts:
+                rows += job.rows(count)
+        except UsageError as error:
+            failures.append(f"{mpi}: {error}")
+        remarks += job.remarks
+    if not rows:
+        raise UsageError("; ".join(failures))
+    changed = bool(versions.sites_of(0))
+    return Compared(tuple(rows), tuple(remarks), tuple(failures), changed)
+
+
+def _first(text: str) -> tuple[str, tuple[str, ...]]:
+    """The procedure and the arguments of a call that is made before all others."""
+    match = _FIRST.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--first {text}: write NAME(ARGUMENTS), e.g. --first 'setup(ranks)'")
+    args = tuple(part.strip() for part in (match[2] or "").split(",") if part.strip())
+    for arg in args:
+        names_of(arg)
+    return match[1], args
+
+
+def _check_fixed(interface: Interface, fixed: Sequence[Fixed]) -> None:
+    names = {dummy.name: dummy for dummy in interface.dummies}
+    for one in fixed:
+        dummy = names.get(one.name)
+        if dummy is None:
+            known = ", ".join(names)
+            raise UsageError(f"--set {one.name}: {interface} has no such argument; it has {known}")
+        if dummy.rank and len(one.values) != dummy.rank:
+            raise UsageError(f"--set {one.name}: {dummy} has {dummy.rank} dimensions")
+        if not dummy.rank and (dummy.base not in ("integer", "handle") or len(one.values) > 1):
+            raise UsageError(f"--set {one.name}: only whole numbers and extents can be fixed")
+
+
+class _Job:
+    """Everything for one MPI: the libraries, and the jobs that use them."""
+
+    def __init__(
+        self,
+        versions: Versions,
+        wanted: Wanted,
+        mpi: Mpi,
+        folder: Path,
+        progress: Function[[str], None],
+    ) -> None:
+        self.versions, self.wanted, self.mpi, self.folder = versions, wanted, mpi, folder
+        self.progress = progress
+        self.remarks: list[str] = []
+        self._choices: dict[str, tuple[int, int | None]] = {}
+        self._failed: list[Row] = []
+        self._task: Task | None = None
+        self._environment: Mapping[str, str] = {}
+
+    def build(
+        self, choices: Sequence[tuple[int, int | None]], first: Sequence[tuple[str, ...]]
+    ) -> None:
+        versions, folder, wanted = self.versions, self.folder, self.wanted
+        compiler = Compiler(self.mpi, wanted.flags)
+        common = bindings(folder, self.mpi)
+        self._environment = environment_for(self.mpi, common)
+        self.progress(f"{self.mpi}: building the original")
+        original = versions.original(folder / "original", compiler)
+        libraries = [(ORIGINAL, original)]
+        for tile, depth in choices:
+            name = f"K={tile} D={'default' if depth is None else depth}"
+            self.progress(f"{self.mpi}: building the transformed program, {name}")
+            target = folder / name.replace(" ", "-")
+            try:
+                libraries.append((name, versions.transformed(target, compiler, tile, depth)))
+                self._choices[name] = (tile, depth)
+            except UsageError as error:
+                failure = Difference(str(error))
+                self._failed.append(Row(tile, depth, None, failure, mpi=self.mpi.name))
+        main = versions.callables[0]
+        tree = versions.project.tree
+        self._task = Task(
+            interfaces=tuple(one.interface for one in versions.callables),
+            bindings=common,
+            checked=self._checked(compiler),
+            versions=tuple(libraries),
+            roles=roles(tree, versions.scopes, main.scope),
+            sizes=size_names(main.scope),
+            fixed=wanted.fixed,
+            first=tuple(First(number, args) for number, args in enumerate(first, 1)),
+            shared=shared_variables(tree, versions.scopes, versions.files, original),
+            seed=wanted.seed,
+            start=0,
+            stop=0,
+            limit=wanted.limit,
+        )
+
+    def _checked(self, compiler: Compiler) -> Path | None:
+        """The original with the compiler's checks; None: it has none of gfortran's."""
+        self.progress(f"{self.mpi}: building the original with checks")
+        checks = replace(compiler, flags=(*compiler.flags, "-O1", *_CHECKS))
+        try:
+            return self.versions.original(self.folder / CHECKED, checks)
+        except UsageError:
+            return None
+
+    def rows(self, ranks: int) -> Iterator[Row]:
+        """The comparisons on a number of ranks; what did not build comes once."""
+        yield from self._failed
+        self._failed = []
+        if not self._choices:
+            return
+        tally = _Tally(self.wanted.draws)
+        start = 0
+        while tally.wants_more:
+            self.progress(f"{self.mpi}: {ranks} ranks, draw {start + 1}")
+            start = self._run(ranks, start, tally)
+        yield from self._told(ranks, tally)
+
+    def _run(self, ranks: int, start: int, tally: _Tally) -> int:
+        """One job from draw ``start``; the draw to go on with."""
+        assert self._task is not None
+        many = tally.missing
+        task = replace(self._task, start=start, stop=start + many)
+        folder = self.folder / f"np{ranks}-{start}"
+        folder.mkdir()
+        task.write(folder / "task")
+        module = "asphalt.verify.procedures.worker"
+        words = [sys.executable, "-m", module, str(folder / "task"), str(folder)]
+        command = [*self.mpi.command(ranks, words[0]), *words[1:]]
+        seconds = _STARTING + self.wanted.limit * (1 + many * len(task.versions))
+        outcome = run(command, folder, seconds, settings=self._environment)
+        events = [list(read_log(log_path(folder, rank))) for rank in range(ranks)]
+        tally.add(events, outcome, [CHECKED, *(label for label, _ in task.versions)], start)
+        shutil.rmtree(folder, ignore_errors=True)
+        return tally.next
+
+    def _told(self, ranks: int, tally: _Tally) -> Iterator[Row]:
+        where = f"{self.mpi}, {ranks} {'rank' if ranks == 1 else 'ranks'}"
+        text = f"{where}: {tally.compared} draws compared"
+        if tally.thrown:
+            text += f", {len(tally.thrown)} thrown away, the last since {tally.thrown[-1]}"
+        self.remarks.append(text)
+        for label, (tile, depth) in self._choices.items():
+            difference = tally.differences.get(label)
+            if difference is None and tally.compared == 0:
+                difference = Difference(
+                    "no draw could be used: fix sizes by --set NAME=VALUE, or set up what the "
+                    f"procedure needs by --first 'NAME(...)'; last: {tally.last_reason}"
+                )
+            notes: tuple[str, ...] = ()
+            if difference is not None and tally.unstable:
+                notes = (f"the original's own results change from call to call: {tally.unstable}",)
+            yield Row(tile, depth, ranks, difference, notes, self.mpi.name)
+
+
+class _Tally:
+    """What came of the draws so far."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self.compared = 0
+        self.thrown: list[str] = []
+        self.differences: dict[str, Difference] = {}
+        self.unstable = ""
+        self.next = 0
+        self._ended = False
+
+    @property
+    def missing(self) -> int:
+        """How many more draws are wanted."""
+        return self._wanted - self.compared
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether to go on."""
+        return not self._ended and self.missing > 0
+
+    @property
+    def last_reason(self) -> str:
+        """Why the last draw was thrown away."""
+        return self.thrown[-1] if self.thrown else "-"
+
+    def add(
+        self,
+        events: Sequence[Sequence[Event]],
+        outcome: Outcome,
+        order: Sequence[str],
+        start: int,
+    ) -> None:
+        """Take in the logs of all ranks of a job that began with draw ``start``.
+
+        Raises ``UsageError`` for a job that could not begin.
+        """
+        everything = [event for log in events for event in log]
+        for event in everything:
+            if event.kind == "refused":
+                raise UsageError(event.text)
+        done = {event.draw for event in events[0] if event.kind == "done"} if events else set()
+        thrown = {event.draw: event.text for event in everything if event.kind == "thrown"}
+        self.compared += len(done)
+        self.thrown += thrown.values()
+        for event in everything:
+            if event.kind == "differs":
+                self.differences.setdefault(event.version, Difference(event.text))
+            elif event.kind == "unstable":
+                self.unstable = event.text
+        self.next = max((*done, *thrown, start - 1)) + 1
+        if self.differences:
+            self._ended = True
+        elif outcome.status != 0:
+            self._broken(everything, outcome, order, start)
+        if len(self.thrown) > _THROWN * self._wanted:
+            self._ended = True
+
+    def _broken(
+        self, events: Sequence[Event], outcome: Outcome, order: Sequence[str], start: int
+    ) -> None:
+        """A job that did not come to its end: which version did that?"""
+        begun = [event for event in events if event.kind == "begin"]
+        if not begun:
+            raise UsageError(f"the ranks could not start: {_last_words(outcome)}")
+        last = max(event.draw for event in begun)
+        version = max(
+            (event.version for event in begun if event.draw == last), key=list(order).index
+        )
+        said = next(event.text for event in begun if event.draw == last)
+        reason = f"{_end(outcome)} [{said}]"
+        self.next = max(self.next, last + 1)
+        if version in (CHECKED, ORIGINAL):
+            self.thrown.append(f"the original {reason}")
+        else:
+            hang = "Timeout" in outcome.stderr.decode("utf-8", "replace")
+            text = f"the original ends well, the transformed procedure {reason}"
+            self.differences[version] = Difference(text, hang=hang)
+            self._ended = True
+
+
+def _end(outcome: Outcome) -> str:
+    """How a job ended, in words."""
+    text = outcome.stderr.decode("utf-8", "backslashreplace")
+    if outcome.status is None or "Timeout (" in text:
+        return "did not end in time"
+    return f"was ended: {_last_words(outcome)}"
+
+
+def _last_words(outcome: Outcome) -> str:
+    """The line of stderr that tells most."""
+    lines = [
+        line.strip()
+        for line in outcome.stderr.decode("utf-8", "backslashreplace").splitlines()
+        if line.strip(" -*=")
+    ]
+    telling = ("Fortran runtime error", "MPI_ERR", "Fatal error", "Error", "signal", "SIG")
+    for word in telling:
+        for line in lines:
+            if word in line:
+                return line
+    return lines[0] if lines else f"status {outcome.status}"

@@ -1,0 +1,60 @@
+"""What lets mpi4py run with an MPI: its binary interface, and the library by the name it looks for.
+
+mpi4py's wheels hold a module for each of the two binary interfaces; each wants one name of MPI's
+library (``libmpi.so.40`` or ``libmpi.so.12``), which a distribution may have given another one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.errors import UsageError
+from asphalt.running.mpi import Mpi
+from asphalt.running.process import run
+
+
+@dataclass(frozen=True, slots=True)
+class _Interface:
+    wanted: str
+    found: re.Pattern[str]
+
+
+_INTERFACES = {
+    "openmpi": _Interface("libmpi.so.40", re.compile(r"(/\S*/libmpi\.so\.\d+)")),
+    "mpich": _Interface("libmpi.so.12", re.compile(r"(/\S*/libmpi(?:ch)?\.so\.\d+)")),
+}
+
+
+def require_mpi4py() -> None:
+    """Raises ``UsageError`` where there is no mpi4py, with how to get it."""
+    missing = [name for name in ("numpy", "mpi4py") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(
+            f"calling procedures needs {' and '.join(missing)}; get what is missing with "
+            "'pip install asphalt[procedures]'"
+        )
+
+
+def environment_for(mpi: Mpi, bindings: Path) -> Mapping[str, str]:
+    """The variables for ranks that use mpi4py with ``mpi``; links are made beside ``bindings``,
+    a library that is linked with it.
+
+    Raises ``UsageError`` where the MPI's library cannot be found.
+    """
+    interface = _INTERFACES[mpi.name]
+    outcome = run(["ldd", bindings.name], bindings.parent, 60)
+    found = interface.found.search(outcome.stdout.decode("utf-8", "backslashreplace"))
+    if found is None:
+        raise UsageError(f"{mpi.free} links no library of {mpi.title}; {mpi.installation()}")
+    folder = bindings.parent / "libraries"
+    folder.mkdir(exist_ok=True)
+    link = folder / interface.wanted
+    if not link.is_symlink():
+        link.symlink_to(found[1])
+    search = [str(folder), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    return {"MPI4PY_MPIABI": mpi.name, "LD_LIBRARY_PATH": ":".join(search)}
