@@ -9,9 +9,10 @@ that ``bindings`` makes is for.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.analysis.symbols import Scope
@@ -42,6 +43,7 @@ end subroutine {FLUSH}
 """
 _UNDEFINED = re.compile(r"undefined reference to [`'](\w+?)_?'")
 _SHARED = ("-shared", "-fPIC", "-Wl,-Bsymbolic-functions", "-Wl,--no-undefined")
+_MAINS = "-Wl,--allow-multiple-definition"  # main programs, which nobody calls
 _FREE_COLUMNS, _FIXED_COLUMNS = 130, 72
 _MARGIN = 6
 
@@ -70,12 +72,17 @@ def build_version(
     procedures: Sequence[Callable],
     directory: Path,
     compiler: Compiler,
+    overlay: Mapping[Path, bytes],
 ) -> Path:
     """Build what the procedures need of a version of the program, as ``LIBRARY`` in ``directory``.
 
+    ``overlay``: files that replace those of the mirrored tree, by their paths below it.
     Raises ``UsageError`` with the compiler's words where it does not build.
     """
     written = write_tree(paths, changes, directory)
+    for path, content in overlay.items():
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        (directory / path).write_bytes(content)
     base = base_of(paths)
     _add_wrappers(procedures, base, directory, tree.settings)
     start = [procedure.interface.path for procedure in procedures]
@@ -85,7 +92,9 @@ def build_version(
         sources = [directory / absolute(Path(file)).relative_to(base) for file in files]
         if written.runtime is not None and written.runtime not in sources:
             sources.append(written.runtime)
-        outcome = _compile(sources, files, directory, compiler, tree.settings)
+        mains = sum(u.kind == "program" for file in files for u in tree.outline(file).units)
+        options = compiler if mains < 2 else replace(compiler, flags=(*compiler.flags, _MAINS))
+        outcome = _compile(sources, files, directory, options, tree.settings)
         if outcome.status == 0:
             return directory / LIBRARY
         text = (outcome.stderr or outcome.stdout).decode("utf-8", "backslashreplace")
@@ -119,7 +128,7 @@ def _compile(
     compiler: Compiler,
     settings: Settings,
 ) -> Outcome:
-    ordered = [str(path.relative_to(absolute(directory))) for path in compile_order(sources)]
+    ordered = [os.path.relpath(path, directory) for path in compile_order(sources)]
     if (directory / _EXTERNAL).is_file():
         ordered.append(_EXTERNAL)
     # what the sources include and no mirror holds stands beside the originals

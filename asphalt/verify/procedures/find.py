@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from asphalt.analysis.symbols import Origin, Scopes, Symbol
 from asphalt.errors import InputError, UsageError
 from asphalt.frontend.outline import UnitOutline
 from asphalt.frontend.tree import Tree
@@ -113,7 +114,7 @@ def _external(tree: Tree, name: str) -> tuple[str, ...]:
     return homes if len(homes) == 1 else ()
 
 
-def reaches(tree: Tree, procedure: Unit, names: Collection[str]) -> bool:
+def reaches(tree: Tree, scopes: Scopes, procedure: Unit, names: Collection[str]) -> bool:
     """Whether a procedure is one of ``names``, or may call one, directly or through others."""
     seen: set[str] = set()
     pending = list(names)
@@ -127,8 +128,18 @@ def reaches(tree: Tree, procedure: Unit, names: Collection[str]) -> bool:
         for located in tree.mentions(name):
             if _renames(located.unit, name):
                 return True
-            pending.append(located.unit.name)
+            if not _is_variable(scopes.of(located).lookup(name)):
+                pending.append(located.unit.name)
     return False
+
+
+def _is_variable(symbol: Symbol | None) -> bool:
+    """Whether a name certainly is that of a variable."""
+    return (
+        symbol is not None
+        and symbol.origin in (Origin.MODULE, Origin.COMMON, Origin.PARAMETER)
+        and not symbol.attrs & {"external", "procedure"}
+    )
 
 
 def _renames(unit: Unit, name: str) -> bool:

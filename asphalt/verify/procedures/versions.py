@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.analysis.symbols import Scopes
@@ -11,6 +11,8 @@ from asphalt.errors import InputError, UsageError
 from asphalt.output.mirror import absolute, base_of
 from asphalt.project import Change, Project, Site
 from asphalt.report.model import SiteReport
+from asphalt.resources import RUNTIME
+from asphalt.unparse.params import HEADER
 from asphalt.verify.procedures.build import Callable, Compiler, build_version
 from asphalt.verify.procedures.find import (
     find_procedure,
@@ -95,15 +97,20 @@ class Versions:
             before = self.project.content(str(file))
             assert before is not None
             changes.append(Change(file, before, path.read_bytes(), (), ()))
-        headers = replace(compiler, flags=(*compiler.flags, *_folders(tree, self.project, base)))
-        return self._built(changes, directory, headers, "the other tree")
+        return self._built(changes, directory, compiler, "the other tree", _companions(tree))
 
     def _built(
-        self, changes: Sequence[Change], directory: Path, compiler: Compiler, what: str
+        self,
+        changes: Sequence[Change],
+        directory: Path,
+        compiler: Compiler,
+        what: str,
+        overlay: Mapping[Path, bytes] | None = None,
     ) -> Path:
         try:
             tree, roots = self.project.tree, self.project.roots
-            return build_version(tree, roots, changes, self.callables, directory, compiler)
+            given = overlay or {}
+            return build_version(tree, roots, changes, self.callables, directory, compiler, given)
         except UsageError as error:
             raise UsageError(f"{what} {error}") from None
 
@@ -118,11 +125,10 @@ class Versions:
 
     def _reached(self, site: Site, number: int) -> bool:
         procedure = self.callables[number].scope.unit
-        return reaches(self.project.tree, procedure, [site.exchange.located.unit.name])
+        return reaches(self.project.tree, self.scopes, procedure, [site.exchange.located.unit.name])
 
 
-def _folders(tree: Path, project: Project, base: Path) -> Iterator[str]:
-    """Where a tree may keep headers: beside its sources."""
-    parents = {absolute(file).parent for file in project.files}
-    for parent in sorted(parents):
-        yield f"-I{absolute(tree) / parent.relative_to(base)}"
+def _companions(tree: Path) -> dict[Path, bytes]:
+    """The headers and the runtime of a transformed tree, by their paths below it."""
+    found = (path for name in (HEADER, RUNTIME) for path in sorted(tree.rglob(name)))
+    return {path.relative_to(tree): path.read_bytes() for path in found}
