@@ -174,7 +174,7 @@ class Counter:
 
     def _holds_element(self, expr: Arg) -> bool:
         if isinstance(expr, Ref | Component) and _listed(expr):
-            return is_array(expr, self.around) and self._level_of(names_in(expr)) == self.depth
+            return is_array(expr, self.around) and self._level_of(names_in(expr)) > 0
         return any(self._holds_element(child) for child in children(expr))
 
     # expressions
@@ -266,13 +266,14 @@ class Counter:
         if level == 0:
             return Counts.from_mapping({kind: number})
         loop = self.loops[level - 1]
-        if any(names_in(arg) & (loop.varying - {loop.variable}) for arg in args):
+        others = loop.varying - {loop.variable}
+        if any(names_in(arg) & others or self._holds_element(arg) for arg in args):
             return Counts.from_mapping({f"{kind}_indexed": number})
         variable = Ref(loop.variable, loop.variable)
         if any(loop.variable in names_in(arg) for arg in args[1:]):
             return Counts.from_mapping({f"{kind}_far": number})
         first = args[0]
-        if isinstance(first, Section | Keyword) or not hasattr(first, "__class__"):
+        if isinstance(first, Section | Keyword):
             return Counts.from_mapping({kind: number})
         steps = poly(first).coefficients(variable)  # type: ignore[arg-type]
         coefficient = steps[1].value if set(steps) <= {0, 1} and 1 in steps else None

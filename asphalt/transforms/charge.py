@@ -108,6 +108,7 @@ class Charger:
     form: Form
     eol: str
     not_charged: list[NotCharged] = field(default_factory=list)
+    _estimating: bool = False
     _loops: tuple[LoopAround, ...] = ()
     _floor: int = 0
     _selectors: Mapping[str, Expr] = field(default_factory=dict)
@@ -129,6 +130,14 @@ class Charger:
             return unit
         body = self._emitted(self._block(unit.body))
         return replace(unit, body=body)
+
+    def estimate(self, nodes: tuple[Node, ...]) -> tuple[Charge, ...]:
+        """What statements cost in all, as far as it can be told before them: all arms of a branch
+        are taken equally often."""
+        self._estimating = True
+        found = self._block(nodes).due
+        self._estimating = False
+        return found
 
     @property
     def _around(self) -> Surroundings:
@@ -172,7 +181,7 @@ class Charger:
                 close()
                 counter.forget()
             done = self._node(node, counter)
-            movable = [c for c in done.due if not c.names & defined and self._is_safe(c)]
+            movable = [c for c in done.due if self._may_move(c, defined)]
             stuck = [c for c in done.due if c not in movable]
             if done.due and at is None:
                 at = len(out)
@@ -193,13 +202,16 @@ class Charger:
             if not isinstance(node, Leaf):
                 counter.forget()
             defined |= self._also_selectors(defined_in((node,)))
-            if not done.closed:
+            if not done.closed and not self._estimating:
                 close()
                 counter.forget()
         closed = first is None
         close()
         assert first is not None
         return _Placed(tuple(out), first[0], first[1], closed)
+
+    def _may_move(self, charge: Charge, defined: frozenset[str]) -> bool:
+        return self._estimating or (not charge.names & defined and self._is_safe(charge))
 
     def _is_safe(self, charge: Charge) -> bool:
         return all(
@@ -233,6 +245,8 @@ class Charger:
     def _insert(self, out: list[Node], at: int, due: Iterable[Charge]) -> None:
         """Puts a charge before the statement number ``at``."""
         due = tuple(due)
+        if self._estimating:
+            return
         if at >= len(out):
             neighbour = out[-1] if out else None
             call = None if neighbour is None else self._call(neighbour, due)
@@ -409,8 +423,10 @@ class Charger:
         costs = self._taken(inner, leaf)
         for name in defined_by(what):
             counter.changed(name)
-        call = self._call(leaf, costs)
-        if call is not None:
+        call = None if self._estimating else self._call(leaf, costs)
+        if self._estimating:
+            due = (*due, *(_part(c, 2) for c in costs))
+        elif call is not None:
             if self._is_repeatable(what.condition):
                 guard = replace(call, what=Guarded(what.condition, call.what))
                 try:
@@ -418,7 +434,7 @@ class Charger:
                 except CannotInsertError as error:
                     self._refuse(leaf, str(error))
             else:
-                due = (*due, *(replace(c, counts=c.counts * 0.5) for c in costs))
+                due = (*due, *(_part(c, 2) for c in costs))
         return _Placed(self._flushed(nodes) if flush else nodes, due, 0, closed)
 
     def _is_repeatable(self, condition: Expr) -> bool:
@@ -449,8 +465,10 @@ class Charger:
                 closed = closed and not self._calls_out(head)
             inner = self._block(arm.body)
             closed = closed and inner.closed
-            with_conditions = replace(inner, due=(*later, *inner.due))
-            arms.append(replace(arm, body=self._emitted(with_conditions)))
+            costs = (*later, *inner.due)
+            if self._estimating:
+                due += tuple(_part(c, _ways(branch)) for c in costs)
+            arms.append(replace(arm, body=self._emitted(replace(inner, due=costs))))
         self._floor = floor
         nodes: tuple[Node, ...] = (replace(branch, arms=tuple(arms)),)
         return _Placed(self._flushed(nodes) if flush else nodes, due, 0, closed)
@@ -526,7 +544,7 @@ class Charger:
         out: list[Charge] = []
         countable = trips is not None and placed.closed and is_repeatable(trips, self._around)
         for charge in charges:
-            free = not charge.names & varying and self._is_safe(charge)
+            free = self._may_move(charge, varying)
             if charge.level <= depth and free:
                 out.append(charge)
             elif countable and free:
@@ -567,3 +585,14 @@ class Charger:
                 if self._calls_out(what):
                     return False
         return True
+
+
+def _part(charge: Charge, ways: int) -> Charge:
+    return replace(charge, counts=charge.counts * (1 / ways), waiting=charge.waiting / ways)
+
+
+def _ways(branch: Branch) -> int:
+    """How many ways there are through a branch."""
+    kinds = [arm.head.what.kind for arm in branch.arms if isinstance(arm.head.what, ArmHead)]
+    complete = {"else", "case_default", "class_default"} & set(kinds)
+    return max(1, sum(not k.startswith("select") for k in kinds)) + (0 if complete else 1)

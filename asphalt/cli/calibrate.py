@@ -1,0 +1,65 @@
+"""``asphalt calibrate``: measures what computation costs on this machine."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from asphalt.cli.options import PATHS
+from asphalt.cli.session import note
+from asphalt.output.atomic import write_atomically
+from asphalt.simulation.calibration import Calibration
+from asphalt.simulation.calibration import calibrate as calibrated
+from asphalt.simulation.machine_file import machine_text
+
+
+@click.command()
+@click.option("-o", "--output", type=PATHS, metavar="FILE.toml", help="Write the machine file.")
+@click.option(
+    "--fc", default="gfortran", show_default=True, metavar="COMMAND", help="The Fortran compiler."
+)
+@click.option(
+    "--flags", default="-O2", show_default=True, metavar="FLAGS", help="What it is called with."
+)
+@click.option("--name", metavar="NAME", help="What to call the machine (else its own name).")
+@click.option(
+    "--repeats", type=click.IntRange(min=1), default=50, show_default=True, help="Times each loop."
+)
+def calibrate(output: Path | None, fc: str, flags: str, name: str | None, repeats: int) -> int:
+    """Time small loops on this machine and fit the cost of each class of operations to them.
+
+    Processor time is measured, and the least of all repeats counts: other work on the machine does
+    little harm.  Programs are to be compiled with the same flags.
+    """
+    own = name or platform.node() or "this machine"
+    found = calibrated(fc, shlex.split(flags), own, repeats)
+    _show(found)
+    if output is not None:
+        write_atomically(output, machine_text(found.machine).encode(), 0o644)
+        note(f"machine file written to {output}")
+    return 0
+
+
+def _show(found: Calibration) -> None:
+    console = Console()
+    costs = Table(title="Nanoseconds of an operation", title_justify="left")
+    for heading, side in (("class", "left"), ("busy", "right"), ("until its result", "right")):
+        costs.add_column(heading, justify=side)  # type: ignore[arg-type]
+    for kind, seconds in found.machine.seconds.items():
+        wait = found.machine.latency.get(kind)
+        costs.add_row(kind, f"{seconds * 1e9:.2f}", "" if wait is None else f"{wait * 1e9:.2f}")
+    console.print(costs)
+    loops = Table(title="The loops that were timed", title_justify="left")
+    for heading, side in (("loop", "left"), ("ns", "right"), ("fit", "right"), ("off", "right")):
+        loops.add_column(heading, justify=side)  # type: ignore[arg-type]
+    for loop in found.loops:
+        off = loop.fitted / loop.measured - 1
+        loops.add_row(
+            loop.name, f"{loop.measured * 1e9:.0f}", f"{loop.fitted * 1e9:.0f}", f"{off:+.0%}"
+        )
+    console.print(loops)

@@ -1,0 +1,254 @@
+"""Calibration: the time of each class of operations, from loops that are timed on this machine.
+
+Each loop of ``data/calibration.f90`` gives an equation: its counts times the seconds of their
+classes are the time that was measured.  The seconds are the non-negative least-squares solution of
+all equations, each divided by its time, so that relative errors count.  Latencies follow in the
+same way from the loops that wait for one result after the other.  (The PGAS paper, section 6.1,
+measures operations that loops are then made of in the same spirit.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from asphalt.analysis.algebra import poly
+from asphalt.analysis.costs import CLASSES
+from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.symbols import Scopes
+from asphalt.errors import UsageError
+from asphalt.frontend.tree import load_tree
+from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.program import Located
+from asphalt.ir.source import Form
+from asphalt.running.process import run
+from asphalt.settings import Settings
+from asphalt.simulation.machine import LATENCIES, Machine
+from asphalt.transforms.charge import Charger, Costs
+
+LENGTH, SIDE = 1000, 31
+_BOUNDS = {"n": LENGTH, "side": SIDE, "four": 4, "two": 2}
+_DATA = Path(__file__).resolve().parent.parent / "data"
+_FILES = ("calibration.f90", "arguments.inc", "plane.inc")
+_LINE = re.compile(r"^(\w+)\s+(\S+)$", re.MULTILINE)
+_TIMEOUT = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of the calibration: its counts by class, and its time in seconds.
+
+    ``fitted``: what the machine file says about it.
+    """
+
+    name: str
+    counts: Mapping[str, float]
+    measured: float
+    fitted: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A machine, and how well it explains the loops that it was made from."""
+
+    machine: Machine
+    loops: tuple[Loop, ...]
+
+
+def calibrate(compiler: str, flags: Sequence[str], name: str, repeats: int = 50) -> Calibration:
+    """Times the loops with a compiler and its flags, and fits a machine to them.
+
+    Raises ``UsageError`` if scipy is not there, or if a loop does not compile or run.
+    """
+    times = measure(compiler, flags, repeats)
+    units = {u.unit.name: u for u in _units() if u.unit.name in times}
+    busy = {n: _counts(u) for n, u in units.items() if n.startswith("busy_")}
+    waits = {n: _chain(u) for n, u in units.items() if n.startswith("wait_")}
+    seconds = _fitted(busy, times, CLASSES)
+    latency = _fitted(waits, times, LATENCIES)
+    machine = Machine(name, compiler, tuple(flags), seconds, latency)
+    loops = [
+        Loop(n, counts, times[n], sum(w[c] * k for c, k in counts.items()))
+        for rows, w in ((busy, seconds), (waits, latency))
+        for n, counts in rows.items()
+    ]
+    return Calibration(machine, tuple(loops))
+
+
+def measure(compiler: str, flags: Sequence[str], repeats: int) -> dict[str, float]:
+    """The processor time of each loop in seconds: the least of some repeats."""
+    with TemporaryDirectory(prefix="asphalt-calibrate-") as folder:
+        place = Path(folder)
+        for file in _FILES:
+            (place / file).write_bytes((_DATA / file).read_bytes())
+        names = re.findall(
+            r"^  subroutine (\w+)", (place / _FILES[0]).read_text(encoding="ascii"), re.MULTILINE
+        )
+        (place / "driver.f90").write_text(_driver(names, repeats), encoding="ascii")
+        command = [compiler, *flags, "-o", "calibration", _FILES[0], "driver.f90"]
+        _checked(command, place)
+        text = _checked([str(place / "calibration")], place)
+    return {name: float(seconds) for name, seconds in _LINE.findall(text)}
+
+
+def _checked(command: list[str], place: Path) -> str:
+    done = run(command, place, _TIMEOUT)
+    if done.status != 0:
+        messages = done.stderr.decode(errors="replace").strip()[-1000:]
+        raise UsageError(f"calibration: {' '.join(command)}: failed: {messages}")
+    return done.stdout.decode()
+
+
+def _driver(names: Iterable[str], repeats: int) -> str:
+    """The main program that times all loops; they are called through pointers, so that none is
+    compiled into it."""
+    calls = "\n".join(f"  call timed('{name}', {name})" for name in names)
+    return _DRIVER.format(calls=calls, repeats=repeats, length=LENGTH, side=SIDE)
+
+
+_DRIVER = """\
+program drive
+  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use calibration
+  implicit none
+  integer, parameter :: n = {length}
+  real(real64) :: a(n), b(n), c(n), d(n)
+  integer :: k(n), l(n), i, j, m
+  complex(real64) :: z(n), w(n)
+  real(real64) :: best(200)
+  integer :: times(200), number, round
+  do round = 0, {repeats}  ! each loop in turn, so that a busy moment spoils no loop
+    number = 0
+{calls}
+  end do
+contains
+  subroutine prepare()
+    integer(int64) :: state
+    state = 12345
+    do i = 1, n
+      state = mod(1103515245_int64*state + 12345, 2147483648_int64)
+      b(i) = 0.5_real64 + state/2147483648.0_real64
+      state = mod(1103515245_int64*state + 12345, 2147483648_int64)
+      c(i) = 0.5_real64 + state/2147483648.0_real64
+      state = mod(1103515245_int64*state + 12345, 2147483648_int64)
+      d(i) = 16*(state/2147483648.0_real64 - 0.5_real64)
+      l(i) = i
+    end do
+    do i = n, 2, -1
+      state = mod(1103515245_int64*state + 12345, 2147483648_int64)
+      j = 1 + int(state/8, kind(i))/(268435456/i + 1)
+      m = l(i); l(i) = l(j); l(j) = m
+    end do
+    a = 1; k = 1; k(1) = 4; k(2) = 2
+    z = cmplx(b, c, real64); w = cmplx(c, b, real64)
+  end subroutine prepare
+
+  subroutine timed(name, work)
+    character(*), intent(in) :: name
+    external :: work
+    real(real64) :: began, ended
+    integer :: turn
+
+    number = number + 1
+    if (round == 0) then
+      call prepare()
+      times(number) = 1
+      do
+        call cpu_time(began)
+        do turn = 1, times(number)
+          call work(n, {side}, a, b, c, d, k, l, z, w)
+        end do
+        call cpu_time(ended)
+        best(number) = (ended - began)/times(number)
+        if (ended - began > 1e-3_real64) exit
+        times(number) = 2*times(number)
+      end do
+    else
+      call prepare()
+      call work(n, {side}, a, b, c, d, k, l, z, w)
+      call cpu_time(began)
+      do turn = 1, times(number)
+        call work(n, {side}, a, b, c, d, k, l, z, w)
+      end do
+      call cpu_time(ended)
+      best(number) = min(best(number), (ended - began)/times(number))
+    end if
+    if (round == {repeats}) print '(a, 1x, es13.6)', name, best(number)
+  end subroutine timed
+end program drive
+
+subroutine asphalt_called(x)
+  use, intrinsic :: iso_fortran_env, only: real64
+  implicit none
+  real(real64), intent(inout) :: x
+
+  x = x + 1
+end subroutine asphalt_called
+"""
+
+
+def _units() -> tuple[Located, ...]:
+    tree = load_tree((_DATA / _FILES[0],), Settings(cache=False, jobs=1))
+    try:
+        return tree.units_of(str(_DATA / _FILES[0]))
+    finally:
+        tree.close()
+
+
+def _charger(located: Located, latency: Mapping[str, float]) -> Charger:
+    tree = load_tree((_DATA / _FILES[0],), Settings(cache=False, jobs=1))
+    scope = Scopes(tree).of(located)
+    return Charger(scope, Costs({}, latency), lambda call, scope: False, Form.FREE, "\n")
+
+
+def _counts(located: Located) -> dict[str, float]:
+    """The operations of a loop by class."""
+    found: dict[str, float] = {}
+    for charge in _charger(located, {}).estimate(located.unit.body):
+        times = _times(charge.trips)
+        for name, number in charge.counts.entries:
+            found[name] = found.get(name, 0.0) + times * number
+    return found
+
+
+def _chain(located: Located) -> dict[str, float]:
+    """The results by class that a loop waits for, one after the other."""
+    found = {}
+    for name in LATENCIES:
+        charges = _charger(located, {name: 1.0}).estimate(located.unit.body)
+        found[name] = sum(charge.waiting * _times(charge.trips) for charge in charges)
+    return {name: number for name, number in found.items() if number}
+
+
+def _times(trips: tuple[Trips, ...]) -> float:
+    product = 1.0
+    for one in trips:
+        value = poly(one.count, _known).value
+        assert value is not None, one
+        product *= max(0, value)
+    return product
+
+
+def _known(expr: Expr) -> Expr | None:
+    if isinstance(expr, Ref) and expr.args is None and expr.name in _BOUNDS:
+        return Lit("integer", str(_BOUNDS[expr.name]))
+    return None
+
+
+def _fitted(
+    rows: Mapping[str, Mapping[str, float]], times: Mapping[str, float], classes: Sequence[str]
+) -> dict[str, float]:
+    """Non-negative seconds of each class that explain the times best."""
+    try:
+        import numpy
+        from scipy.optimize import nnls
+    except ImportError:
+        raise UsageError(
+            "calibration needs scipy; get it with 'pip install asphalt[calibrate]'"
+        ) from None
+    matrix = numpy.array([[row.get(c, 0.0) / times[n] for c in classes] for n, row in rows.items()])
+    solution, _ = nnls(matrix, numpy.ones(len(rows)))
+    return {name: float(value) for name, value in zip(classes, solution, strict=True)}
