@@ -9,7 +9,7 @@ import pytest
 from asphalt import __version__
 from asphalt.cli.main import main
 
-COMMANDS = ("scan", "explain", "diff", "apply", "verify", "mk")
+COMMANDS = ("scan", "explain", "diff", "apply", "verify", "calibrate", "mk")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -154,10 +154,10 @@ class Counter:
             for name in _roots(target):
                 self.changed(name)
 
-    def condition(self, expr: Expr) -> None:
-        """A decision."""
+    def condition(self, expr: Expr, ends: bool = False) -> None:
+        """A decision; ``ends``: one that ends a loop, so that it is another one once alone."""
         level = self.value(expr)
-        on_data = level == self.depth and self._is_on_data(expr)
+        on_data = not ends and level == self.depth and self._is_on_data(expr)
         if on_data:
             self.add(level, branch_on_data=1)
         else:

@@ -402,7 +402,8 @@ class Charger:
             else:
                 self._refuse(leaf, "FORALL is not charged")
             return _Placed(nodes, self._taken(counter, leaf), 0, True)
-        counter.condition(what.condition)
+        ends = isinstance(action, Jump) and action.kind is not JumpKind.CYCLE
+        counter.condition(what.condition, ends)
         due = self._taken(counter, leaf)
         inner = self._counter_for_arm()
         match action:
@@ -519,7 +520,7 @@ class Charger:
         turn = [Charge(depth + 1, Counts.of(loop=1)), *self._waiting(do, head, placed, variable)]
         if head.condition is not None:
             condition = self._counter()
-            condition.condition(head.condition)
+            condition.condition(head.condition, ends=True)
             turn += self._taken(condition, do)
         self._loops = kept
         trips = loop_trips(head, self._around)

@@ -1,0 +1,171 @@
+"""Is the cost model right?  Each kernel on one rank: its processor time, and the simulated time of
+its charged version on a host whose communication is free.
+
+    python -m bench.costs [--calibrate] [--repeats N]
+
+writes ``bench/results/costs.md`` and ``bench/results/costs.json``.  The machine that is asked is
+this one: with --calibrate it is measured first, else the machine file that comes with asphalt is
+taken.  Both programs do the same work and must print the same.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+
+from asphalt.running.mpi import OPENMPI, SMPI
+from asphalt.running.simgrid import Cluster, MessageCosts, command
+from asphalt.settings import Settings
+from asphalt.simulation.calibration import calibrate
+from asphalt.simulation.charged import charge_tree
+from asphalt.simulation.machine import Machine, load_machine
+from bench.lab.build import ROOT, Recipe, compile_program, sources_of
+from bench.lab.case import KERNELS, load_case
+from bench.lab.run import LabError, run_program
+
+BUILD = ROOT / "build" / "costs"
+RESULTS = ROOT / "bench" / "results"
+WITHIN = 0.25
+_TIMEOUT = 120.0
+SIZES: Mapping[str, Mapping[str, int]] = {
+    "fft_inplace": {"nx": 128, "ny": 128, "nzl": 96, "after": 1, "steps": 1},
+    "fixed_legacy": {"n": 5000, "nz": 200, "maxnp": 1, "rounds": 30, "nsteps": 1},
+    "plane_slab": {"nx": 100, "ny": 100, "nz": 100, "modes": 200, "steps": 1},
+    "sample_sort": {"n": 300000, "steps": 4},
+    "spectral_transpose": {"nx": 128, "ny": 128, "nzl": 96, "after": 1, "steps": 1},
+    "synthetic_fig3": {"n": 8000, "na": 2000, "nz": 300, "rounds": 2, "steps": 1},
+    "uneven_slabs": {"nx": 128, "ny": 128, "nz": 200, "steps": 2},
+}
+"""Sizes at which a kernel computes for about a tenth of a second to one second."""
+_CLOCK = """\
+! Processor time instead of the time of day: other work on the machine does not count.
+double precision function mpi_wtime()
+  implicit none
+  call cpu_time(mpi_wtime)
+end function mpi_wtime
+"""
+_FREE = Cluster(bandwidth="1e6GBps", latency="0us", copy_latency="0us")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kernel: seconds of processor time (the median and the least of all repeats), and the
+    simulated seconds."""
+
+    kernel: str
+    measured: float
+    least: float
+    simulated: float
+
+    @property
+    def ratio(self) -> float:
+        """Simulated to measured time."""
+        return self.simulated / self.measured
+
+
+class Pair:
+    """A kernel built twice: for this machine, and charged for the simulated one."""
+
+    def __init__(self, name: str, machine: Machine) -> None:
+        self.name = name
+        case = load_case(KERNELS / name)
+        recipe = Recipe(case, "original", OPENMPI, SIZES[name], flags=machine.flags)
+        folder = BUILD / name
+        shutil.rmtree(folder, ignore_errors=True)
+        self.source, self.charged = folder / "source", folder / "charged"
+        self.source.mkdir(parents=True)
+        files = sources_of(recipe)
+        for file, content in files.items():
+            (self.source / file).write_bytes(content)
+        made = charge_tree(
+            self.source,
+            self.charged,
+            machine,
+            Settings(cache=False, jobs=1, include_dirs=(str(self.source),)),
+        )
+        (self.source / "clock.f90").write_text(_CLOCK, encoding="ascii")
+        flags = (*machine.flags, *case.flags)
+        self.real = self.source / "program"
+        compile_program(OPENMPI, (*files, "clock.f90"), flags, self.source, self.real)
+        self.simulated = self.charged / "program"
+        compile_program(SMPI, (*files, made.runtime.name), flags, self.charged, self.simulated)
+        self.times: list[float] = []
+        self.output = b""
+
+    def measure(self) -> None:
+        """One more run on this machine."""
+        done = run_program(OPENMPI.command(1, self.real), self.source, _TIMEOUT)
+        self.times.append(done.seconds)
+        self.output = done.output
+
+    def row(self) -> Row:
+        """The measured and the simulated time."""
+        platform = self.charged / "platform.xml"
+        platform.write_text(_FREE.xml(), encoding="ascii")
+        start = command(1, self.simulated, platform, MessageCosts(0.0, 0.0))
+        done = run_program(start, self.charged, _TIMEOUT)
+        if done.output != self.output:
+            raise LabError(f"{self.name}: the charged program prints something else")
+        return Row(self.name, statistics.median(self.times), min(self.times), done.seconds)
+
+
+def rows(machine: Machine, repeats: int) -> list[Row]:
+    """All kernels; their runs take turns, so that a busy minute spoils none."""
+    pairs = [Pair(name, machine) for name in SIZES]
+    for _ in range(repeats):
+        for pair in pairs:
+            pair.measure()
+    return [pair.row() for pair in pairs]
+
+
+def table(machine: Machine, found: list[Row], repeats: int) -> str:
+    """The page with the results."""
+    inside = sum(abs(row.ratio - 1) <= WITHIN for row in found)
+    lines = [
+        "# Simulated and measured time of one rank",
+        "",
+        f"Machine file: {machine.name} ({machine.compiler} {shlex.join(machine.flags)}).",
+        f"Measured: processor time, the median of {repeats} runs that took turns, and the least.",
+        f"{inside} of {len(found)} kernels are within {WITHIN:.0%} of the median.",
+        "Written by `python -m bench.costs`.",
+        "",
+        "| kernel | measured s | least s | simulated s | simulated/measured |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.kernel} | {r.measured:.3f} | {r.least:.3f} | {r.simulated:.3f} | {r.ratio:.2f} |"
+        for r in found
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@click.command()
+@click.option("--calibrate", "measured", is_flag=True, help="Measure this machine first.")
+@click.option("--flags", default="-O2", show_default=True, help="Compiler flags, with --calibrate.")
+@click.option("--repeats", type=click.IntRange(min=1), default=11, show_default=True)
+@click.option("--output", type=click.Path(path_type=Path), default=RESULTS, show_default=True)
+def main(measured: bool, flags: str, repeats: int, output: Path) -> None:
+    """Compare simulated and measured times, print them and write them."""
+    for mpi in (OPENMPI, SMPI):
+        mpi.require()
+    machine = load_machine()
+    if measured:
+        machine = calibrate("gfortran", shlex.split(flags), "this machine").machine
+    found = rows(machine, repeats)
+    text = table(machine, found, repeats)
+    print(text)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "costs.md").write_text(text, encoding="utf-8")
+    data = [asdict(row) | {"ratio": round(row.ratio, 4)} for row in found]
+    (output / "costs.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
