@@ -48,7 +48,8 @@ def verified_lines(rows: Sequence[Row]) -> Iterator[str]:
 def verified_summary(rows: Sequence[Row]) -> str:
     """How many comparisons there were, and how many failed."""
     different = sum(not row.passed for row in rows)
-    return f"{len(rows)} comparisons, {f'{different} different' if different else 'all equal'}"
+    count = "1 comparison" if len(rows) == 1 else f"{len(rows)} comparisons"
+    return f"{count}, {f'{different} different' if different else 'all equal'}"
 
 
 def _result(row: Row) -> str:
