@@ -31,7 +31,7 @@ from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import ArmHead, Opaque
+from asphalt.ir.stmt import ArmHead, Opaque, Use
 from asphalt.ir.tree import Arm, File, Leaf, Unit, leaves
 from asphalt.naming import site_name
 from asphalt.report.model import MarkReport, Problem, SiteReport
@@ -113,6 +113,23 @@ class Project:
             name
             for name in self._tree.missing_modules(file)
             if name not in MPI_MODULES and not is_intrinsic_module(name)
+        )
+
+    def uses_of(self, module: str) -> tuple[tuple[str, int], ...]:
+        """File and line of every USE of a module (its name folded), sorted."""
+        return tuple(
+            sorted(
+                {
+                    (located.path, leaf.span.first)
+                    for located in self._tree.mentions(module)
+                    for unit in located.chain
+                    for node in unit.spec
+                    for leaf in leaves(node)
+                    if isinstance(leaf.what, Use)
+                    and leaf.what.module == module
+                    and leaf.span is not None
+                }
+            )
         )
 
     def sites(self) -> tuple[Site, ...]:

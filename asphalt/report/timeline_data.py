@@ -1,0 +1,82 @@
+"""Timelines as they are drawn: some of the lanes, the names and colours of what ranks do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asphalt.simulation.timeline import Doing, Lane, Timeline
+
+MOST_LANES = 32
+COLOURS = {
+    # of Okabe and Ito, which are told apart with any colour vision; and in different lightness
+    Doing.COMPUTING: "#0072B2",
+    Doing.MESSAGING: "#000000",
+    Doing.WAITING: "#F0C05A",
+}
+SENDING = "#D55E00"
+SENDING_NAME = "data entering the network (full height: all of the node's bandwidth)"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a program: what it is called, and a run of it."""
+
+    name: str
+    timeline: Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Versions to be drawn above one another with the same time axis.
+
+    ``bandwidth`` is that of a node, in bytes a second; None where it is not known.
+    """
+
+    title: str
+    versions: tuple[Version, ...]
+    bandwidth: float | None
+
+    @property
+    def seconds(self) -> float:
+        """The length of the time axis."""
+        return max(version.timeline.seconds for version in self.versions)
+
+    @property
+    def has_sending(self) -> bool:
+        """Whether there is anything to draw of the network."""
+        return self.bandwidth is not None and any(
+            lane.sending for version in self.versions for lane in version.timeline.lanes
+        )
+
+
+def shown(lanes: Sequence[Lane]) -> tuple[Lane, ...]:
+    """At most ``MOST_LANES`` of the lanes, evenly spread, the first and the last among them."""
+    if len(lanes) <= MOST_LANES:
+        return tuple(lanes)
+    last = len(lanes) - 1
+    places = dict.fromkeys(round(i * last / (MOST_LANES - 1)) for i in range(MOST_LANES))
+    return tuple(lanes[place] for place in places)
+
+
+def remark(drawing: Drawing) -> str:
+    """What a reader has to know about lanes that are not drawn; empty where all are."""
+    lanes = drawing.versions[0].timeline.lanes
+    drawn = shown(lanes)
+    if len(drawn) == len(lanes):
+        return ""
+    return f"{len(drawn)} of {len(lanes)} ranks, evenly spread"
+
+
+def unit(seconds: float) -> tuple[float, str]:
+    """How many seconds the unit has that suits a time, and its name."""
+    for size, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= size:
+            return size, name
+    return 1e-9, "ns"
+
+
+def time_text(seconds: float) -> str:
+    """A time for people, with four digits."""
+    size, name = unit(seconds)
+    return f"{seconds / size:.4g} {name}"

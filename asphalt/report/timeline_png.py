@@ -1,0 +1,100 @@
+"""Draws timelines as a picture: a lane a rank, the original above the transformed program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from asphalt.report.timeline_data import (
+    COLOURS,
+    SENDING,
+    SENDING_NAME,
+    Drawing,
+    Version,
+    remark,
+    shown,
+    time_text,
+    unit,
+)
+from asphalt.simulation.timeline import Doing, Lane, mean_rates
+
+_BINS = 1200
+_BAR = (0.42, 0.50)  # a lane has height 1: the bar's lower edge, its height
+_STRIP = (0.04, 0.34)
+_WIDTH = 11.0
+_MOST_LABELS = 16
+
+
+def draw_timelines(drawing: Drawing, path: Path) -> None:
+    """Write a PNG of the versions above one another, with one time axis."""
+    lanes = [len(shown(version.timeline.lanes)) for version in drawing.versions]
+    height = sum(0.5 + 0.2 * max(count, 3) for count in lanes) + 1.4
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(drawing.title, fontsize=11)
+    grid = figure.subplots(
+        len(lanes), 1, sharex=True, squeeze=False, height_ratios=[max(count, 3) for count in lanes]
+    )
+    size, name = unit(drawing.seconds)
+    for version, axes in zip(drawing.versions, grid[:, 0], strict=True):
+        _draw(version, axes, size, drawing)
+    last = grid[-1, 0]
+    last.set_xlabel(f"simulated time ({name})")
+    last.set_xlim(0, drawing.seconds / size * 1.005)
+    figure.legend(handles=_legend(drawing), loc="outside lower center", ncols=2, fontsize=8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # a picture has no date in it: the same run gives the same file
+    figure.savefig(path, dpi=150, metadata={"Software": None})
+
+
+def _draw(version: Version, axes: Axes, size: float, drawing: Drawing) -> None:
+    lanes = shown(version.timeline.lanes)
+    for place, lane in enumerate(lanes):
+        _draw_lane(lane, place, axes, size, drawing)
+    axes.set_ylim(len(lanes), 0)
+    step = -(-len(lanes) // _MOST_LABELS)
+    places = range(0, len(lanes), step)
+    axes.set_yticks([place + 0.5 for place in places], [str(lanes[place].rank) for place in places])
+    axes.tick_params(axis="y", length=0, labelsize=8)
+    axes.set_ylabel("rank")
+    end = version.timeline.seconds / size
+    axes.axvline(end, color="0.25", lw=1.0, ls=(0, (4, 2)))
+    told = f"{version.name}: {time_text(version.timeline.seconds)}"
+    more = remark(drawing)
+    axes.set_title(f"{told}  ({more})" if more else told, fontsize=10, loc="left")
+    for edge in ("top", "right", "left"):
+        axes.spines[edge].set_visible(False)
+
+
+def _draw_lane(lane: Lane, place: int, axes: Axes, size: float, drawing: Drawing) -> None:
+    with_strip = drawing.has_sending
+    low, tall = _BAR if with_strip else (0.1, 0.8)
+    # the axis points down: the bar is the upper part of the lane
+    upper = place + 1 - low - tall
+    for doing in Doing:
+        spans = [
+            (one.start / size, (one.end - one.start) / size)
+            for one in lane.intervals
+            if one.doing is doing
+        ]
+        if spans:
+            axes.broken_barh(spans, (upper, tall), facecolors=COLOURS[doing], linewidth=0)
+    if not with_strip or drawing.bandwidth is None:
+        return
+    base, most = place + 1 - _STRIP[0], _STRIP[1]
+    axes.plot([0, drawing.seconds / size], [base, base], color="0.85", lw=0.4, zorder=0)
+    rates = mean_rates(lane.sending, drawing.seconds, _BINS)
+    edges = [number * drawing.seconds / _BINS / size for number in range(_BINS + 1)]
+    tops = [base - most * min(rate / drawing.bandwidth, 1.0) for rate in rates]
+    axes.stairs(tops, edges, baseline=base, fill=True, color=SENDING, lw=0)
+
+
+def _legend(drawing: Drawing) -> list[Patch]:
+    handles = [Patch(facecolor=COLOURS[doing], label=doing.value) for doing in Doing]
+    if drawing.has_sending:
+        handles.append(Patch(facecolor=SENDING, label=SENDING_NAME))
+    return handles

@@ -1,0 +1,290 @@
+"""The clusters that programs are simulated on: networks, and what a message costs a processor.
+
+A network is one link to and one link from each node, joined by a switch that never is in the way.
+What a message costs the processor at either end is a piecewise linear function of its size: TCP
+copies every byte, a network card with remote direct memory access only wants to be told.
+
+Each figure has its source beside it.  "Assumed" marks those that no measurement is cited for; the
+platform file of a cluster that was measured is better than any of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+US = 1e-6
+NS = 1e-9
+MB = 1e6
+GB = 1e9
+
+
+INSTANT = 1e21
+"""A speed, in flop/s or bytes/s, at which everything takes no time."""
+
+
+class Platform(Protocol):
+    """A cluster to simulate programs on."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    def settings(self) -> dict[str, str]: ...
+    def xml(self, nodes: int, speed: float, at_once: bool = False) -> str: ...
+    def free(self) -> Platform: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What messages of at least ``size`` bytes cost: seconds each, and seconds a byte."""
+
+    size: int
+    message: float
+    byte: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network; bandwidths in bytes a second, latencies and costs in seconds.
+
+    ``latency`` is the time on the way from one node to another, beside what ``sending`` and
+    ``receiving`` cost the processors.  ``eager``: messages of fewer bytes leave
+    before their receive is posted.  ``collectives``: whose algorithms collective operations have.
+    """
+
+    name: str
+    title: str
+    bandwidth: float
+    latency: float
+    copy_bandwidth: float
+    copy_latency: float
+    sending: tuple[Piece, ...]
+    receiving: tuple[Piece, ...]
+    test: float
+    eager: int
+    collectives: str
+
+    def settings(self) -> dict[str, str]:
+        """The settings of smpirun beside the platform file."""
+        sending = _pieces(_of_senders(self))
+        return PLAIN | {
+            "smpi/os": sending,
+            "smpi/ois": sending,
+            "smpi/or": _pieces(self.receiving),
+            "smpi/test": f"{self.test:.9g}",
+            "smpi/send-is-detached-thresh": str(self.eager),
+            "smpi/coll-selector": self.collectives,
+        }
+
+    def xml(self, nodes: int, speed: float, at_once: bool = False) -> str:
+        """The platform file for smpirun: ``nodes`` of ``speed`` flop/s.
+
+        ``at_once``: all computation takes no time.
+        """
+        return "\n".join(_xml(self, nodes, INSTANT if at_once else speed)) + "\n"
+
+    def free(self) -> Network:
+        """The same with a network and messages that cost nothing."""
+        nothing = (Piece(0, 0.0),)
+        return replace(
+            self,
+            bandwidth=INSTANT,
+            latency=0.0,
+            copy_bandwidth=INSTANT,
+            copy_latency=0.0,
+            sending=nothing,
+            receiving=nothing,
+        )  # MPI_Test still takes time: a loop that polls would never end otherwise
+
+    def one_way(self, size: int) -> float:
+        """The time in seconds of a message of ``size`` bytes, from send to receive."""
+        ends = _cost(self.sending, size) + _cost(self.receiving, size)
+        return ends + self.latency + size / self.bandwidth
+
+
+PLAIN = {
+    # latency and bandwidth are those of the platform file: by default SimGrid multiplies them by
+    # factors that fit one cluster of 2009
+    "smpi/bw-factor": "0:1.0",
+    "smpi/lat-factor": "0:1.0",
+    "smpi/simulate-computation": "no",
+    "smpi/grow-injected-times": "no",
+}
+"""Settings of every simulation: nothing is timed on the host, and no factor on a platform file."""
+
+
+def _pieces(pieces: tuple[Piece, ...]) -> str:
+    return ";".join(f"{piece.size}:{piece.message:.9g}:{piece.byte:.9g}" for piece in pieces)
+
+
+def _of_senders(network: Network) -> tuple[Piece, ...]:
+    """What SMPI is to charge to senders.
+
+    It charges a receive only where the message was sent eagerly; in an exchange, where each rank
+    sends as much as it receives, the sender of a larger message is charged for both ends.
+    """
+    eager = network.eager
+    starts = {piece.size for piece in (*network.sending, *network.receiving) if piece.size > eager}
+    return (
+        *(piece for piece in network.sending if piece.size < eager),
+        *(_both(network, size) for size in sorted({eager, *starts})),
+    )
+
+
+def _both(network: Network, size: int) -> Piece:
+    sending, receiving = _piece(network.sending, size), _piece(network.receiving, size)
+    return Piece(size, sending.message + receiving.message, sending.byte + receiving.byte)
+
+
+def _piece(pieces: tuple[Piece, ...], size: int) -> Piece:
+    return [piece for piece in pieces if piece.size <= size][-1]
+
+
+def _cost(pieces: tuple[Piece, ...], size: int) -> float:
+    last = _piece(pieces, size)
+    return last.message + last.byte * size
+
+
+def _xml(network: Network, nodes: int, speed: float) -> Iterator[str]:
+    yield "<?xml version='1.0'?>"
+    yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+    yield '<platform version="4.1">'
+    # links of their own, not those of a <cluster>, whose use SimGrid does not trace
+    yield ' <zone id="cluster" routing="Full">'
+    for node in range(nodes):
+        yield f'  <host id="n{node}" speed="{speed:.9g}f"/>'
+    half = network.latency / 2
+    for node in range(nodes):
+        for way in ("up", "down"):
+            yield _link(f"n{node}_{way}", network.bandwidth, half)
+        yield _link(f"n{node}_copy", network.copy_bandwidth, network.copy_latency)
+    for source in range(nodes):
+        for target in range(nodes):
+            ends = (f"n{source}_up", f"n{target}_down")
+            used = (f"n{source}_copy",) if source == target else ends
+            links = "".join(f'<link_ctn id="{link}"/>' for link in used)
+            yield f'  <route src="n{source}" dst="n{target}" symmetrical="NO">{links}</route>'
+    yield " </zone>"
+    yield "</platform>"
+
+
+def _link(name: str, bandwidth: float, latency: float) -> str:
+    return f'  <link id="{name}" bandwidth="{bandwidth:.9g}Bps" latency="{latency:.9g}s"/>'
+
+
+# TCP: the kernel copies on both sides, and the receiver does most of the work.  One core of a
+# server of 2020 receives about 42 Gb/s of one flow and can send about twice that (Cai et al.,
+# Understanding Host Network Stack Overheads, SIGCOMM 2021, sections 3.1 and 3.5): 0.19 and 0.1 ns
+# a byte.  A system call with its socket work is taken as 2 us at either end (assumed).
+_TCP_SEND = (Piece(0, 2 * US, 0.1 * NS),)
+_TCP_RECEIVE = (Piece(0, 2 * US, 0.19 * NS),)
+_TCP_TEST = 0.5 * US  # assumed: one poll() of the sockets
+_TCP_EAGER = 64 * 1024  # Open MPI's btl_tcp_eager_limit
+# Payload of TCP in Ethernet frames of 1500 bytes: 1448 of 1538 on the wire, 0.9415 of the rate.
+_FRAMES = 1448 / 1538
+
+_COPY = 10 * GB  # a copy by one core of a present server (assumed)
+_COPY_2007 = 1.5 * GB  # a copy by an Opteron of 2004, half of what it can stream (assumed)
+
+ETHERNET_1 = Network(
+    name="ethernet-1g",
+    title="Ethernet 1 Gb/s, TCP",
+    bandwidth=0.125 * GB * _FRAMES,
+    # 23.6 us in all between two nodes with a switch (nw-grid.ac.uk/LivMPI, 2009), less both ends
+    latency=19.6 * US,
+    copy_bandwidth=_COPY,
+    copy_latency=0.2 * US,
+    sending=_TCP_SEND,
+    receiving=_TCP_RECEIVE,
+    test=_TCP_TEST,
+    eager=_TCP_EAGER,
+    collectives="ompi",
+)
+ETHERNET_10 = Network(
+    name="ethernet-10g",
+    title="Ethernet 10 Gb/s, TCP",
+    bandwidth=1.25 * GB * _FRAMES,
+    latency=10 * US,  # assumed: 14 us in all
+    copy_bandwidth=_COPY,
+    copy_latency=0.2 * US,
+    sending=_TCP_SEND,
+    receiving=_TCP_RECEIVE,
+    test=_TCP_TEST,
+    eager=_TCP_EAGER,
+    collectives="ompi",
+)
+ETHERNET_25 = Network(
+    name="ethernet-25g",
+    title="Ethernet 25 Gb/s, TCP",
+    bandwidth=3.125 * GB * _FRAMES,
+    latency=8 * US,  # assumed: 12 us in all
+    copy_bandwidth=_COPY,
+    copy_latency=0.2 * US,
+    sending=_TCP_SEND,
+    receiving=_TCP_RECEIVE,
+    test=_TCP_TEST,
+    eager=_TCP_EAGER,
+    collectives="ompi",
+)
+INFINIBAND_HDR = Network(
+    name="ib-hdr",
+    title="InfiniBand HDR, 200 Gb/s",
+    # 200 Gb/s less 2 % of headers: 66-byte frames around 4096-byte packets, as tests of bandwidth
+    # give it (24.6 GB/s)
+    bandwidth=24.6 * GB,
+    latency=0.6 * US,  # 1.0 us in all, as the cards' maker and tests of MPI latency give it
+    copy_bandwidth=_COPY,
+    copy_latency=0.2 * US,
+    # To post a work request takes 0.2 us (assumed); what is smaller than 8 KiB (the range of UCX's
+    # default) is copied once at either end, what is larger is read out of the user's memory.
+    sending=(Piece(0, 0.2 * US, 1 / _COPY), Piece(8192, 0.3 * US)),
+    receiving=(Piece(0, 0.2 * US, 1 / _COPY), Piece(8192, 0.3 * US)),
+    test=0.05 * US,  # assumed: a look at a completion queue in cache
+    eager=8192,
+    collectives="mvapich2",
+)
+MYRINET_2007 = Network(
+    name="myrinet-2007",
+    title="Myrinet-2000 with MX, 2 Gb/s (2007)",
+    # Myricom's figures for MX-2G and cards with a LANai of 333 MHz and one port: 247 MB/s and
+    # 2.6 us between MPI processes; the second cluster of Danalis et al. (2007), section 4.1
+    bandwidth=247 * MB,
+    latency=1.6 * US,
+    copy_bandwidth=_COPY_2007,
+    copy_latency=0.5 * US,
+    # 0.5 us at either end (assumed); MX copies what is smaller than 32 KiB, and hands the rest to
+    # the card, which does the rendezvous by itself
+    sending=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(32768, 1 * US)),
+    receiving=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(32768, 1 * US)),
+    test=0.2 * US,  # assumed
+    eager=32768,
+    collectives="mpich",
+)
+RDMA_ETHERNET_2007 = Network(
+    name="rdma-1g-2007",
+    title="RDMA over Ethernet 1 Gb/s (2007)",
+    # The Ammasso 1100 of the first cluster of Danalis et al. (2007), section 4.1: TCP runs on the
+    # card, so that the wire carries what it carries for TCP
+    bandwidth=0.125 * GB * _FRAMES,
+    # about 16 us in all (assumed, after Dalessandro and Wyckoff, Cluster 2005, and Reardon et al.,
+    # 2005, who see it between TCP over Ethernet and InfiniBand)
+    latency=14 * US,
+    copy_bandwidth=_COPY_2007,
+    copy_latency=0.5 * US,
+    # 1 us at either end (assumed): a request is written to the card, which does all else
+    sending=(Piece(0, 1 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
+    receiving=(Piece(0, 1 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
+    test=0.2 * US,  # assumed
+    eager=8192,
+    collectives="mpich",
+)
+NETWORKS = (
+    ETHERNET_1,
+    ETHERNET_10,
+    ETHERNET_25,
+    INFINIBAND_HDR,
+    MYRINET_2007,
+    RDMA_ETHERNET_2007,
+)

@@ -1,0 +1,144 @@
+"""Runs of a program on a simulated cluster: as it is, or its computation or communication alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from asphalt.analysis.mpi_table import table
+from asphalt.errors import AsphaltError
+from asphalt.running.mpi import SMPI
+from asphalt.running.process import Outcome, run
+from asphalt.simulation.paje import read_trace
+from asphalt.simulation.platforms import Platform
+from asphalt.simulation.timeline import Timeline
+from asphalt.verify.files import fresh_copy
+
+_MARK = "asphalt-simulated"
+_TIME = re.compile(rf"^{_MARK}=([0-9.]+)=Simulated time", re.MULTILINE)
+# Where the clock stands at the end, to 12 digits after the point; all other remarks are off.
+_CLOCK = (
+    "--cfg=smpi/display-timing:yes",
+    "--log=root.thresh:error",
+    "--log=smpi_utils.thresh:info",
+    f"--log=smpi_utils.fmt:{_MARK}=%.12r=%m%n",
+)
+_TRACING = {
+    "tracing/smpi/computing": "yes",
+    "tracing/smpi/sleeping": "yes",
+    "tracing/uncategorized": "yes",
+    "tracing/platform/topology": "no",  # which SimGrid 3.32 cannot draw of a <cluster>
+    "tracing/precision": "12",
+}
+# ranks share the units of Fortran's run-time library unless each gets its own copy of it
+_OWN_UNITS = {"smpi/privatize-libs": "libgfortran.so.5"}
+
+
+class SimulationError(AsphaltError):
+    """A run that ended otherwise than it should."""
+
+
+class Part(Enum):
+    """Which part of a program takes time."""
+
+    WHOLE = "whole"
+    COMPUTATION = "computation alone"
+    COMMUNICATION = "communication alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that is built: it runs in its directory, with these arguments."""
+
+    directory: Path
+    executable: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What a run took on the simulated clock, in seconds, and what it printed."""
+
+    seconds: float
+    stdout: bytes
+    timeline: Timeline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """Runs programs on one platform.
+
+    ``speed`` of its hosts in flop/s; ``timeout`` in seconds of this machine.
+    """
+
+    platform: Platform
+    speed: float
+    timeout: float
+
+    def run(self, program: Program, ranks: int, part: Part, trace: bool = False) -> Simulation:
+        """One run; ``trace``: with its timeline.  Raises ``SimulationError`` if it fails."""
+        platform = self.platform.free() if part is Part.COMPUTATION else self.platform
+        text = platform.xml(ranks, self.speed, at_once=part is Part.COMMUNICATION)
+        settings = platform.settings()
+        if not program.arguments:  # of which a copy of the library knows nothing
+            settings |= _OWN_UNITS
+        with TemporaryDirectory(prefix="asphalt-run-") as scratch:
+            place, cluster = Path(scratch) / "run", Path(scratch) / "cluster.xml"
+            paje = Path(scratch) / "trace"
+            fresh_copy(program.directory, place)  # runs are not to see each other's files
+            cluster.write_text(text, encoding="utf-8")
+            command = [SMPI.launcher, "-np", str(ranks), "-platform", str(cluster)]
+            command += [*_cfg(settings), *_CLOCK]
+            if trace:
+                command += ["-trace", "-trace-file", str(paje), *_cfg(_TRACING)]
+            command += [program.executable, *program.arguments]
+            outcome = run(command, place, self.timeout)
+            seconds = self._seconds(outcome)
+            timeline = _timeline(paje, seconds) if trace else None
+        return Simulation(seconds, outcome.stdout, timeline)
+
+    def _seconds(self, outcome: Outcome) -> float:
+        told = outcome.stderr.decode("utf-8", "backslashreplace")
+        if outcome.status is None:
+            raise SimulationError(
+                f"it did not end within {self.timeout:g} s of this machine's time: it hangs, or "
+                "needs a longer --timeout"
+            )
+        found = _TIME.search(told)
+        if outcome.status != 0 or found is None:
+            raise SimulationError(_reason(told) or f"it ended with status {outcome.status}")
+        return float(found[1])
+
+
+def _cfg(settings: Mapping[str, str]) -> list[str]:
+    return [f"--cfg={key}:{value}" for key, value in settings.items()]
+
+
+def _timeline(file: Path, seconds: float) -> Timeline:
+    local = {name for name, procedure in table().items() if procedure.local}
+    with file.open(encoding="utf-8") as lines:
+        return read_trace(lines, seconds, local)
+
+
+_CRITICAL = re.compile(r"\[\w+/CRITICAL\] (.*)")
+_UNKNOWN = re.compile(r"Not yet implemented: P?(MPI_\w+)")
+_NOISE = ("Execution failed with code", "smpirun", "./", "Backtrace", "->")
+
+
+def _reason(told: str) -> str:
+    """Why a run failed, in a line."""
+    if found := _UNKNOWN.search(told):
+        return f"SMPI does not have {found[1]}, which the program calls"
+    if "Deadlock detected" in told:
+        return "it ends in a deadlock: ranks wait for messages that nobody sends"
+    if found := _CRITICAL.search(told):
+        return found[1].strip()
+    if "Segmentation fault" in told or "SIGSEGV" in told:
+        return "it ended with a segmentation fault"
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    own = [line for line in lines if not line.startswith(_NOISE) and _MARK not in line]
+    return own[0] if own else ""

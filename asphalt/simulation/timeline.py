@@ -1,0 +1,93 @@
+"""What each rank of a simulated run did when, and how busy its way into the network was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Doing(Enum):
+    """What a rank does; the values are what a reader sees."""
+
+    COMPUTING = "computing"
+    MESSAGING = "handling messages (processor busy)"
+    WAITING = "waiting in MPI"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Seconds of the simulated clock; ``call`` is the MPI call around it, in the standard's
+    spelling, empty in the program's own code."""
+
+    start: float
+    end: float
+    doing: Doing
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an MPI procedure, from entry to return."""
+
+    name: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One rank: what it did, in order, and the calls that may wait for others.
+
+    ``sending`` is the rate at which its data enters the network: pairs of time and bytes a second,
+    each until the next; empty where the platform does not tell.
+    """
+
+    rank: int
+    intervals: tuple[Interval, ...]
+    calls: tuple[Call, ...]
+    sending: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All ranks of a run that took ``seconds``, in the order of ranks."""
+
+    seconds: float
+    lanes: tuple[Lane, ...]
+
+
+def merged(intervals: Sequence[Interval]) -> tuple[Interval, ...]:
+    """The intervals with neighbours joined that are of the same kind and call."""
+    joined: list[Interval] = []
+    for one in intervals:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and (last.doing, last.call) == (one.doing, one.call)
+            and one.start <= last.end
+        ):
+            joined[-1] = Interval(last.start, one.end, last.doing, last.call)
+        else:
+            joined.append(one)
+    return tuple(joined)
+
+
+def mean_rates(steps: Sequence[tuple[float, float]], end: float, bins: int) -> tuple[float, ...]:
+    """The mean of a rate in each of ``bins`` equal parts of the time from 0 to ``end``.
+
+    ``steps`` are pairs of time and rate in the order of time, each until the next.
+    """
+    amounts = [0.0] * bins
+    width = end / bins
+    if width <= 0:
+        return tuple(amounts)
+    ends = [time for time, _ in steps[1:]] + [end]
+    for (start, rate), stop in zip(steps, ends, strict=True):
+        if rate <= 0 or stop <= start:
+            continue
+        first, last = int(start / width), min(int(stop / width), bins - 1)
+        for number in range(first, last + 1):
+            inside = min(stop, (number + 1) * width) - max(start, number * width)
+            amounts[number] += rate * max(inside, 0.0)
+    return tuple(amount / width for amount in amounts)
