@@ -132,6 +132,10 @@ class Project:
             )
         )
 
+    def mentions(self, name: str) -> bool:
+        """Whether any statement has this identifier (folded) in it."""
+        return self._tree.mention_count(name) > 0
+
     def sites(self) -> tuple[Site, ...]:
         """All exchange sites, in the order of files and lines."""
         return self._sites

@@ -16,7 +16,7 @@ import click
 from asphalt import __version__
 from asphalt.errors import AsphaltError
 
-COMMANDS = ("scan", "explain", "diff", "apply", "verify", "calibrate", "mk")
+COMMANDS = ("scan", "explain", "diff", "apply", "verify", "calibrate", "simulate", "mk")
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + 2

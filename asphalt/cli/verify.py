@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from asphalt.cli.numbers import RANKS, numbers
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
@@ -26,7 +27,7 @@ from asphalt.cli.verify_procedure import (
     verify_procedure,
 )
 from asphalt.errors import UsageError
-from asphalt.limits import DEPTH, TILE, Limits
+from asphalt.limits import DEPTH, TILE
 from asphalt.report.verified import (
     verified_json,
     verified_lines,
@@ -38,25 +39,6 @@ from asphalt.verify.check import Checked, Trial, check_all
 from asphalt.verify.files import outputs
 from asphalt.verify.rendezvous import without_eager_sends
 from asphalt.verify.setups import NAMES, setups
-
-_RANKS = Limits(1, 10**6)
-Numbers = tuple[int, ...]
-
-
-def _numbers(
-    limits: Limits,
-) -> Callable[[click.Context, click.Parameter, str | None], Numbers | None]:
-    """Reads a comma-separated list of whole numbers within limits."""
-
-    def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> Numbers | None:
-        if value is None:
-            return None
-        words = value.split(",")
-        if not all(word.strip().isdecimal() and int(word) in limits for word in words):
-            raise click.BadParameter(f"'{value}' is no list of whole numbers from {limits}.")
-        return tuple(dict.fromkeys(map(int, words)))
-
-    return convert
 
 
 @click.command()
@@ -113,7 +95,7 @@ def _numbers(
     "--np",
     "--ranks",
     "ranks",
-    callback=_numbers(_RANKS),
+    callback=numbers(RANKS),
     default="1,2,3,4",
     show_default=True,
     metavar="N,...",
@@ -121,14 +103,14 @@ def _numbers(
 )
 @click.option(
     "--tile",
-    callback=_numbers(TILE),
+    callback=numbers(TILE),
     default="0,1,3",
     show_default=True,
     metavar="K,...",
     help="Iterations a tile, each tried (0: chosen on entry; small data is not tiled then).",
 )
 @click.option(
-    "--depth", callback=_numbers(DEPTH), metavar="D,...", help="Tiles in flight, each tried."
+    "--depth", callback=numbers(DEPTH), metavar="D,...", help="Tiles in flight, each tried."
 )
 @click.option(
     "--mpi",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -10,6 +10,7 @@ from rich.table import Table
 from asphalt.report.timeline_data import time_text
 from asphalt.simulation.platforms import NETWORKS
 from asphalt.simulation.study import Study
+from asphalt.simulation.sweep import Sweep
 
 
 def platforms_table() -> Table:
@@ -26,43 +27,18 @@ def platforms_table() -> Table:
     return table
 
 
-def studies_table(studies: Sequence[tuple[str, Study]]) -> Table:
-    """One row a study; each comes with the platform's title."""
-    table = Table(
-        "platform",
-        "ranks",
-        "original",
-        "transformed",
-        "speed-up",
-        "computation\nalone",
-        "communication\nalone",
-        "exposed,\noriginal",
-        "exposed,\ntransformed",
-        "overlap\nefficiency",
-        "output",
-    )
-    for platform, found in studies:
-        before, after = found.exposed
-        table.add_row(
-            platform,
-            str(found.ranks),
-            time_text(found.original),
-            _or(found.transformed),
-            "-" if found.speed_up is None else f"{found.speed_up:.3f}",
-            time_text(found.computation),
-            time_text(found.communication),
-            _signed(before),
-            "-" if after is None else _signed(after),
-            "-" if found.efficiency is None else f"{found.efficiency:.3f}",
-            _output(found),
-        )
+def studies_table(platform: str, studies: Sequence[Study]) -> Table:
+    """What one platform gives: a column for each number of ranks."""
+    table = Table(platform, *(_ranks(found.ranks) for found in studies))
+    for title, cell in _ROWS:
+        table.add_row(title, *(cell(found) for found in studies))
     return table
 
 
-def study_lines(studies: Iterable[tuple[str, Study]]) -> Iterator[str]:
+def study_lines(platform: str, studies: Iterable[Study]) -> Iterator[str]:
     """How the efficiency was found, and how outputs differ."""
-    for platform, found in studies:
-        where = f"{platform}, {found.ranks} ranks"
+    for found in studies:
+        where = f"{platform}, {_ranks(found.ranks)}"
         if found.transformed is not None:
             yield f"{where}: {_ground(found)}"
         if found.difference is not None:
@@ -119,5 +95,86 @@ def _or(seconds: float | None) -> str:
     return "-" if seconds is None else time_text(seconds)
 
 
-def _signed(seconds: float) -> str:
-    return time_text(seconds) if seconds >= 0 else f"-{time_text(-seconds)}"
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+_ROWS: tuple[tuple[str, Callable[[Study], str]], ...] = (
+    ("original", lambda found: time_text(found.original)),
+    ("transformed", lambda found: _or(found.transformed)),
+    ("speed-up", lambda found: _ratio(found.speed_up)),
+    ("computation alone", lambda found: time_text(found.computation)),
+    ("communication alone", lambda found: time_text(found.communication)),
+    ("exposed communication, original", lambda found: time_text(found.exposed[0])),
+    ("exposed communication, transformed", lambda found: _or(found.exposed[1])),
+    ("could be hidden", lambda found: time_text(found.to_hide)),
+    ("overlap efficiency", lambda found: _ratio(found.efficiency)),
+    ("output", _output),
+)
+
+
+def _ranks(count: int) -> str:
+    return "1 rank" if count == 1 else f"{count} ranks"
+
+
+def sweep_table(platform: str, found: Sweep) -> Table:
+    """A row for each K, a column for each D: the time, and that divided by computation alone."""
+    depths = sorted({depth for _, depth in (*found.seconds, *found.failures)})
+    table = Table("K", *(f"D = {depth}" for depth in depths))
+    table.title = f"{platform}, {_ranks(found.ranks)}: time (divided by computation alone)"
+    for tile in sorted({tile for tile, _ in (*found.seconds, *found.failures)}):
+        cells = [_cell(found, (tile, depth)) for depth in depths]
+        table.add_row("on entry" if tile == 0 else str(tile), *cells)
+    return table
+
+
+def sweep_lines(platform: str, found: Sweep) -> Iterator[str]:
+    """The original, the best, and what went wrong."""
+    where = f"{platform}, {_ranks(found.ranks)}"
+    slowdown = found.original / found.computation
+    yield (
+        f"{where}: original {time_text(found.original)} ({slowdown:.3f}), "
+        f"computation alone {time_text(found.computation)}"
+    )
+    if found.best is not None:
+        best = found.seconds[found.best]
+        yield (
+            f"{where}: best {time_text(best)} ({best / found.computation:.3f}) at "
+            f"K = {found.best[0]}, D = {found.best[1]}, {found.original / best:.3f} times faster"
+        )
+    for what, told in (("output differs", found.differences), ("failed", found.failures)):
+        for (tile, depth), message in told.items():
+            yield f"{where}, K = {tile}, D = {depth}: {what}: {message}"
+
+
+def sweep_json(platform: str, found: Sweep, pictures: Sequence[str]) -> dict[str, Any]:
+    """A sweep as JSON; times in seconds."""
+    return {
+        "platform": platform,
+        "ranks": found.ranks,
+        "original": found.original,
+        "computation": found.computation,
+        "transformed": [
+            {
+                "tile": tile,
+                "depth": depth,
+                "seconds": seconds,
+                "slowdown": seconds / found.computation if found.computation else None,
+                "difference": found.differences.get((tile, depth)),
+            }
+            for (tile, depth), seconds in found.seconds.items()
+        ],
+        "failures": [
+            {"tile": tile, "depth": depth, "message": message}
+            for (tile, depth), message in found.failures.items()
+        ],
+        "pictures": list(pictures),
+    }
+
+
+def _cell(found: Sweep, tiling: tuple[int, int]) -> str:
+    if tiling not in found.seconds:
+        return "failed" if tiling in found.failures else ""
+    seconds = found.seconds[tiling]
+    text = f"{time_text(seconds)} ({seconds / found.computation:.3f})"
+    return f"[red]{text}[/red]" if tiling in found.differences else text

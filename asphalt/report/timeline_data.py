@@ -78,5 +78,9 @@ def unit(seconds: float) -> tuple[float, str]:
 
 def time_text(seconds: float) -> str:
     """A time for people, with four digits."""
+    if seconds < 0:
+        return f"-{time_text(-seconds)}"
+    if seconds == 0:
+        return "0 s"
     size, name = unit(seconds)
     return f"{seconds / size:.4g} {name}"

@@ -96,7 +96,8 @@ class Simulator:
             if trace:
                 command += ["-trace", "-trace-file", str(paje), *_cfg(_TRACING)]
             command += [program.executable, *program.arguments]
-            outcome = run(command, place, self.timeout)
+            # smpirun copies libraries to the temporary directory, under names of all runs
+            outcome = run(command, place, self.timeout, settings={"TMPDIR": scratch})
             seconds = self._seconds(outcome)
             timeline = _timeline(paje, seconds) if trace else None
         return Simulation(seconds, outcome.stdout, timeline)

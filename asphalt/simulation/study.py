@@ -4,50 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.errors import UsageError
 from asphalt.output.write import write_tree
 from asphalt.project import Change
 from asphalt.running.mpi import SMPI
+from asphalt.running.process import run
+from asphalt.settings import Settings
+from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.hideable import Hideable, hideable
+from asphalt.simulation.machine import Machine
 from asphalt.simulation.runs import Part, Program, Simulation, SimulationError, Simulator
 from asphalt.simulation.timeline import Timeline
-from asphalt.verify.builds import Built, Commands, build
+from asphalt.transforms.charge import NotCharged
+from asphalt.verify.builds import Built, Commands, build, essence
 from asphalt.verify.compare import Difference, Likeness, text_difference
 from asphalt.verify.setups import setups
-
-Charge = Callable[[Path, Path], None]
-"""Mirrors a tree into another directory with the cost of its computation charged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """How versions are built: the trees, the command, and what charges computation.
+    """How versions are built: the trees, the command, and the machine whose costs are charged.
 
-    ``charge`` None: the program charges its computation itself.
+    ``machine`` None: the program charges its computation itself.
     """
 
     paths: tuple[Path, ...]
     commands: Commands
     arguments: tuple[str, ...]
-    charge: Charge | None
+    machine: Machine | None
+    settings: Settings
     work: Path
 
-    def build(self, name: str, changes: Sequence[Change]) -> Program:
-        """Build one version; raises ``UsageError`` with the compiler's first error."""
-        paths = self.paths
-        if self.charge is not None:
-            mirrored, charged = self.work / f"{name}-source", self.work / f"{name}-charged"
-            write_tree(paths, changes, mirrored)
-            self.charge(mirrored, charged)
-            paths, changes = (charged,), ()
+    def build(self, name: str, changes: Sequence[Change]) -> tuple[Program, tuple[NotCharged, ...]]:
+        """Build one version, and tell what of its computation takes no time.
+
+        Raises ``UsageError`` with the compiler's first error.
+        """
         ((setup,), _) = setups([SMPI.name])
+        paths, not_charged = self.paths, tuple[NotCharged, ...]()
+        if self.machine is not None:
+            mirrored, out = self.work / f"{name}-source", self.work / f"{name}-charged"
+            write_tree(paths, changes, mirrored)
+            charged = charge_tree(mirrored, out, self.machine, self.settings)
+            paths, changes = (out,), ()
+            setup = replace(setup, link=(str(self._runtime(charged.runtime)),))
+            not_charged = tuple(
+                replace(one, file=str(Path(one.file).relative_to(mirrored)))
+                for one in charged.not_charged
+            )
         built = build(paths, changes, self.work / name, self.commands, setup, keep=False)
         if not isinstance(built, Built):
             raise UsageError(f"the {name} program does not build: {built}")
-        return Program(built.directory, built.executable, self.arguments)
+        return Program(built.directory, built.executable, self.arguments), not_charged
+
+    def _runtime(self, source: Path) -> Path:
+        """A library of what charged programs call, for builds that do not compile all sources."""
+        library = self.work / "libasphalt_charge.a"
+        member = self.work / "asphalt_charge.o"
+        for command in (
+            [SMPI.fixed, "-O2", "-c", str(source), "-o", str(member)],
+            ["ar", "rcs", str(library), str(member)],
+        ):
+            outcome = run(command, self.work, 60.0)
+            if outcome.status != 0:
+                told = outcome.stderr.decode("utf-8", "backslashreplace")
+                raise UsageError(f"'{' '.join(command)}' does not work here: {essence(told)}")
+        return library
 
 
 @dataclass(frozen=True, slots=True)
