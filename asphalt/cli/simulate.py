@@ -382,7 +382,6 @@ def _draw(platform: Network | Described, found: Study, wanted: Wanted) -> tuple[
             Version(name, timeline)
             for name, timeline in zip(("original", "transformed"), found.timelines, strict=False)
         ),
-        platform.bandwidth if isinstance(platform, Network) else None,
     )
     stem = f"timeline-{platform.name}-{found.ranks}"
     write_timelines(drawing, wanted.directory / f"{stem}.html")

@@ -14,8 +14,8 @@ COLOURS = {
     Doing.MESSAGING: "#000000",
     Doing.WAITING: "#F0C05A",
 }
-SENDING = "#D55E00"
-SENDING_NAME = "data entering the network (full height: all of the node's bandwidth)"
+UNDERWAY = "#009E73"
+UNDERWAY_NAME = "data under way: sent, and not yet received"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Versions to be drawn above one another with the same time axis.
-
-    ``bandwidth`` is that of a node, in bytes a second; None where it is not known.
-    """
+    """Versions to be drawn above one another with the same time axis."""
 
     title: str
     versions: tuple[Version, ...]
-    bandwidth: float | None
 
     @property
     def seconds(self) -> float:
@@ -43,10 +39,16 @@ class Drawing:
         return max(version.timeline.seconds for version in self.versions)
 
     @property
-    def has_sending(self) -> bool:
-        """Whether there is anything to draw of the network."""
-        return self.bandwidth is not None and any(
-            lane.sending for version in self.versions for lane in version.timeline.lanes
+    def most_underway(self) -> float:
+        """The most bytes that one rank of any version has under way."""
+        return max(
+            (
+                amount
+                for version in self.versions
+                for lane in version.timeline.lanes
+                for _, amount in lane.underway
+            ),
+            default=0.0,
         )
 
 
@@ -84,3 +86,11 @@ def time_text(seconds: float) -> str:
         return "0 s"
     size, name = unit(seconds)
     return f"{seconds / size:.4g} {name}"
+
+
+def bytes_text(count: float) -> str:
+    """A number of bytes for people."""
+    for size, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= size:
+            return f"{count / size:.3g} {name}"
+    return f"{count:.0f} B"

@@ -14,14 +14,15 @@ from typing import Any
 from asphalt.output.atomic import write_atomically
 from asphalt.report.timeline_data import (
     COLOURS,
-    SENDING,
-    SENDING_NAME,
+    UNDERWAY,
+    UNDERWAY_NAME,
     Drawing,
     Version,
+    bytes_text,
     remark,
     shown,
 )
-from asphalt.simulation.timeline import Doing, mean_rates
+from asphalt.simulation.timeline import Doing, means
 
 _BINS = 2000
 _DIGITS = 10  # of seconds, after the point
@@ -44,13 +45,14 @@ def _data(drawing: Drawing) -> dict[str, Any]:
     calls: dict[str, int] = {"": 0}
     versions = [_version(version, drawing, calls) for version in drawing.versions]
     legend = [(doing.value, COLOURS[doing]) for doing in _KINDS]
-    if drawing.has_sending:
-        legend.append((SENDING_NAME, SENDING))
+    full = drawing.most_underway
+    if full > 0:
+        legend.append((f"{UNDERWAY_NAME} (full height: {bytes_text(full)} of a rank)", UNDERWAY))
     return {
         "title": drawing.title,
         "remark": remark(drawing),
         "seconds": drawing.seconds,
-        "bandwidth": drawing.bandwidth if drawing.has_sending else None,
+        "most": full,
         "legend": legend,
         "calls": list(calls),
         "versions": versions,
@@ -59,6 +61,7 @@ def _data(drawing: Drawing) -> dict[str, Any]:
 
 def _version(version: Version, drawing: Drawing, calls: dict[str, int]) -> dict[str, Any]:
     lanes = []
+    full = drawing.most_underway
     for lane in shown(version.timeline.lanes):
         intervals = [
             (
@@ -69,9 +72,10 @@ def _version(version: Version, drawing: Drawing, calls: dict[str, int]) -> dict[
             )
             for one in lane.intervals
         ]
-        rates: list[float] = []
-        if drawing.has_sending and drawing.bandwidth is not None:
-            means = mean_rates(lane.sending, drawing.seconds, _BINS)
-            rates = [round(mean / drawing.bandwidth, 3) for mean in means]
-        lanes.append({"rank": lane.rank, "intervals": intervals, "rates": rates})
+        amounts: list[float] = []
+        if full > 0:
+            amounts = [
+                round(mean / full, 3) for mean in means(lane.underway, drawing.seconds, _BINS)
+            ]
+        lanes.append({"rank": lane.rank, "intervals": intervals, "underway": amounts})
     return {"name": version.name, "seconds": version.timeline.seconds, "lanes": lanes}

@@ -11,16 +11,17 @@ from matplotlib.patches import Patch
 
 from asphalt.report.timeline_data import (
     COLOURS,
-    SENDING,
-    SENDING_NAME,
+    UNDERWAY,
+    UNDERWAY_NAME,
     Drawing,
     Version,
+    bytes_text,
     remark,
     shown,
     time_text,
     unit,
 )
-from asphalt.simulation.timeline import Doing, Lane, mean_rates
+from asphalt.simulation.timeline import Doing, Lane, means
 
 _BINS = 1200
 _BAR = (0.42, 0.50)  # a lane has height 1: the bar's lower edge, its height
@@ -71,8 +72,8 @@ def _draw(version: Version, axes: Axes, size: float, drawing: Drawing) -> None:
 
 
 def _draw_lane(lane: Lane, place: int, axes: Axes, size: float, drawing: Drawing) -> None:
-    with_strip = drawing.has_sending
-    low, tall = _BAR if with_strip else (0.1, 0.8)
+    full = drawing.most_underway
+    low, tall = _BAR if full > 0 else (0.1, 0.8)
     # the axis points down: the bar is the upper part of the lane
     upper = place + 1 - low - tall
     for doing in Doing:
@@ -83,18 +84,19 @@ def _draw_lane(lane: Lane, place: int, axes: Axes, size: float, drawing: Drawing
         ]
         if spans:
             axes.broken_barh(spans, (upper, tall), facecolors=COLOURS[doing], linewidth=0)
-    if not with_strip or drawing.bandwidth is None:
+    if full <= 0:
         return
     base, most = place + 1 - _STRIP[0], _STRIP[1]
     axes.plot([0, drawing.seconds / size], [base, base], color="0.85", lw=0.4, zorder=0)
-    rates = mean_rates(lane.sending, drawing.seconds, _BINS)
+    amounts = means(lane.underway, drawing.seconds, _BINS)
     edges = [number * drawing.seconds / _BINS / size for number in range(_BINS + 1)]
-    tops = [base - most * min(rate / drawing.bandwidth, 1.0) for rate in rates]
-    axes.stairs(tops, edges, baseline=base, fill=True, color=SENDING, lw=0)
+    heights = [base - most * amount / full for amount in amounts]
+    axes.stairs(heights, edges, baseline=base, fill=True, color=UNDERWAY, lw=0)
 
 
 def _legend(drawing: Drawing) -> list[Patch]:
     handles = [Patch(facecolor=COLOURS[doing], label=doing.value) for doing in Doing]
-    if drawing.has_sending:
-        handles.append(Patch(facecolor=SENDING, label=SENDING_NAME))
+    if drawing.most_underway > 0:
+        label = f"{UNDERWAY_NAME} (full height: {bytes_text(drawing.most_underway)} of a rank)"
+        handles.append(Patch(facecolor=UNDERWAY, label=label))
     return handles

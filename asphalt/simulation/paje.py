@@ -1,25 +1,23 @@
 """Reads the traces that SMPI writes, in the Paje format.
 
 The head of a trace says which number each kind of event has and which fields; here events are
-known by name, fields by their names.  Read are the states of the ranks (a stack each: a call, and
-in it perhaps the time that a message costs the processor) and the use of the links ``nR_up``,
-which the platforms of asphalt give the node of rank R.
+known by name, fields by their names.  Read are the states of the ranks and the messages.  The time
+in a call that returns whatever other ranks do is what messages cost the processor.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from asphalt.simulation.timeline import Call, Doing, Interval, Lane, Timeline, merged
 
 _RANK = re.compile(r"rank-(\d+)")
-_LINK = re.compile(r"n(\d+)_up")
+_KEY = re.compile(r"(\d+)_(\d+)_(-?\d+)_\d+")  # sender, receiver, tag, a number
 _MPI = "PMPI_"
-_ROUNDING = 1e-6  # of the peak: less is what adding and subtracting rates left
+_COMPUTING = "computing"
 
 
 @dataclass(slots=True)
@@ -28,12 +26,7 @@ class _Rank:
     since: float = 0.0
     intervals: list[Interval] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Link:
-    rate: float = 0.0
-    peak: float = 0.0
+    underway: float = 0.0
     steps: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0)])
 
 
@@ -52,9 +45,8 @@ class _Reader:
         self._not_waiting = not_waiting
         self._events: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._values: dict[str, str] = {}
-        self._use: set[str] = set()
         self._ranks: dict[str, tuple[int, _Rank]] = {}
-        self._links: dict[str, tuple[int, _Link]] = {}
+        self._messages: dict[str, tuple[_Rank, float]] = {}
 
     def read(self, lines: Iterable[str]) -> Timeline:
         head: tuple[str, str, list[str]] | None = None
@@ -85,15 +77,9 @@ class _Reader:
     def _define_value(self, event: dict[str, str]) -> None:
         self._values[event["Alias"]] = event["Name"]
 
-    def _define_variable(self, event: dict[str, str]) -> None:
-        if event["Name"] == "bandwidth_used":
-            self._use.add(event["Alias"])
-
     def _create(self, event: dict[str, str]) -> None:
         if found := _RANK.fullmatch(event["Name"]):
             self._ranks[event["Alias"]] = (int(found[1]), _Rank())
-        elif found := _LINK.fullmatch(event["Name"]):
-            self._links[event["Alias"]] = (int(found[1]), _Link())
 
     def _push(self, event: dict[str, str]) -> None:
         if event["Container"] in self._ranks:
@@ -116,34 +102,40 @@ class _Reader:
         if time > rank.since and rank.stack:
             states = [state for state, _ in rank.stack]
             call = next((_call(state) for state in states if _is_call(state)), "")
-            rank.intervals.append(Interval(rank.since, time, _doing(states[-1]), call))
+            rank.intervals.append(Interval(rank.since, time, self._doing(call, states[-1]), call))
         rank.since = time
 
-    def _change(self, event: dict[str, str], sign: int) -> None:
-        if event["Type"] not in self._use or event["Container"] not in self._links:
+    def _doing(self, call: str, state: str) -> Doing:
+        if state == _COMPUTING:
+            return Doing.COMPUTING
+        return Doing.MESSAGING if call.lower() in self._not_waiting else Doing.WAITING
+
+    def _send(self, event: dict[str, str]) -> None:
+        found = _KEY.fullmatch(event["Key"])
+        if found is None or event["StartContainer"] not in self._ranks or found[1] == found[2]:
             return
-        _, link = self._links[event["Container"]]
-        time = float(event["Time"])
-        link.rate += sign * float(event["Value"])
-        link.peak = max(link.peak, link.rate)
-        rate = link.rate if link.rate > _ROUNDING * link.peak else 0.0
-        if link.steps[-1][0] == time:
-            link.steps[-1] = (time, rate)
+        _, rank = self._ranks[event["StartContainer"]]
+        # a message of the program's own (no negative tag) is told twice, by the call and from
+        # within, one of a collective operation only from within
+        size = float(event["Size"]) / (1 if int(found[3]) < 0 else 2)
+        self._messages[event["Key"]] = rank, size
+        self._step(rank, float(event["Time"]), size)
+
+    def _receive(self, event: dict[str, str]) -> None:
+        rank, size = self._messages.pop(event["Key"], (None, 0.0))
+        if rank is not None:
+            self._step(rank, float(event["Time"]), -size)
+
+    def _step(self, rank: _Rank, time: float, change: float) -> None:
+        rank.underway += change
+        if rank.steps[-1][0] == time:
+            rank.steps[-1] = (time, rank.underway)
         else:
-            link.steps.append((time, rate))
-
-    def _add(self, event: dict[str, str]) -> None:
-        self._change(event, 1)
-
-    def _subtract(self, event: dict[str, str]) -> None:
-        self._change(event, -1)
+            rank.steps.append((time, rank.underway))
 
     def _timeline(self) -> Timeline:
-        sending: dict[int, tuple[tuple[float, float], ...]] = defaultdict(tuple)
-        for number, link in self._links.values():
-            sending[number] = tuple(link.steps)
         lanes = [
-            Lane(number, merged(rank.intervals), tuple(rank.calls), sending[number])
+            Lane(number, merged(rank.intervals), tuple(rank.calls), tuple(rank.steps))
             for number, rank in sorted(self._ranks.values(), key=lambda pair: pair[0])
         ]
         return Timeline(self._seconds, tuple(lanes))
@@ -151,12 +143,11 @@ class _Reader:
 
 _READERS = {
     "PajeDefineEntityValue": _Reader._define_value,
-    "PajeDefineVariableType": _Reader._define_variable,
     "PajeCreateContainer": _Reader._create,
     "PajePushState": _Reader._push,
     "PajePopState": _Reader._pop,
-    "PajeAddVariable": _Reader._add,
-    "PajeSubVariable": _Reader._subtract,
+    "PajeStartLink": _Reader._send,
+    "PajeEndLink": _Reader._receive,
 }
 
 
@@ -170,9 +161,3 @@ def _call(state: str) -> str:
 
 def _folded(state: str) -> str:
     return _call(state).lower()
-
-
-def _doing(state: str) -> Doing:
-    if _is_call(state):
-        return Doing.WAITING
-    return Doing.MESSAGING if state == "sleeping" else Doing.COMPUTING

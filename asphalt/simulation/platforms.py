@@ -10,9 +10,10 @@ platform file of a cluster that was measured is better than any of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
+
+from asphalt.running.simgrid import Cluster
 
 US = 1e-6
 NS = 1e-9
@@ -83,7 +84,14 @@ class Network:
 
         ``at_once``: all computation takes no time.
         """
-        return "\n".join(_xml(self, nodes, INSTANT if at_once else speed)) + "\n"
+        return Cluster(
+            nodes,
+            f"{INSTANT if at_once else speed:.9g}f",
+            f"{self.bandwidth:.9g}Bps",
+            f"{self.latency / 2:.9g}s",  # that of one of the two links on the way
+            f"{self.copy_bandwidth:.9g}Bps",
+            f"{self.copy_latency:.9g}s",
+        ).xml()
 
     def free(self) -> Network:
         """The same with a network and messages that cost nothing."""
@@ -145,33 +153,6 @@ def _piece(pieces: tuple[Piece, ...], size: int) -> Piece:
 def _cost(pieces: tuple[Piece, ...], size: int) -> float:
     last = _piece(pieces, size)
     return last.message + last.byte * size
-
-
-def _xml(network: Network, nodes: int, speed: float) -> Iterator[str]:
-    yield "<?xml version='1.0'?>"
-    yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
-    yield '<platform version="4.1">'
-    # links of their own, not those of a <cluster>, whose use SimGrid does not trace
-    yield ' <zone id="cluster" routing="Full">'
-    for node in range(nodes):
-        yield f'  <host id="n{node}" speed="{speed:.9g}f"/>'
-    half = network.latency / 2
-    for node in range(nodes):
-        for way in ("up", "down"):
-            yield _link(f"n{node}_{way}", network.bandwidth, half)
-        yield _link(f"n{node}_copy", network.copy_bandwidth, network.copy_latency)
-    for source in range(nodes):
-        for target in range(nodes):
-            ends = (f"n{source}_up", f"n{target}_down")
-            used = (f"n{source}_copy",) if source == target else ends
-            links = "".join(f'<link_ctn id="{link}"/>' for link in used)
-            yield f'  <route src="n{source}" dst="n{target}" symmetrical="NO">{links}</route>'
-    yield " </zone>"
-    yield "</platform>"
-
-
-def _link(name: str, bandwidth: float, latency: float) -> str:
-    return f'  <link id="{name}" bandwidth="{bandwidth:.9g}Bps" latency="{latency:.9g}s"/>'
 
 
 # TCP: the kernel copies on both sides, and the receiver does most of the work.  One core of a

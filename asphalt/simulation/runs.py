@@ -29,8 +29,8 @@ _CLOCK = (
 )
 _TRACING = {
     "tracing/smpi/computing": "yes",
-    "tracing/smpi/sleeping": "yes",
-    "tracing/uncategorized": "yes",
+    "tracing/smpi/internals": "yes",  # the messages of collective operations, too
+    "tracing/smpi/display-sizes": "yes",
     "tracing/platform/topology": "no",  # which SimGrid 3.32 cannot draw of a <cluster>
     "tracing/precision": "12",
 }

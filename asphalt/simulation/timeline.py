@@ -1,4 +1,4 @@
-"""What each rank of a simulated run did when, and how busy its way into the network was."""
+"""What each rank of a simulated run did when, and how much of its data was under way."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Call:
 class Lane:
     """One rank: what it did, in order, and the calls that may wait for others.
 
-    ``sending`` is the rate at which its data enters the network: pairs of time and bytes a second,
-    each until the next; empty where the platform does not tell.
+    ``underway`` are the bytes that it has sent to other ranks and that these have not yet
+    received: pairs of time and bytes, each until the next.
     """
 
     rank: int
     intervals: tuple[Interval, ...]
     calls: tuple[Call, ...]
-    sending: tuple[tuple[float, float], ...]
+    underway: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +73,21 @@ def merged(intervals: Sequence[Interval]) -> tuple[Interval, ...]:
     return tuple(joined)
 
 
-def mean_rates(steps: Sequence[tuple[float, float]], end: float, bins: int) -> tuple[float, ...]:
-    """The mean of a rate in each of ``bins`` equal parts of the time from 0 to ``end``.
+def means(steps: Sequence[tuple[float, float]], end: float, bins: int) -> tuple[float, ...]:
+    """The mean of a quantity in each of ``bins`` equal parts of the time from 0 to ``end``.
 
-    ``steps`` are pairs of time and rate in the order of time, each until the next.
+    ``steps`` are pairs of time and value in the order of time, each until the next.
     """
-    amounts = [0.0] * bins
+    sums = [0.0] * bins
     width = end / bins
     if width <= 0:
-        return tuple(amounts)
+        return tuple(sums)
     ends = [time for time, _ in steps[1:]] + [end]
-    for (start, rate), stop in zip(steps, ends, strict=True):
-        if rate <= 0 or stop <= start:
+    for (start, value), stop in zip(steps, ends, strict=True):
+        if value <= 0 or stop <= start:
             continue
         first, last = int(start / width), min(int(stop / width), bins - 1)
         for number in range(first, last + 1):
             inside = min(stop, (number + 1) * width) - max(start, number * width)
-            amounts[number] += rate * max(inside, 0.0)
-    return tuple(amount / width for amount in amounts)
+            sums[number] += value * max(inside, 0.0)
+    return tuple(one / width for one in sums)
