@@ -15,7 +15,7 @@ COLOURS = {
     Doing.WAITING: "#F0C05A",
 }
 UNDERWAY = "#009E73"
-UNDERWAY_NAME = "data under way: sent, and not yet received"
+UNDERWAY_NAME = "data under way: sent, not yet received (full height: the most in this version)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,20 @@ class Version:
 
     name: str
     timeline: Timeline
+
+    @property
+    def most_underway(self) -> float:
+        """The most bytes that one rank has under way."""
+        lanes = self.timeline.lanes
+        return max((amount for lane in lanes for _, amount in lane.underway), default=0.0)
+
+    @property
+    def headline(self) -> str:
+        """The name, the time, and how much data is under way."""
+        told = f"{self.name}: {time_text(self.timeline.seconds)}"
+        if self.most_underway <= 0:
+            return told
+        return f"{told}, up to {bytes_text(self.most_underway)} of a rank under way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +51,6 @@ class Drawing:
     def seconds(self) -> float:
         """The length of the time axis."""
         return max(version.timeline.seconds for version in self.versions)
-
-    @property
-    def most_underway(self) -> float:
-        """The most bytes that one rank of any version has under way."""
-        return max(
-            (
-                amount
-                for version in self.versions
-                for lane in version.timeline.lanes
-                for _, amount in lane.underway
-            ),
-            default=0.0,
-        )
 
 
 def shown(lanes: Sequence[Lane]) -> tuple[Lane, ...]:

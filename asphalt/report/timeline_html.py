@@ -18,7 +18,6 @@ from asphalt.report.timeline_data import (
     UNDERWAY_NAME,
     Drawing,
     Version,
-    bytes_text,
     remark,
     shown,
 )
@@ -45,14 +44,14 @@ def _data(drawing: Drawing) -> dict[str, Any]:
     calls: dict[str, int] = {"": 0}
     versions = [_version(version, drawing, calls) for version in drawing.versions]
     legend = [(doing.value, COLOURS[doing]) for doing in _KINDS]
-    full = drawing.most_underway
-    if full > 0:
-        legend.append((f"{UNDERWAY_NAME} (full height: {bytes_text(full)} of a rank)", UNDERWAY))
+    moving = any(version.most_underway > 0 for version in drawing.versions)
+    if moving:
+        legend.append((UNDERWAY_NAME, UNDERWAY))
     return {
         "title": drawing.title,
         "remark": remark(drawing),
         "seconds": drawing.seconds,
-        "most": full,
+        "moving": moving,
         "legend": legend,
         "calls": list(calls),
         "versions": versions,
@@ -61,7 +60,7 @@ def _data(drawing: Drawing) -> dict[str, Any]:
 
 def _version(version: Version, drawing: Drawing, calls: dict[str, int]) -> dict[str, Any]:
     lanes = []
-    full = drawing.most_underway
+    full = version.most_underway
     for lane in shown(version.timeline.lanes):
         intervals = [
             (
@@ -73,9 +72,14 @@ def _version(version: Version, drawing: Drawing, calls: dict[str, int]) -> dict[
             for one in lane.intervals
         ]
         amounts: list[float] = []
-        if full > 0:
+        if full > 0:  # the script draws shares of it
             amounts = [
                 round(mean / full, 3) for mean in means(lane.underway, drawing.seconds, _BINS)
             ]
         lanes.append({"rank": lane.rank, "intervals": intervals, "underway": amounts})
-    return {"name": version.name, "seconds": version.timeline.seconds, "lanes": lanes}
+    return {
+        "title": version.headline,
+        "most": full,
+        "seconds": version.timeline.seconds,
+        "lanes": lanes,
+    }

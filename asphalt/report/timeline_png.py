@@ -15,10 +15,8 @@ from asphalt.report.timeline_data import (
     UNDERWAY_NAME,
     Drawing,
     Version,
-    bytes_text,
     remark,
     shown,
-    time_text,
     unit,
 )
 from asphalt.simulation.timeline import Doing, Lane, means
@@ -55,7 +53,7 @@ def draw_timelines(drawing: Drawing, path: Path) -> None:
 def _draw(version: Version, axes: Axes, size: float, drawing: Drawing) -> None:
     lanes = shown(version.timeline.lanes)
     for place, lane in enumerate(lanes):
-        _draw_lane(lane, place, axes, size, drawing)
+        _draw_lane(lane, place, axes, size, drawing.seconds, version.most_underway)
     axes.set_ylim(len(lanes), 0)
     step = -(-len(lanes) // _MOST_LABELS)
     places = range(0, len(lanes), step)
@@ -64,15 +62,15 @@ def _draw(version: Version, axes: Axes, size: float, drawing: Drawing) -> None:
     axes.set_ylabel("rank")
     end = version.timeline.seconds / size
     axes.axvline(end, color="0.25", lw=1.0, ls=(0, (4, 2)))
-    told = f"{version.name}: {time_text(version.timeline.seconds)}"
-    more = remark(drawing)
+    told, more = version.headline, remark(drawing)
     axes.set_title(f"{told}  ({more})" if more else told, fontsize=10, loc="left")
     for edge in ("top", "right", "left"):
         axes.spines[edge].set_visible(False)
 
 
-def _draw_lane(lane: Lane, place: int, axes: Axes, size: float, drawing: Drawing) -> None:
-    full = drawing.most_underway
+def _draw_lane(
+    lane: Lane, place: int, axes: Axes, size: float, seconds: float, full: float
+) -> None:
     low, tall = _BAR if full > 0 else (0.1, 0.8)
     # the axis points down: the bar is the upper part of the lane
     upper = place + 1 - low - tall
@@ -87,16 +85,15 @@ def _draw_lane(lane: Lane, place: int, axes: Axes, size: float, drawing: Drawing
     if full <= 0:
         return
     base, most = place + 1 - _STRIP[0], _STRIP[1]
-    axes.plot([0, drawing.seconds / size], [base, base], color="0.85", lw=0.4, zorder=0)
-    amounts = means(lane.underway, drawing.seconds, _BINS)
-    edges = [number * drawing.seconds / _BINS / size for number in range(_BINS + 1)]
+    axes.plot([0, seconds / size], [base, base], color="0.85", lw=0.4, zorder=0)
+    amounts = means(lane.underway, seconds, _BINS)
+    edges = [number * seconds / _BINS / size for number in range(_BINS + 1)]
     heights = [base - most * amount / full for amount in amounts]
     axes.stairs(heights, edges, baseline=base, fill=True, color=UNDERWAY, lw=0)
 
 
 def _legend(drawing: Drawing) -> list[Patch]:
     handles = [Patch(facecolor=COLOURS[doing], label=doing.value) for doing in Doing]
-    if drawing.most_underway > 0:
-        label = f"{UNDERWAY_NAME} (full height: {bytes_text(drawing.most_underway)} of a rank)"
-        handles.append(Patch(facecolor=UNDERWAY, label=label))
+    if any(version.most_underway > 0 for version in drawing.versions):
+        handles.append(Patch(facecolor=UNDERWAY, label=UNDERWAY_NAME))
     return handles

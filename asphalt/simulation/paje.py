@@ -99,8 +99,9 @@ class _Reader:
                     rank.calls.append(Call(_call(state), start, time))
 
     def _advance(self, rank: _Rank, time: float) -> None:
-        if time > rank.since and rank.stack:
-            states = [state for state, _ in rank.stack]
+        if time > rank.since:
+            # time that passes outside of every state passes in calls that are not traced
+            states = [state for state, _ in rank.stack] or [""]
             call = next((_call(state) for state in states if _is_call(state)), "")
             rank.intervals.append(Interval(rank.since, time, self._doing(call, states[-1]), call))
         rank.since = time
