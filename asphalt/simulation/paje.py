@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from asphalt.simulation.timeline import Call, Doing, Interval, Lane, Timeline, merged
 
@@ -20,14 +22,25 @@ _MPI = "PMPI_"
 _COMPUTING = "computing"
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Messages from one rank to another with one tag; ranks as the trace counts them."""
+
+    source: int
+    target: int
+    tag: int
+
+
+_Told = tuple[_Pair, float, float | None]
+
+
 @dataclass(slots=True)
 class _Rank:
     stack: list[tuple[str, float]] = field(default_factory=list)
     since: float = 0.0
     intervals: list[Interval] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    underway: float = 0.0
-    steps: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0)])
+    told: list[_Told] = field(default_factory=list)
 
 
 def read_trace(lines: Iterable[str], seconds: float, not_waiting: Collection[str]) -> Timeline:
@@ -46,7 +59,9 @@ class _Reader:
         self._events: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._values: dict[str, str] = {}
         self._ranks: dict[str, tuple[int, _Rank]] = {}
-        self._messages: dict[str, tuple[_Rank, float]] = {}
+        self._numbers: dict[int, int] = {}
+        self._starts: dict[_Pair, list[tuple[float, float]]] = defaultdict(list)
+        self._ends: dict[_Pair, list[float]] = defaultdict(list)
 
     def read(self, lines: Iterable[str]) -> Timeline:
         head: tuple[str, str, list[str]] | None = None
@@ -95,6 +110,8 @@ class _Reader:
             self._advance(rank, time)
             if rank.stack:
                 state, start = rank.stack.pop()
+                if not rank.stack:
+                    self._count_told(rank, _call(state))
                 if _is_call(state) and _folded(state) not in self._not_waiting:
                     rank.calls.append(Call(_call(state), start, time))
 
@@ -112,31 +129,69 @@ class _Reader:
         return Doing.MESSAGING if call.lower() in self._not_waiting else Doing.WAITING
 
     def _send(self, event: dict[str, str]) -> None:
-        found = _KEY.fullmatch(event["Key"])
-        if found is None or event["StartContainer"] not in self._ranks or found[1] == found[2]:
-            return
-        _, rank = self._ranks[event["StartContainer"]]
-        # a message of the program's own (no negative tag) is told twice, by the call and from
-        # within, one of a collective operation only from within
-        size = float(event["Size"]) / (1 if int(found[3]) < 0 else 2)
-        self._messages[event["Key"]] = rank, size
-        self._step(rank, float(event["Time"]), size)
+        self._message(event, event["StartContainer"], float(event["Size"]))
 
     def _receive(self, event: dict[str, str]) -> None:
-        rank, size = self._messages.pop(event["Key"], (None, 0.0))
-        if rank is not None:
-            self._step(rank, float(event["Time"]), -size)
+        self._message(event, event["EndContainer"], None)
 
-    def _step(self, rank: _Rank, time: float, change: float) -> None:
-        rank.underway += change
-        if rank.steps[-1][0] == time:
-            rank.steps[-1] = (time, rank.underway)
+    def _message(self, event: dict[str, str], container: str, size: float | None) -> None:
+        """The start of a message of ``size`` bytes, or (None) the end of one."""
+        found = _KEY.fullmatch(event["Key"])
+        if found is None or container not in self._ranks or found[1] == found[2]:
+            return
+        number, rank = self._ranks[container]
+        source, target, tag = (int(word) for word in found.groups())
+        pair = _Pair(source, target, tag)
+        told = (pair, float(event["Time"]), size)
+        if tag < 0 or not rank.stack:
+            self._count(*told)
         else:
-            rank.steps.append((time, rank.underway))
+            rank.told.append(told)
+        if size is not None:
+            self._numbers[source] = number
+
+    def _count_told(self, rank: _Rank, call: str) -> None:
+        """Counts the messages of a call of the program's own: those with tags that are not
+        negative.  Such a call tells of each twice, first from within; but tests tell once."""
+        by_pair: dict[tuple[_Pair, bool], list[_Told]] = defaultdict(list)
+        for told in rank.told:
+            by_pair[told[0], told[2] is None].append(told)
+        for found in by_pair.values():
+            once = call.startswith("MPI_Test")
+            for told in found if once else found[: (len(found) + 1) // 2]:
+                self._count(*told)
+        rank.told.clear()
+
+    def _count(self, pair: _Pair, time: float, size: float | None) -> None:
+        if size is None:
+            self._ends[pair].append(time)
+        else:
+            self._starts[pair].append((time, size))
+
+    def _underway(self) -> dict[int, tuple[tuple[float, float], ...]]:
+        """For each rank the bytes that are under way from it, over time.
+
+        Messages from one rank to another with one tag are received in the order of sending.
+        """
+        changes: dict[int, dict[float, float]] = defaultdict(lambda: defaultdict(float))
+        for pair, starts in self._starts.items():
+            change = changes[self._numbers[pair.source]]
+            ends = self._ends[pair]
+            for number, (start, size) in enumerate(starts):
+                change[start] += size
+                if number < len(ends):
+                    change[max(start, ends[number])] -= size
+        found: dict[int, tuple[tuple[float, float], ...]] = {}
+        for number, change in changes.items():
+            times = sorted(change)
+            amounts = accumulate(change[time] for time in times)
+            found[number] = ((0.0, 0.0), *zip(times, amounts, strict=True))
+        return found
 
     def _timeline(self) -> Timeline:
+        underway = self._underway()
         lanes = [
-            Lane(number, merged(rank.intervals), tuple(rank.calls), tuple(rank.steps))
+            Lane(number, merged(rank.intervals), tuple(rank.calls), underway.get(number, ()))
             for number, rank in sorted(self._ranks.values(), key=lambda pair: pair[0])
         ]
         return Timeline(self._seconds, tuple(lanes))

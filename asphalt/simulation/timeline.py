@@ -80,7 +80,7 @@ def means(steps: Sequence[tuple[float, float]], end: float, bins: int) -> tuple[
     """
     sums = [0.0] * bins
     width = end / bins
-    if width <= 0:
+    if width <= 0 or not steps:
         return tuple(sums)
     ends = [time for time, _ in steps[1:]] + [end]
     for (start, value), stop in zip(steps, ends, strict=True):
