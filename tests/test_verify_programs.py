@@ -128,12 +128,14 @@ def test_a_makefile_that_verify_cannot_reach(
 
 def test_several_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(shutil.which("true") or "/bin/true", here / "src" / "old")
-    build = "sh -c 'cp old one; cp old two'"
+    fake = "cp old one; cp old two; if [ -e asphalt_rt.f90 ]; then echo >> one; echo >> two; fi"
+    build = f"sh -c '{fake}'"
     assert verify("--build", build, "--np", "1") == 2
     assert "made 2 programs (one, two); name one by --exe" in capsys.readouterr().err
     one = ("--run", "{exe}", "--np", "1")
     assert verify("--build", build, "--exe", "two", *one) == 0
-    assert verify("--build", "cp old new", *one) == 0
+    new = "cp old new; if [ -e asphalt_rt.f90 ]; then echo >> new; fi"
+    assert verify("--build", f"sh -c '{new}'", *one) == 0
     capsys.readouterr()
     assert verify("--build", "true", "--np", "1") == 2
     assert "made no program" in capsys.readouterr().err
@@ -150,6 +152,13 @@ def test_a_transformed_program_that_does_not_build(
     assert captured.out.count("does not build: main.f90:7:3: error: nothing") == 2
     logs = re.findall(r"all of it: (\S+)\)", captured.out)
     assert [Path(log).read_text() for log in logs] == ["main.f90:7:3: error: nothing\n"] * 2
+
+
+def test_a_build_that_uses_other_sources(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same program twice would always be equal."""
+    shutil.copy(shutil.which("true") or "/bin/true", here / "src" / "old")
+    assert verify("--build", "cp old new", "--run", "{exe}", "--np", "1") == 1
+    assert "does not use the transformed sources" in capsys.readouterr().out
 
 
 def test_the_whole_tree(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,11 +232,26 @@ def test_ignored_lines_and_times_on_standard_output(here: Path) -> None:
     assert script(text, "--ignore", "^took", "--output", "-:1e-4") == 0
 
 
+def test_lines_in_any_order(here: Path) -> None:
+    text = "if [ -e asphalt_rt.f90 ]; then echo b; echo a; else echo a; echo b; fi"
+    assert script(text) == 1
+    assert script(text, "--any-order") == 0
+    assert script(text + "; [ -e asphalt_rt.f90 ] || echo a", "--any-order") == 1
+
+
+def test_patterns_and_tolerances_of_files_below(here: Path) -> None:
+    text = (
+        "mkdir -p o/p; echo 1.0 > o/p/t.txt; echo 1.0 > o/x.txt; "
+        "if [ -e asphalt_rt.f90 ]; then echo 1.1 > o/p/t.txt; fi"
+    )
+    assert script(text, "--output", "o/**/t.txt:0.2", "--output", "o/*.txt") == 0
+    assert script(text, "--output", "o/**/t.txt:0.01") == 1
+
+
 def test_what_outputs_are() -> None:
     found = outputs(["a.dat", "t*.txt:1e-3", "x:y", "-:0.5"], ["^#"])
     assert found.files == (Output("a.dat"), Output("t*.txt", 1e-3), Output("x:y"))
     assert found.standard.tolerance == 0.5
-    assert found.likeness("times.txt").tolerance == 1e-3
     for text in ("/etc/passwd", "../x", "a:-1", "a:nan", ":1"):
         with pytest.raises(UsageError):
             outputs([text], [])

@@ -92,6 +92,9 @@ from asphalt.verify.setups import NAMES, setups
     help="Do not compare lines in which this is found (times).",
 )
 @click.option(
+    "--any-order", is_flag=True, help="Lines of standard output may come in another order."
+)
+@click.option(
     "--np",
     "--ranks",
     "ranks",
@@ -146,6 +149,7 @@ def verify(
     stdin: Path | None,
     output_texts: tuple[str, ...],
     ignore: tuple[str, ...],
+    any_order: bool,
     ranks: tuple[int, ...],
     tile: tuple[int, ...],
     depth: tuple[int, ...] | None,
@@ -181,7 +185,7 @@ def verify(
         exe = exe or EXECUTABLE
     commands = Commands(build_line, run_line, timeout, exe, stdin and stdin.absolute())
     _refuse_misplaced(paths, tree, keep)
-    compared = outputs(output_texts, ignore)
+    compared = outputs(output_texts, ignore, any_order)
     surroundings, missing = setups(mpis)
     for message in missing:
         note(message)

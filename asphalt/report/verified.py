@@ -59,7 +59,7 @@ def _result(row: Row) -> str:
         return "[red]equal, but[/red]"
     if row.difference.hang:
         return "[red]hangs[/red]"
-    return "[red]does not build[/red]" if row.ranks is None else "[red]differs[/red]"
+    return "[red]not run[/red]" if row.ranks is None else "[red]differs[/red]"
 
 
 def _short(row: Row) -> str:

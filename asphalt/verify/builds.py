@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -26,6 +27,7 @@ LOG = "asphalt-build.log"
 _ERROR = re.compile(r"(?i:error)(?<!collect2: error)|undefined reference|multiple definition")
 _RUNTIME_MISSING = re.compile(r"asphalt_rt\.mod|undefined reference to [`'\"]?__asphalt_rt_")
 _PLACE = re.compile(r".+:\d+(:\d+)?:")  # gfortran's, on a line of its own
+_CMAKE = "CMakeFiles"  # trial programs of CMake's own
 _LEAST_SECONDS = 1800.0  # what a build may take; the time limit is meant for runs
 _INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})
 
@@ -48,10 +50,14 @@ class Commands:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A version that is built: its directory, the program as ``{exe}`` names it."""
+    """A version that is built: its directory, the program as ``{exe}`` names it.
+
+    ``digests`` are those of the programs and libraries that the build made, by their paths.
+    """
 
     directory: Path
     executable: str
+    digests: Mapping[str, str]
 
 
 def build(
@@ -80,7 +86,7 @@ def build(
     }
     command = fill(commands.build, values)
     _make_sources_newest(directory)
-    before = _executables(directory)
+    before = _binaries(directory)
     outcome = run(command, directory, max(commands.timeout, _LEAST_SECONDS))
     log = outcome.stdout + outcome.stderr
     (directory / LOG).write_bytes(log)
@@ -91,14 +97,22 @@ def build(
         if written.runtime is not None and _RUNTIME_MISSING.search(_text(log)):
             reason += f"; the build has to compile {RUNTIME}: with {{fc}} in --build it need not"
         return f"{reason} (all of it: {where})" if log.strip() else reason
+    made = sorted(path for path, stamp in _binaries(directory).items() if before.get(path) != stamp)
     if "{exe}" in commands.build or executable is not None:
         name = executable or EXECUTABLE
-        if (directory / name).is_file():
-            return Built(directory, name)
-        return f"the build ended well, but made no {'{exe}' if name == EXECUTABLE else name}"
-    if "{exe}" not in commands.run:
-        return Built(directory, EXECUTABLE)
-    return _only_new(directory, before)
+        if not (directory / name).is_file():
+            return f"the build ended well, but made no {'{exe}' if name == EXECUTABLE else name}"
+    elif "{exe}" not in commands.run:
+        name = EXECUTABLE
+    else:
+        programs = [path for path in made if ".so" not in Path(path).suffixes]
+        if not programs:
+            return "the build ended well, but made no program; name the one to be run by --exe"
+        if len(programs) > 1:
+            told = ", ".join(programs)
+            return f"the build made {len(programs)} programs ({told}); name one by --exe"
+        name = f"./{programs[0]}"
+    return Built(directory, name, {path: _digest(directory / path) for path in made})
 
 
 def _compilers(
@@ -128,16 +142,22 @@ def _make_sources_newest(directory: Path) -> None:
         os.utime(path, (now - age, now - age), follow_symlinks=False)
 
 
-def _executables(directory: Path) -> Mapping[Path, tuple[int, int]]:
-    """The programs of a tree, libraries not counted: when each was written, its length."""
+def _binaries(directory: Path) -> Mapping[str, tuple[int, int]]:
+    """The programs and shared libraries of a tree: when each was written, its length."""
     return {
-        path: (path.stat().st_mtime_ns, path.stat().st_size)
+        str(path.relative_to(directory)): (path.stat().st_mtime_ns, path.stat().st_size)
         for path in _files(directory)
         if not path.is_symlink()
         and path.stat().st_mode & stat.S_IXUSR
-        and ".so" not in path.suffixes
+        and ".o" not in path.suffixes
+        and _CMAKE not in path.parts
         and _is_binary(path)
     }
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_binary(path: Path) -> bool:
@@ -147,19 +167,6 @@ def _is_binary(path: Path) -> bool:
 
 def _files(directory: Path) -> list[Path]:
     return [Path(folder) / name for folder, _, names in os.walk(directory) for name in names]
-
-
-def _only_new(directory: Path, before: Mapping[Path, tuple[int, int]]) -> Built | str:
-    made = sorted(
-        str(path.relative_to(directory))
-        for path, stamp in _executables(directory).items()
-        if before.get(path) != stamp
-    )
-    if len(made) == 1:
-        return Built(directory, f"./{made[0]}")
-    if not made:
-        return "the build ended well, but made no program; name the one to be run by --exe"
-    return f"the build made {len(made)} programs ({', '.join(made)}); name one by --exe"
 
 
 def _refuse_unavailable_module(setup: Setup, sources: Sequence[Path]) -> None:

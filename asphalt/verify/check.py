@@ -27,6 +27,10 @@ _VECTOR = (
     "(gfortran: -fno-tree-vectorize)"
 )
 _EAGER = "; if it ends without --rendezvous, it counts on sends that MPI buffers"
+_SAME = (
+    "the build makes the very same program as of the original: it does not use the transformed "
+    "sources; give it paths below the tree"
+)
 _UNSTABLE = "the original's own output changes from run to run, at "
 
 
@@ -167,8 +171,9 @@ class _Check:
             self._say(f"building the transformed program, {name}")
             changes = self._project.transform(tile, depth, trial=True)
             built = self._build(changes, f"transformed-{name.replace(' ', '-')}")
-            if isinstance(built, str):
-                failure = Difference(f"does not build: {built}")
+            if isinstance(built, str) or (built.digests and built.digests == original.digests):
+                why = f"does not build: {built}" if isinstance(built, str) else _SAME
+                failure = Difference(why)
                 yield Row(tile, depth, None, failure, mpi=self._setup.name)
                 continue
             for ranks in self._trial.ranks:

@@ -33,11 +33,12 @@ class Likeness:
     """When two texts count as equal.
 
     ``tolerance`` is the relative difference that numbers may have; None: bit for bit.  Lines in
-    which one of ``ignored`` is found are not looked at.
+    which one of ``ignored`` is found are not looked at.  ``any_order``: lines are sorted first.
     """
 
     tolerance: float | None = None
     ignored: Sequence[re.Pattern[bytes]] = field(default=())
+    any_order: bool = False
 
 
 EXACT = Likeness()
@@ -76,7 +77,7 @@ def text_difference(
     ):
         return None
     if sorted(line for _, line in old) == sorted(line for _, line in new):
-        return Difference("the same lines in another order; let one rank print")
+        return Difference("the same lines in another order; let one rank print, or use --any-order")
     close = len(old) == len(new) and all(
         left == right or _near(left, right, _LAST_DIGITS) for (_, left), (_, right) in pairs
     )
@@ -111,14 +112,12 @@ def file_difference(
 
 def _lines(text: bytes, likeness: Likeness) -> list[tuple[int, bytes]]:
     """The lines that are compared, each with its number."""
-    numbered = enumerate(text.split(b"\n"), 1)
-    if not likeness.ignored:
-        return list(numbered)
-    return [
+    lines = [
         (number, line)
-        for number, line in numbered
+        for number, line in enumerate(text.split(b"\n"), 1)
         if not any(pattern.search(line) for pattern in likeness.ignored)
     ]
+    return sorted(lines, key=lambda numbered: numbered[1]) if likeness.any_order else lines
 
 
 def _alike(left: bytes, right: bytes, likeness: Likeness) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from asphalt.errors import UsageError
-from asphalt.verify.compare import EXACT, Likeness
+from asphalt.verify.compare import Likeness
 
 STANDARD_OUTPUT = "-"
 _Stamp = tuple[int, int]
@@ -27,26 +27,31 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """All that is compared of a run, and the lines that are not looked at."""
+    """All that is compared of a run, and the lines that are not looked at.
+
+    ``any_order``: lines of standard output may come in another order, as from several ranks.
+    """
 
     files: tuple[Output, ...] = ()
     ignored: tuple[re.Pattern[bytes], ...] = ()
     standard_tolerance: float | None = None
+    any_order: bool = False
 
     @property
     def standard(self) -> Likeness:
         """How standard output is compared."""
-        return Likeness(self.standard_tolerance, self.ignored)
-
-    def likeness(self, name: str) -> Likeness:
-        """How the file ``name`` is compared: as the first pattern that it matches says."""
-        for output in self.files:
-            if PurePosixPath(name).match(output.pattern) or name == output.pattern:
-                return Likeness(output.tolerance, self.ignored)
-        return EXACT
+        return Likeness(self.standard_tolerance, self.ignored, self.any_order)
 
 
-def outputs(texts: Sequence[str], ignored: Sequence[str]) -> Outputs:
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file after a run, and how it is compared."""
+
+    content: bytes
+    likeness: Likeness
+
+
+def outputs(texts: Sequence[str], ignored: Sequence[str], any_order: bool = False) -> Outputs:
     """Reads ``FILE`` and ``FILE:TOLERANCE``, and regular expressions of lines to be ignored.
 
     Raises ``UsageError`` for what is no relative path, no number, no expression.
@@ -63,6 +68,7 @@ def outputs(texts: Sequence[str], ignored: Sequence[str]) -> Outputs:
         tuple(output for output in found if output.pattern != STANDARD_OUTPUT),
         tuple(patterns),
         standard[-1] if standard else None,
+        any_order,
     )
 
 
@@ -101,12 +107,16 @@ def stamps(directory: Path, wanted: Outputs) -> Mapping[str, _Stamp]:
 
 def written(
     directory: Path, wanted: Outputs, before: Mapping[str, _Stamp]
-) -> tuple[Mapping[str, bytes], frozenset[str]]:
-    """The compared files that are there after a run, and the patterns that the run wrote to."""
-    contents, patterns = {}, set()
+) -> tuple[Mapping[str, WrittenFile], frozenset[str]]:
+    """The compared files that are there after a run, each compared as the first pattern that it
+    matches says, and the patterns that the run wrote to."""
+    contents: dict[str, WrittenFile] = {}
+    patterns = set()
     for output in wanted.files:
+        likeness = Likeness(output.tolerance, wanted.ignored)
         for name in _matches(directory, output):
-            contents[name] = (directory / name).read_bytes()
+            if name not in contents:
+                contents[name] = WrittenFile((directory / name).read_bytes(), likeness)
             if before.get(name) != _stamp(directory / name):
                 patterns.add(output.pattern)
     return contents, frozenset(patterns)

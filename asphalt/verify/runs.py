@@ -13,8 +13,8 @@ from pathlib import Path
 
 from asphalt.running.process import Outcome, fill, run
 from asphalt.verify.builds import Built, Commands
-from asphalt.verify.compare import Difference, difference, file_difference
-from asphalt.verify.files import Outputs, fresh_copy, stamps, written
+from asphalt.verify.compare import EXACT, Difference, difference, file_difference
+from asphalt.verify.files import Outputs, WrittenFile, fresh_copy, stamps, written
 from asphalt.verify.setups import Setup, launcher
 from asphalt.verify.stacks import (
     GDB_IS_MISSING,
@@ -25,6 +25,7 @@ from asphalt.verify.stacks import (
     stacks_of,
 )
 
+_NO_FILE = WrittenFile(b"", EXACT)
 _SCRATCH = "asphalt-scratch"
 _DEADLOCK = b"Deadlock detected"
 _BLOCKED = re.compile(rb"(Actor \d+ \(.*\): waiting for .*)")
@@ -36,7 +37,7 @@ class Result:
     wrote, what a setup finds wrong with it, and of a hang where the ranks stood."""
 
     outcome: Outcome
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, WrittenFile] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     findings: tuple[str, ...] = ()
     stacks: Stacks = field(default_factory=Stacks)
@@ -80,8 +81,11 @@ def result_difference(original: Result, transformed: Result, outputs: Outputs) -
     if found is not None:
         return found
     for name in sorted({*original.files, *transformed.files}):
+        old, new = original.files.get(name), transformed.files.get(name)
         found = file_difference(
-            original.files.get(name), transformed.files.get(name), outputs.likeness(name)
+            None if old is None else old.content,
+            None if new is None else new.content,
+            (old or new or _NO_FILE).likeness,
         )
         if found is not None:
             return replace(found, message=f"{name}: {found.message}")
