@@ -20,10 +20,23 @@ from bench.lab.jobs import Job, count, simulate
 from bench.lab.link import busy, slow_link
 from bench.lab.measure import Series, Simulator, measure_link
 from bench.lab.page import page
+from bench.lab.paper_page import Figures
+from bench.lab.papers import (
+    LINK_REPEATS,
+    LINK_TILES,
+    measure_link_sweep,
+    measure_panels,
+    runs_of,
+    slowdown_panels,
+    sweep_panels,
+)
 from bench.lab.rows import Row, as_json, from_json
 from bench.lab.run import LabError
+from bench.lab.speed import Speed, measure_speed
+from bench.lab.speed import as_json as speeds_as_json
+from bench.lab.speed import from_json as speeds_from_json
 from bench.lab.targets import rows_by_kernel, targets
-from bench.lab.terminal import kernel_figure, kernel_table, target_table
+from bench.lab.terminal import kernel_figure, kernel_table, speed_table, target_table
 from bench.lab.transform import available
 
 RESULTS = ROOT / "bench" / "results"
@@ -148,13 +161,70 @@ class Bench:
         self.save("link.json", [row for series in found for row in series.measured().rows()])
 
     def measure_tool(self) -> None:
-        """asphalt itself."""
+        """How fast asphalt itself is."""
+        if not available():
+            self.fail("asphalt apply cannot be called: its speed is not measured")
+            return
+        found: list[Speed] = []
+        with self.console.status("asphalt itself") as status:
+            for speed in measure_speed(self.quick):
+                found.append(speed)
+                status.update(f"{speed.what}: {speed.files} files, {speed.sites} sites")
+        self.console.print(speed_table(found))
+        folder = self.out / "tool"
+        folder.mkdir(exist_ok=True)
+        path = folder / "speed.json"
+        path.write_text(speeds_as_json(found), encoding="utf-8")
+        self.written.append(path)
+        if why := busy():
+            self.remark(why)
 
     def measure_ratios(self) -> None:
         """Whether the default ever loses."""
 
     def measure_figures(self) -> None:
         """The figures of the papers."""
+        rows: list[Row] = []
+        figures = Figures(ROOT / "docs" / "images")
+        if not self.without(SMPI):
+            panels = (*slowdown_panels(), *sweep_panels())
+            with progress_on(self.console) as progress:
+                total = sum(len(runs_of(panel)) for panel in panels)
+                task = progress.add_task("simulating figures", total=total)
+                figures.timed = measure_panels(panels, lambda: progress.advance(task))
+            rows += [row for timed in figures.timed for row in timed.rows()]
+        rows += self.link_figure(figures)
+        speeds = self.out / "tool" / "speed.json"
+        if speeds.exists():
+            figures.speeds = speeds_from_json(speeds.read_text(encoding="utf-8"))
+        self.save("figures.json", rows)
+        self.written += figures.write(ROOT / "docs" / "figures.md")
+
+    def link_figure(self, figures: Figures) -> list[Row]:
+        """Times over K on the slow link, where there is one."""
+        case = next((c for c in self.cases if c.name == "spectral_transpose"), None)
+        mpis = [mpi for mpi in (OPENMPI, MPICH) if not self.without(mpi)]
+        rows: list[Row] = []
+        if case is None:
+            return rows
+        with slow_link() as lab, progress_on(self.console) as progress:
+            if lab.agent is None:
+                self.remark(f"no slow link ({lab.reason}): it is left out of the figures")
+                return rows
+            total = len(mpis) * LINK_REPEATS * len(LINK_TILES)
+            task = progress.add_task("figure of the link", total=total)
+            for mpi in mpis:
+                try:
+                    found = measure_link_sweep(lab, case, mpi, lambda: progress.advance(task))
+                except LabError as error:
+                    self.fail(f"{case.name}, {mpi.title}: {error}")
+                    continue
+                figures.link.append(found)
+                rows += found.rows(case.name)
+        if why := busy():
+            self.remark(why)
+            figures.remarks.append(why[0].upper() + why[1:])
+        return rows
 
     def save(self, name: str, rows: Sequence[Row]) -> None:
         """Writes a results file."""

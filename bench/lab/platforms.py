@@ -11,8 +11,10 @@ from pathlib import Path
 
 from asphalt.running.mpi import SMPI
 from asphalt.running.simgrid import Cluster
+from asphalt.simulation.platforms import Network
 from bench.lab.case import ROOT
 
+NODES = 64
 PLACE = ROOT / "build" / "lab" / "platforms"
 
 # All flows of an exchange share links with each other, so that solving for those alone that an
@@ -59,3 +61,9 @@ def of_cluster(title: str, cluster: Cluster) -> Platform:
 
 
 TEN_GIGABIT = of_cluster("SMPI 10 Gb/s", Cluster())
+
+
+def of_network(network: Network) -> Platform:
+    """The platform of a network as ``asphalt simulate`` knows it, with nodes of 1 Gflop/s."""
+    xml = network.xml(NODES, 1e9)
+    return Platform(f"SMPI {network.name}", xml, tuple(network.settings().items()))

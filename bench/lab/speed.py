@@ -1,22 +1,31 @@
-"""How fast asphalt itself is: scanning files without MPI, and transforming one file, cold."""
+"""How fast asphalt itself is, and how that grows with the tree and with the number of sites."""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
+import sys
+import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from bench.lab.case import KERNELS, ROOT
 from bench.lab.run import LabError
+from bench.lab.stages import STAGES
 from bench.lab.transform import command
 
 PLACE = ROOT / "build" / "speed"
-FILES = 800
-FILE_BYTES = 250_000
+SCHEMA = Path(__file__).with_name("speed.schema.json")
+FILE_BYTES = 8_000
 LINES = 1000
+FEW_SITES = 5
+SOME_FILES = 200
 
 _PLAIN = """!> Relaxes a field; no messages here.
 subroutine relax_{number}(n, u, f, omega)
@@ -37,41 +46,175 @@ end subroutine relax_{number}
 
 """
 
+_SITE = """!> Exchanges planes as soon as all of them are computed.
+module planes_{number}
+  implicit none
+contains
+
+  subroutine exchange_{number}(n, nz, np, me, comm, s, r)
+    use mpi
+    integer, intent(in) :: n, nz, np, me, comm
+    double precision, intent(out) :: s(n, nz, np), r(n, nz, np)
+    integer :: i, p, z, ierr
+
+    do z = 1, nz
+      do p = 1, np
+        do i = 1, n
+          s(i, z, p) = sin(dble(i*z)) + p*me
+        end do
+      end do
+    end do
+    call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
+  end subroutine exchange_{number}
+
+end module planes_{number}
+
+"""
+
+
+_DRIVER = """program driver
+  use mpi
+{uses}  implicit none
+  double precision, allocatable :: s(:,:,:), r(:,:,:)
+  integer :: np, me, ierr
+
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  allocate(s(100, 8, np), r(100, 8, np))
+{calls}  call MPI_Finalize(ierr)
+end program driver
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """``scan_mb_s``: megabytes a second of the whole command, and ``scan_net_mb_s`` without the
-    time that it takes on a nearly empty tree.  ``apply_seconds``: one file of 1,000 lines, cold."""
+    """One measured time of asphalt itself.
 
-    scan_bytes: int
-    scan_seconds: float
-    start_seconds: float
-    apply_seconds: float
+    ``what`` is a command on a whole tree (wall time) or a stage of it (processor time of one
+    process); ``size`` in bytes; ``peak_mb``: the most memory that a process of it used, None for a
+    stage.
+    """
+
+    what: str
+    series: str
+    files: int
+    sites: int
+    size: int
+    seconds: float
+    peak_mb: float | None
 
     @property
-    def scan_mb_s(self) -> float:
-        return self.scan_bytes / 1e6 / self.scan_seconds
-
-    @property
-    def scan_net_mb_s(self) -> float:
-        return self.scan_bytes / 1e6 / max(1e-9, self.scan_seconds - self.start_seconds)
+    def mb_s(self) -> float:
+        """Megabytes of source a second."""
+        return self.size / 1e6 / self.seconds if self.seconds > 0 else 0.0
 
 
-def measure_speed(repeats: int = 5) -> Speed:
-    """Medians of `repeats` runs; raises LabError where asphalt fails."""
-    plain, small = PLACE / "plain", PLACE / "small"
-    size = write_plain_tree(plain, FILES)
-    write_plain_tree(small, 1, 2000)
-    long_file = write_long_file(PLACE / "long")
-    scan = median(_time([*command(), "scan", "--no-cache", str(plain)]) for _ in range(repeats))
-    start = median(_time([*command(), "scan", "--no-cache", str(small)]) for _ in range(repeats))
-    out = PLACE / "out"
-    apply_times = []
+def as_json(rows: Sequence[Speed]) -> str:
+    """The text of a file of speeds: one row a line."""
+    lines = [json.dumps(asdict(row) | {"mb_per_s": row.mb_s}) for row in rows]
+    return "[\n" + ",\n".join(f" {line}" for line in lines) + "\n]\n"
+
+
+def from_json(text: str) -> list[Speed]:
+    """The rows of a file of speeds; raises ValueError where it is none."""
+    fields = set(Speed.__slots__)
+    try:
+        return [Speed(**{k: v for k, v in row.items() if k in fields}) for row in json.loads(text)]
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"not a file of speeds: {error}") from None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a file of speeds."""
+    loaded: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    return loaded
+
+
+def measure_speed(quick: bool = False) -> Iterator[Speed]:
+    """All speeds, one after the other; raises LabError where asphalt fails."""
+    repeats = 1 if quick else 3
+    place = PLACE / "long"
+    shutil.rmtree(place, ignore_errors=True)
+    size = len(write_long_file(place).read_bytes())
+    yield from _whole_tree("one file of 1,000 lines", place, (1, 1, size), repeats)
+    yield from _stages("one file of 1,000 lines", place, (1, 1, size), repeats)
+    for files in (10, 100) if quick else (10, 100, 1000, 10_000):
+        sites = min(FEW_SITES, files)
+        tree, size = write_tree(files, sites)
+        often = 1 if files > 1000 else repeats
+        yield from _whole_tree("files", tree, (files, sites, size), often)
+        yield from _stages("files", tree, (files, sites, size), often)
+    for sites in (1, 10) if quick else (1, 10, 50, 200):
+        tree, size = write_tree(SOME_FILES, sites)
+        yield from _whole_tree("sites", tree, (SOME_FILES, sites, size), repeats)
+        yield from _stages("sites", tree, (SOME_FILES, sites, size), repeats)
+
+
+def _whole_tree(
+    series: str, tree: Path, what: tuple[int, int, int], repeats: int
+) -> Iterator[Speed]:
+    """Scan and apply, with an empty cache and again with what that left there."""
+    files, sites, size = what
+    found: dict[str, list[tuple[float, float]]] = {}
+    with tempfile.TemporaryDirectory(prefix="asphalt-speed-") as folder:
+        for number in range(repeats):
+            for name in ("scan", "apply"):
+                environment = dict(os.environ) | {"XDG_CACHE_HOME": f"{folder}/{name}{number}"}
+                for state in ("cold", "warm"):
+                    out = Path(folder) / "out"
+                    shutil.rmtree(out, ignore_errors=True)
+                    report = Path(folder) / "report.json"
+                    options = ["--output", str(out), "--root", str(tree), "--report", str(report)]
+                    arguments = [name, str(tree), *(options if name == "apply" else [])]
+                    measured = _timed([*command(), *arguments], environment)
+                    found.setdefault(f"{name}, {state}", []).append(measured)
+                    if name == "apply":
+                        _all_applied(report, sites)
+    for name, times in found.items():
+        seconds = median(wall for wall, _ in times)
+        yield Speed(name, series, files, sites, size, seconds, max(peak for _, peak in times))
+
+
+def _all_applied(report: Path, sites: int) -> None:
+    verdicts = [site["verdict"] for site in json.loads(report.read_text("utf-8"))["sites"]]
+    if verdicts != ["applied"] * sites:
+        said = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
+        raise LabError(f"asphalt apply: {sites} sites to transform, but {said}")
+
+
+def _stages(series: str, tree: Path, what: tuple[int, int, int], repeats: int) -> Iterator[Speed]:
+    files, sites, size = what
+    found: list[Mapping[str, float]] = []
     for _ in range(repeats):
-        shutil.rmtree(out, ignore_errors=True)
-        options = ["--no-cache", "--output", str(out)]
-        apply_times.append(_time([*command(), "apply", str(long_file), *options]))
-    return Speed(size, scan, start, median(apply_times))
+        done = _called([sys.executable, "-m", "bench.lab.stages", str(tree)], os.environ)
+        found.append(json.loads(done))
+    for stage in STAGES:
+        seconds = median(times[stage] for times in found)
+        yield Speed(stage, series, files, sites, size, seconds, None)
+
+
+def write_tree(files: int, sites: int) -> tuple[Path, int]:
+    """A new tree of so many files, some with an exchange; and its bytes."""
+    tree = PLACE / f"{files}-{sites}"
+    shutil.rmtree(tree, ignore_errors=True)
+    size = write_plain_tree(tree, files - sites - 1, FILE_BYTES)
+    filling = "".join(_PLAIN.format(number=f"s_{i:06d}") for i in range(FILE_BYTES // len(_PLAIN)))
+    for number in range(sites):
+        text = _SITE.format(number=f"{number:04d}") + filling.replace("relax_s", f"rest_{number}")
+        (tree / f"planes_{number:04d}.f90").write_text(text, encoding="utf-8")
+        size += len(text)
+    driver = _driver(sites)
+    (tree / "driver.f90").write_text(driver, encoding="utf-8")
+    return tree, size + len(driver)
+
+
+def _driver(sites: int) -> str:
+    """A program that calls every exchange on all ranks, so that each is proved."""
+    numbers = [f"{number:04d}" for number in range(sites)]
+    uses = "".join(f"  use planes_{n}, only: exchange_{n}\n" for n in numbers)
+    calls = "".join(f"  call exchange_{n}(100, 8, np, me, MPI_COMM_WORLD, s, r)\n" for n in numbers)
+    return _DRIVER.format(uses=uses, calls=calls)
 
 
 def write_plain_tree(directory: Path, files: int, size: int = FILE_BYTES) -> int:
@@ -114,10 +257,27 @@ def _complete(path: Path) -> None:
     path.write_text(kept + "\n" * (LINES - kept.count("\n")), encoding="utf-8")
 
 
-def _time(arguments: list[str]) -> float:
-    began = time.perf_counter()
-    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
-    seconds = time.perf_counter() - began
+def _timed(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[float, float]:
+    """Wall time in seconds and peak memory in MB of a command."""
+    with tempfile.TemporaryFile() as messages:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            arguments, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=messages
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            messages.seek(0)
+            said = messages.read()[-2000:].decode(errors="replace")
+            raise LabError(f"{' '.join(arguments)}: exit code {process.returncode}\n{said}")
+    return seconds, usage.ru_maxrss / 1024
+
+
+def _called(arguments: Sequence[str], environment: Mapping[str, str]) -> str:
+    done = subprocess.run(
+        arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise LabError(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stderr[-2000:]}")
-    return seconds
+    return done.stdout

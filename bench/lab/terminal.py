@@ -11,6 +11,7 @@ from rich.text import Text
 
 from bench.lab.build import VERSIONS
 from bench.lab.rows import Row
+from bench.lab.speed import Speed
 from bench.lab.tables import cell, milliseconds
 from bench.lab.targets import Target, best_of
 
@@ -90,6 +91,24 @@ def curves(rows: Sequence[Row]) -> list[tuple[str, dict[int, float]]]:
         label = f"{row.version}, K chosen" if row.tile == 0 else row.version
         found.setdefault(label, {})[row.ranks] = row.ratio
     return list(found.items())
+
+
+def speed_table(speeds: Iterable[Speed]) -> Table:
+    """How fast asphalt itself is."""
+    shown = Table(title="asphalt itself", box=SIMPLE_HEAD, pad_edge=False, title_justify="left")
+    for column in ("what", "files", "sites", "MB", "seconds", "MB/s", "peak MB"):
+        shown.add_column(column, justify="left" if column == "what" else "right")
+    for speed in speeds:
+        shown.add_row(
+            speed.what,
+            str(speed.files),
+            str(speed.sites),
+            cell(speed.size / 1e6, 2),
+            cell(speed.seconds, 3),
+            cell(speed.mb_s, 1),
+            cell(speed.peak_mb, 0),
+        )
+    return shown
 
 
 def target_table(found: Iterable[Target]) -> Table:
