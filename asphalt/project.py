@@ -132,6 +132,11 @@ class Project:
             )
         )
 
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the main programs, as far as they have one."""
+        return tuple(one.unit.name for one in self._tree.main_programs() if one.unit.name)
+
     def mentions(self, name: str) -> bool:
         """Whether any statement has this identifier (folded) in it."""
         return self._tree.mention_count(name) > 0

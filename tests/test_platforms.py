@@ -102,6 +102,16 @@ def test_a_free_network_takes_no_time(
     assert simulator.run(ping_pong, 2, Part.COMPUTATION).seconds < 1e-5
 
 
+@needs_smpi
+def test_two_runs_give_the_same_digits(ping_pong: Program) -> None:
+    simulator = Simulator(NETWORKS[0], 1e9, 60.0)
+    first, second = (simulator.run(ping_pong, 2, Part.WHOLE, trace=True) for _ in range(2))
+    assert first == second
+    assert first.timeline is not None
+    # tracing does not change what is traced
+    assert simulator.run(ping_pong, 2, Part.WHOLE).seconds == first.seconds
+
+
 def test_faster_networks_are_faster() -> None:
     by_name = {network.name: network for network in NETWORKS}
     order = ("ethernet-1g", "ethernet-10g", "ethernet-25g", "ib-hdr")

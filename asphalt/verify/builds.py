@@ -75,12 +75,15 @@ def build(
     """
     written = write_tree(paths, changes, directory)
     sources = [path for path in written.files if is_fortran(path)]
-    if written.runtime is not None and written.runtime not in sources:
-        sources.insert(0, written.runtime)
+    runtime = written.runtime
+    if runtime is None:  # perhaps of a tree that was transformed before
+        runtime = next((path for path in sources if path.name == RUNTIME), None)
+    elif runtime not in sources:
+        sources.insert(0, runtime)
     names = [str(path.relative_to(directory.absolute())) for path in compile_order(sources)]
     executable = _named(commands.executable)
     values = {
-        **_compilers(setup, written.runtime, directory, commands),
+        **_compilers(setup, runtime, directory, commands),
         "sources": names,
         "exe": executable or EXECUTABLE,
     }
@@ -94,7 +97,7 @@ def build(
         where = directory / LOG if keep else _temporary(log)
         _refuse_unavailable_module(setup, sources)
         reason = _reason(outcome)
-        if written.runtime is not None and _RUNTIME_MISSING.search(_text(log)):
+        if runtime is not None and _RUNTIME_MISSING.search(_text(log)):
             reason += f"; the build has to compile {RUNTIME}: with {{fc}} in --build it need not"
         return f"{reason} (all of it: {where})" if log.strip() else reason
     made = sorted(path for path, stamp in _binaries(directory).items() if before.get(path) != stamp)

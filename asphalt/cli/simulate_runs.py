@@ -1,0 +1,254 @@
+"""The two ways of ``asphalt simulate``: one K and D with timelines, or many with curves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from asphalt.cli.numbers import Numbers
+from asphalt.cli.options import (
+    CommonOptions,
+)
+from asphalt.cli.session import Output, note
+from asphalt.errors import UsageError
+from asphalt.output.atomic import write_atomically
+from asphalt.project import Change, Project
+from asphalt.report.simulated import (
+    studies_table,
+    study_json,
+    study_lines,
+    sweep_json,
+    sweep_lines,
+    sweep_table,
+)
+from asphalt.report.timeline_data import Drawing, Version
+from asphalt.report.timeline_html import write_timelines
+from asphalt.simulation.described import Described
+from asphalt.simulation.platforms import Network
+from asphalt.simulation.runs import Program, SimulationError, Simulator
+from asphalt.simulation.study import Builder, Study, study
+from asphalt.simulation.sweep import Sweep, Tiling, sweep
+from asphalt.transforms.charge import NotCharged
+from asphalt.verify.files import outputs
+
+_SEVERAL = 5  # remarks that are told one by one
+_RESULTS = "simulation.json"
+_NO_MATPLOTLIB = (
+    "pictures (PNG) are left out: there is no matplotlib; 'pip install asphalt[pictures]' gets it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is simulated, and where the results go."""
+
+    name: str
+    platforms: tuple[Network | Described, ...]
+    speed: float
+    ranks: Numbers
+    timeout: float
+    workers: int
+    ignore: tuple[str, ...]
+    directory: Path
+
+
+def run_study(
+    project: Project,
+    builder: Builder,
+    wanted: Wanted,
+    tile: int | None,
+    depth: int | None,
+    common: CommonOptions,
+) -> int:
+    """Simulate both versions, draw timelines, and tell; the exit code."""
+    changes = project.transform(tile, depth, trial=tile is not None or depth is not None)
+    operations = {site.operation.lower() for change in changes for site in change.sites}
+    if not changes:
+        note("nothing is transformed here: the original is simulated alone")
+    total = (2 if changes else 1) + len(wanted.platforms) * len(wanted.ranks) * (
+        4 if changes else 3
+    )
+    found: list[tuple[Network | Described, Study]] = []
+    failed = False
+    with _progress(total) as advance:
+        original, not_charged = builder.build("original", ())
+        advance()
+        transformed = None
+        if changes:
+            transformed, _ = builder.build("transformed", changes)
+            advance()
+        for platform, count in product(wanted.platforms, wanted.ranks):
+            simulator = Simulator(platform, wanted.speed, wanted.timeout)
+            try:
+                one = study(
+                    simulator,
+                    original,
+                    transformed,
+                    count,
+                    operations,
+                    outputs((), wanted.ignore).standard,
+                    wanted.workers,
+                    advance,
+                )
+            except SimulationError as error:
+                note(f"{platform.title}: {error}")
+                failed = True
+                continue
+            found.append((platform, one))
+    _tell_not_charged(not_charged)
+    rows = [
+        study_json(platform.name, one, _draw(platform, one, wanted, _tilings(changes)))
+        for platform, one in found
+    ]
+    data = {"version": 1, "program": wanted.name, "runs": rows}
+    _keep(wanted.directory, data)
+    for platform in wanted.platforms:
+        here = [one for other, one in found if other is platform]
+        if here:
+            lines = study_lines(platform.title, here)
+            _show(common, studies_table(platform.title, here), lines)
+    if common.format == "json":
+        print(json.dumps(data, indent=2))
+    note(f"{_RESULTS} and timelines are in {wanted.directory}")
+    return int(failed or any(one.difference for _, one in found))
+
+
+def run_sweep(
+    project: Project,
+    builder: Builder,
+    wanted: Wanted,
+    choices: Sequence[Tiling],
+    common: CommonOptions,
+) -> int:
+    """Simulate every K and D of ``choices``, draw the curves, and tell; the exit code."""
+    if not project.transform():
+        raise UsageError("nothing is transformed here, so that there is nothing to sweep")
+    settings = len(wanted.platforms) * len(wanted.ranks)
+    total = 1 + len(choices) + settings * (2 + len(choices))
+    found: list[tuple[Network | Described, Sweep]] = []
+    failed = False
+    with _progress(total) as advance:
+        original, not_charged = builder.build("original", ())
+        advance()
+        programs: dict[Tiling, Program] = {}
+        for tiling in choices:
+            changes = project.transform(*tiling, trial=True)
+            name = f"K={tiling[0]} D={tiling[1]}".replace(" ", "-")
+            programs[tiling], _ = builder.build(name, changes)
+            advance()
+        for platform, count in product(wanted.platforms, wanted.ranks):
+            simulator = Simulator(platform, wanted.speed, wanted.timeout)
+            likeness = outputs((), wanted.ignore).standard
+            try:
+                one = sweep(simulator, original, programs, count, likeness, wanted.workers, advance)
+            except SimulationError as error:
+                note(f"{platform.title}: {error}")
+                failed = True
+                continue
+            found.append((platform, one))
+    _tell_not_charged(not_charged)
+    rows = [
+        sweep_json(platform.name, one, _draw_sweep(platform, one, wanted))
+        for platform, one in found
+    ]
+    data = {"version": 1, "program": wanted.name, "sweeps": rows}
+    _keep(wanted.directory, data)
+    for platform, one in found:
+        table = sweep_table(platform.title, one)
+        _show(common, table, sweep_lines(platform.title, one))
+    if common.format == "json":
+        print(json.dumps(data, indent=2))
+    note(f"{_RESULTS} and the curves are in {wanted.directory}")
+    return int(failed or any(one.differences or one.failures for _, one in found))
+
+
+def _tilings(changes: Sequence[Change]) -> str:
+    """K and D of all sites, if they are the same."""
+    chosen = {(site.tile, site.depth) for change in changes for site in change.sites}
+    if len(chosen) != 1:
+        return ""
+    ((tile, depth),) = chosen
+    return f" (K {'chosen on entry' if tile == 0 else f'= {tile}'}, D = {depth})"
+
+
+def _draw(
+    platform: Network | Described, found: Study, wanted: Wanted, tilings: str
+) -> tuple[str, ...]:
+    """Write the timelines of a study; the names of the files."""
+    names = ("original", f"transformed{tilings}")
+    nodes = "1 rank" if found.ranks == 1 else f"{found.ranks} ranks"
+    drawing = Drawing(
+        f"{wanted.name}: {nodes}, {platform.title}",
+        tuple(
+            Version(name, timeline) for name, timeline in zip(names, found.timelines, strict=False)
+        ),
+    )
+    stem = f"timeline-{platform.name}-{found.ranks}"
+    write_timelines(drawing, wanted.directory / f"{stem}.html")
+    if find_spec("matplotlib") is None:
+        note(_NO_MATPLOTLIB)
+        return (f"{stem}.html",)
+    from asphalt.report.timeline_png import draw_timelines
+
+    draw_timelines(drawing, wanted.directory / f"{stem}.png")
+    return f"{stem}.html", f"{stem}.png"
+
+
+def _draw_sweep(platform: Network | Described, found: Sweep, wanted: Wanted) -> tuple[str, ...]:
+    if find_spec("matplotlib") is None:
+        note(_NO_MATPLOTLIB)
+        return ()
+    from asphalt.report.slowdown import Slowdown, draw_slowdown
+
+    name = f"slowdown-{platform.name}-{found.ranks}.png"
+    title = f"{wanted.name}: {found.ranks} ranks, {platform.title}"
+    curves = Slowdown(title, found.original, found.computation, found.seconds)
+    draw_slowdown(curves, wanted.directory / name)
+    return (name,)
+
+
+def _keep(directory: Path, data: dict[str, Any]) -> None:
+    text = json.dumps(data, indent=2) + "\n"
+    write_atomically(directory / _RESULTS, text.encode("utf-8"), 0o644)
+
+
+def _show(common: CommonOptions, table: Table, lines: Iterable[str]) -> None:
+    if common.format != "json":
+        console = Output(highlight=False, soft_wrap=True, emoji=False)
+        console.print(table)
+        for line in lines:
+            console.print(line, markup=False)
+
+
+def _tell_not_charged(found: Sequence[NotCharged]) -> None:
+    for one in found[:_SEVERAL]:
+        note(f"{one.file}:{one.line}: takes no simulated time: {one.message}")
+    if len(found) > _SEVERAL:
+        note(f"{len(found) - _SEVERAL} more places take no simulated time")
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar on stderr; what it gives is called after each step."""
+    columns = (
+        TextColumn("simulating"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("simulating", total=total)
+        yield lambda: bar.advance(task)
