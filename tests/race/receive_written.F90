@@ -1,0 +1,22 @@
+#include "binding.h"
+! The buffer of a receive is written while it is pending.
+program receive_written
+  USE_MPI
+  implicit none
+  INCLUDE_MPI
+  integer :: rank, ranks, ierr
+  integer :: sent(10), received(10)
+  REQUEST :: request
+  STATUS(status)
+
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+  sent = rank
+  call MPI_Irecv(received, 10, MPI_INTEGER, mod(rank + ranks - 1, ranks), 1, MPI_COMM_WORLD, &
+                 request, ierr)
+  received = 0
+  call MPI_Send(sent, 10, MPI_INTEGER, mod(rank + 1, ranks), 1, MPI_COMM_WORLD, ierr)
+  call MPI_Wait(request, status, ierr)
+  call MPI_Finalize(ierr)
+end program receive_written
