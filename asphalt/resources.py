@@ -1,4 +1,4 @@
-"""The files that are shipped beside the Python modules: Fortran runtimes and ``asphalt.mk``."""
+"""The files that are shipped beside the Python modules: run-time parts and ``asphalt.mk``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from pathlib import Path
 
 RUNTIME = "asphalt_rt.f90"
 CHARGES = "asphalt_charge.f90"
+RACE = "race"  # a folder of C sources
 MAKEFILE = "asphalt.mk"
 
 _PACKAGE = Path(__file__).resolve().parent
 _IN_REPOSITORY = {
     RUNTIME: Path("fortran_runtime") / RUNTIME,
     CHARGES: Path("fortran_runtime") / CHARGES,
+    RACE: Path("fortran_runtime") / RACE,
     MAKEFILE: Path(MAKEFILE),
 }
 
 
 def shipped(name: str) -> Path:
-    """Where the shipped file ``name`` is: in the installed package, else in the repository."""
+    """Where the file or folder ``name`` is: in the installed package, else in the repository."""
     installed = _PACKAGE / "data" / name
-    return installed if installed.is_file() else _PACKAGE.parent / _IN_REPOSITORY[name]
+    return installed if installed.exists() else _PACKAGE.parent / _IN_REPOSITORY[name]

@@ -128,6 +128,11 @@ from asphalt.verify.setups import NAMES, setups
     help="No send ends before its receive is there: finds programs that count on buffered sends.",
 )
 @click.option(
+    "--race",
+    is_flag=True,
+    help="Run all once more under watch: memory of pending messages, requests, order of calls.",
+)
+@click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
@@ -155,6 +160,7 @@ def verify(
     depth: tuple[int, ...] | None,
     mpis: tuple[str, ...],
     rendezvous: bool,
+    race: bool,
     timeout: float,
     keep: Path | None,
     drawing: ProcedureOptions,
@@ -166,10 +172,12 @@ def verify(
     A first PATH of the form FILE:PROCEDURE (or FILE:MODULE::PROCEDURE): call this procedure with
     random arguments instead, and compare every argument; more PATHs hold what it needs.
 
-    Exits with 1 if one run differs in output or exit status, or hangs; with 2 if something could
-    not be tried.
+    Exits with 1 if one run differs in output or exit status, hangs, or is found to race; with 2 if
+    something could not be tried.
     """
     target = procedure_path(paths[0])
+    if target is not None and race:
+        raise UsageError("--race watches whole programs; leave it out for a procedure")
     if target is not None:
         choices = tuple(product(tile, depth or (None,)))
         with _work_directory(keep) as work:
@@ -192,13 +200,15 @@ def verify(
     if rendezvous:
         surroundings = tuple(map(without_eager_sends, surroundings))
     project = open_project(paths, common, assume)
-    if not project.transform():
-        note("nothing is transformed here, so there is nothing to compare")
-        return 0
     choices = tuple(product(tile, depth or (None,)))
-    trial = Trial(
-        paths if tree is None else (tree,), commands, compared, ranks, choices, keep is not None
-    )
+    if not project.transform():
+        if not race:
+            note("nothing is transformed here, so there is nothing to compare")
+            return 0
+        note("nothing is transformed here, so the program itself is watched and nothing else")
+        choices = ()
+    copied = paths if tree is None else (tree,)
+    trial = Trial(copied, commands, compared, ranks, choices, keep is not None, race)
     with _work_directory(keep) as work, Console(stderr=True).status("verifying") as status:
         found = check_all(project, trial, surroundings, work, status.update)
     _tell(found, common)

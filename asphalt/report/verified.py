@@ -28,7 +28,13 @@ def verified_table(rows: Sequence[Row]) -> Table:
     table = Table(*columns, *(("what",) if wrong else ()))
     for row in rows:
         cells = [row.mpi or ""] if named else []
-        cells += [str(row.tile), _or(row.depth, "default"), _or(row.ranks, "-"), _result(row)]
+        original = row.tile is None
+        cells += [
+            _or(row.tile, "original"),
+            "" if original else _or(row.depth, "default"),
+            _or(row.ranks, "-"),
+            _result(row),
+        ]
         table.add_row(*cells, *((_short(row),) if wrong else ()))
     return table
 
@@ -71,6 +77,8 @@ def _short(row: Row) -> str:
 
 def _name(row: Row) -> str:
     name = f"K={row.tile} D={_or(row.depth, 'default')}"
+    if row.tile is None:
+        name = "the original itself"
     if row.mpi is not None:
         name = f"{row.mpi}, {name}"
     if row.ranks is None:

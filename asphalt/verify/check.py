@@ -8,7 +8,7 @@ same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from asphalt.errors import UsageError
@@ -16,6 +16,8 @@ from asphalt.project import Change, Project
 from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.compare import Difference
 from asphalt.verify.files import Outputs
+from asphalt.verify.findings import Finding, new_in
+from asphalt.verify.race import NEEDS_REAL_MPI, watched
 from asphalt.verify.rendezvous import prove_rendezvous
 from asphalt.verify.runs import Result, result_difference, run_built
 from asphalt.verify.setups import CannotError, Setup, require_places
@@ -31,6 +33,7 @@ _SAME = (
     "the build makes the very same program as of the original: it does not use the transformed "
     "sources; give it paths below the tree"
 )
+_WATCHED = "results differ where buffers of pending receives are poisoned, or by timing"
 _UNSTABLE = "the original's own output changes from run to run, at "
 
 
@@ -38,7 +41,8 @@ _UNSTABLE = "the original's own output changes from run to run, at "
 class Trial:
     """What is compared under every setup: the program and its commands, numbers of ranks, (K, D).
 
-    ``depth`` None in a choice: as the settings say.  ``keep``: the builds stay.
+    ``depth`` None in a choice: as the settings say.  ``keep``: the builds stay.  ``race``: all runs
+    are repeated under watch.
     """
 
     paths: tuple[Path, ...]
@@ -47,17 +51,20 @@ class Trial:
     ranks: tuple[int, ...]
     choices: tuple[tuple[int, int | None], ...]
     keep: bool
+    race: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One comparison; ``depth`` None: as the settings say.  ``ranks`` None: a build.
 
+    ``tile`` None: the original itself, watched and not.
+
     ``difference`` None: equal.  ``findings`` is what a setup found wrong with the transformed
     program's run, ``stacks`` where ranks stood that hung, ``mpi`` None the default.
     """
 
-    tile: int
+    tile: int | None
     depth: int | None
     ranks: int | None
     difference: Difference | None
@@ -126,6 +133,8 @@ def check_all(
                 progress("trying whether sends wait")
                 prove_rendezvous(setup)
             rows.extend(check(project, trial, setup, folder, progress, seen))
+            if trial.race and setup.simulated:
+                (remarks if setup.optional else failures).append(NEEDS_REAL_MPI)
         except CannotError as error:
             if not setup.optional:
                 failures.append(str(error))
@@ -143,6 +152,14 @@ def check_all(
     return Checked(tuple(rows), tuple(failures), tuple(remarks))
 
 
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """What the watch found wrong with the original, and whether results were those without."""
+
+    findings: tuple[Finding, ...]
+    same_output: bool
+
+
 class _Check:
     """The runs of the original are kept: each is compared with many."""
 
@@ -156,6 +173,10 @@ class _Check:
         outputs_seen: set[str] | None,
     ) -> None:
         self._project, self._trial, self._setup, self._work = project, trial, setup, work
+        self._watch: Setup | None = None
+        if trial.race and not setup.simulated:
+            self._watch = watched(setup, trial.commands.run, work)
+        self._own: dict[int, _Watched] = {}
         self._seen = set() if outputs_seen is None else outputs_seen
         self._prefix = "" if setup.name is None else f"{setup.name}: "
         self._progress = progress
@@ -166,6 +187,9 @@ class _Check:
         original = self._build((), "original")
         if isinstance(original, str):
             raise UsageError(f"{self._prefix}the original does not build: {original}")
+        if self._watch is not None:
+            for ranks in self._trial.ranks:
+                yield self._watch_original(original, ranks, self._watch)
         for tile, depth in self._trial.choices:
             name = f"K={tile} D={'default' if depth is None else depth}"
             self._say(f"building the transformed program, {name}")
@@ -179,6 +203,9 @@ class _Check:
             for ranks in self._trial.ranks:
                 self._say(f"running {name} on {ranks} ranks")
                 found, notes, run = self._compare(original, built, ranks, changes)
+                findings = run.findings
+                if found is None and self._watch is not None:
+                    findings += self._watch_transformed(built, name, ranks, self._watch)
                 yield Row(
                     tile,
                     depth,
@@ -186,17 +213,50 @@ class _Check:
                     found,
                     (*notes, *_remarks(run.stacks)),
                     self._setup.name,
-                    run.findings,
+                    tuple(finding.text for finding in findings),
                     run.stacks.found,
                 )
+
+    def _watch_original(self, original: Built, ranks: int, watch: Setup) -> Row:
+        """What is wrong with the original by itself.
+
+        A run that the watch stopped takes the place of one without, which may not end.
+        """
+        self._say(f"watching the original on {ranks} ranks")
+        run = self._run(original, ranks, watch)
+        found: Difference | None = None
+        if run.outcome.status != 0 and run.findings:
+            self._expected[ranks] = run
+        else:
+            expected = self._expected_run(original, ranks)
+            found = _failure(expected, self._setup)
+            if found is None:
+                found = result_difference(expected, run, self._trial.outputs)
+                found = found and replace(found, message=f"{_WATCHED}: {found.message}")
+        self._own[ranks] = _Watched(run.findings, found is None)
+        texts = tuple(finding.text for finding in run.findings)
+        notes = _remarks(run.stacks)
+        name = self._setup.name
+        return Row(None, None, ranks, found, notes, name, texts, run.stacks.found)
+
+    def _watch_transformed(
+        self, built: Built, name: str, ranks: int, watch: Setup
+    ) -> tuple[Finding, ...]:
+        """What the watch finds wrong with a transformed program and not with the original."""
+        self._say(f"watching {name} on {ranks} ranks")
+        run = self._run(built, ranks, watch)
+        own = self._own[ranks]
+        findings = new_in(run.findings, own.findings)
+        found = result_difference(self._expected[ranks], run, self._trial.outputs)
+        if found is not None and own.same_output:
+            findings += (Finding(f"{_WATCHED}: {found.message}", _WATCHED),)
+        return findings
 
     def _compare(
         self, original: Built, built: Built, ranks: int, changes: Sequence[Change]
     ) -> tuple[Difference | None, tuple[str, ...], Result]:
         """How a run differs from the original's, what may lie behind it, and the run that tells."""
-        expected = self._expected.get(ranks)
-        if expected is None:
-            expected = self._expected[ranks] = self._run(original, ranks)
+        expected = self._expected_run(original, ranks)
         failed = _failure(expected, self._setup)
         if failed is not None:
             return failed, (), expected
@@ -213,9 +273,17 @@ class _Check:
         directory = self._work / name
         return build(trial.paths, changes, directory, trial.commands, self._setup, trial.keep)
 
-    def _run(self, built: Built, ranks: int) -> Result:
+    def _expected_run(self, original: Built, ranks: int) -> Result:
+        """The original's run that others are compared with."""
+        if ranks not in self._expected:
+            self._expected[ranks] = self._run(original, ranks)
+        return self._expected[ranks]
+
+    def _run(self, built: Built, ranks: int, setup: Setup | None = None) -> Result:
         trial = self._trial
-        result = run_built(built, ranks, trial.commands, self._setup, trial.outputs, self._work)
+        result = run_built(
+            built, ranks, trial.commands, setup or self._setup, trial.outputs, self._work
+        )
         self._seen |= result.written
         return result
 

@@ -15,6 +15,7 @@ from asphalt.running.process import Outcome, fill, run
 from asphalt.verify.builds import Built, Commands
 from asphalt.verify.compare import EXACT, Difference, difference, file_difference
 from asphalt.verify.files import Outputs, WrittenFile, fresh_copy, stamps, written
+from asphalt.verify.findings import Finding
 from asphalt.verify.setups import Setup, launcher
 from asphalt.verify.stacks import (
     GDB_IS_MISSING,
@@ -39,8 +40,13 @@ class Result:
     outcome: Outcome
     files: Mapping[str, WrittenFile] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
-    findings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     stacks: Stacks = field(default_factory=Stacks)
+
+
+def run_directory(work: Path) -> Path:
+    """Where all runs below ``work`` take place, one after the other."""
+    return work / "run"
 
 
 def run_built(
@@ -50,7 +56,7 @@ def run_built(
 
     Raises ``UsageError`` if the command cannot be started.
     """
-    place = work / "run"
+    place = run_directory(work)
     fresh_copy(built.directory, place)
     before = stamps(place, outputs)
     stacks: list[Stacks] = []
@@ -102,7 +108,7 @@ def _command(
         **setup.places,
         "launcher": (*starts, *more),
         "ranks": str(ranks),
-        "exe": built.executable,
+        "exe": (*setup.before_program, built.executable),
     }
     return fill(commands.run, values)
 
@@ -123,7 +129,7 @@ def _deadlock(
     if shutil.which("gdb") is None:
         blocked = [line.decode("utf-8", "replace") for line in _BLOCKED.findall(outcome.stderr)]
         return Stacks(remark="; ".join((*blocked[:4], GDB_IS_MISSING)))
-    place, script = work / "run", work / "asphalt.gdb"
+    place, script = run_directory(work), work / "asphalt.gdb"
     fresh_copy(built.directory, place)
     script.write_text(simulation_script(), encoding="ascii")
     more = ("--cfg=contexts/factory:thread", "-wrapper", f"gdb -batch -nx -x {script} --args")

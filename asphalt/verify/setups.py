@@ -15,13 +15,14 @@ from asphalt.errors import UsageError
 from asphalt.running.mpi import MPIS, OPENMPI, Mpi, how_to_get
 from asphalt.running.process import Outcome
 from asphalt.running.simgrid import Cluster, options
+from asphalt.verify.findings import Finding
 
 PLATFORM = "asphalt-cluster.xml"
 NAMES = (*(mpi.name for mpi in MPIS), "all")
 _BLOCKED_RANKS = "--log=ker_engine.thresh:info"  # tells them in a deadlock, else nothing
 _COMPILERS = ("fc", "f77", "cc", "mpi")
 
-Findings = Callable[[Outcome, Path], Sequence[str]]
+Findings = Callable[[Outcome, Path], Sequence[Finding]]
 
 
 class CannotError(UsageError):
@@ -35,9 +36,10 @@ class Setup:
     ``mpi`` None: whatever the commands start.  ``places`` are the words that ``{fc}`` and the
     like stand for, ``environment`` the variables of every run, ``link`` what is added wherever
     ``{fc}`` or ``{cc}`` links.  ``simulation`` are more settings of smpirun.  ``findings`` tells
-    what is wrong with a run although it ended, from its outcome and its directory.  ``rendezvous``:
-    no send is to end before its receive is there.  ``optional``: the user did not name this MPI,
-    so that what it cannot do is no mistake.
+    what is wrong with a run although it ended, from its outcome and its directory.
+    ``before_program`` are words that stand before ``{exe}``.  ``rendezvous``: no send is to end
+    before its receive is there.  ``optional``: the user did not name this MPI, so that what it
+    cannot do is no mistake.
     """
 
     mpi: Mpi | None
@@ -46,6 +48,7 @@ class Setup:
     link: tuple[str, ...] = ()
     simulation: Mapping[str, str] = field(default_factory=dict)
     findings: Findings | None = None
+    before_program: tuple[str, ...] = ()
     rendezvous: bool = False
     optional: bool = False
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_FINDINGS = 200, LINE = 8192 };
@@ -58,6 +59,15 @@ static bool is_program(const char *path)
   return true;
 }
 
+static const char *program_file(void)
+{
+  static char path[2048];
+  if (path[0]) return path;
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[length > 0 ? length : 0] = '\0';
+  return path;
+}
+
 /* `object+0xoffset` of a return address, the offset as in the object's file; false: not program. */
 static bool describe_frame(void *frame, char *text, size_t room)
 {
@@ -65,7 +75,9 @@ static bool describe_frame(void *frame, char *text, size_t room)
   struct link_map *map = NULL;
   if (!dladdr1(frame, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname) return false;
   if (!is_program(info.dli_fname)) return false;
-  snprintf(text, room, "%s+%#lx", info.dli_fname,
+  const char *object = info.dli_fname;
+  if (map && !map->l_name[0]) object = program_file(); /* the other name may be relative */
+  snprintf(text, room, "%s+%#lx", object,
            (unsigned long)((char *)frame - (char *)(map ? map->l_addr : 0)));
   return true;
 }
@@ -114,6 +126,7 @@ void report_start(int rank, int ranks)
   log_file = STDERR_FILENO;
   if (!log_directory()) return;
   char path[4096];
+  mkdir(log_directory(), 0777); /* by whoever is first */
   snprintf(path, sizeof path, "%s/rank.%d", log_directory(), rank);
   int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
   if (file < 0) {

@@ -28,6 +28,7 @@ _REFUSED = {
     "codimension": "is a coarray",
 }
 
+
 @dataclass(frozen=True, slots=True)
 class Dummy:
     """A dummy argument, or a function's result (``name`` is the function's then).

@@ -132,9 +132,7 @@ def load(
     return replace(main, also=MappingProxyType(dict(zip(also, others, strict=True))))
 
 
-def _pair(
-    versions: Versions, libraries: tuple[ctypes.CDLL, ...], number: int, other: bool
-) -> Pair:
+def _pair(versions: Versions, libraries: tuple[ctypes.CDLL, ...], number: int, other: bool) -> Pair:
     interface = versions.callables[number].interface
     original, transformed = (
         Procedure(Entry(library, interface, number), version)

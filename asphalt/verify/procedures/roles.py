@@ -107,9 +107,7 @@ def _actuals(call: Call, located: Located, scopes: Scopes) -> dict[str, Expr]:
     return dict(bind(call.args, head.what.args) or {})
 
 
-def _is_passed(
-    tree: Tree, scopes: Scopes, scope: Scope, name: str, role: Role, depth: int
-) -> bool:
+def _is_passed(tree: Tree, scopes: Scopes, scope: Scope, name: str, role: Role, depth: int) -> bool:
     """Whether all callers pass a value of this role; there is a caller."""
     if depth == 0 or name not in _dummies(scope):
         return False

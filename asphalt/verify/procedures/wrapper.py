@@ -334,5 +334,3 @@ def _declared(
 ) -> str:
     entity = Entity(name, name, dims, initial=initial)
     return statement_text(Decl("type", type=spec, attrs=attrs, entities=(entity,)))
-
-

@@ -1,0 +1,164 @@
+"""What the ranks of a watched run wrote down, put into words with files and lines."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.verify.findings import Finding
+
+_ADDRESS = re.compile(r"(/[^ ]*|[^ /]+)\+0x([0-9a-f]+)")
+_RUNTIME = "asphalt_rt::"
+_SECONDS = 60.0
+_TITLES = {
+    "send-changed": "the buffer of a pending send is changed",
+    "receive-read": "the buffer of a pending receive is read",
+    "receive-written": "the buffer of a pending receive is written",
+    "never-completed": "a request is never completed",
+    "overtaking": "a message may overtake another",
+    "collective-order": "ranks enter collective calls in different order",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in a program: the procedure, with file and line where they are known."""
+
+    procedure: str
+    line: str | None
+
+    def __str__(self) -> str:
+        return self.procedure if self.line is None else f"{self.procedure} ({self.line})"
+
+
+def findings_in(log: Path) -> tuple[Finding, ...]:
+    """The findings of all ranks, those that differ by rank alone told once."""
+    records = [record for file in _files(log) for record in _records(file)]
+    spots = _spots(address for record in records for address in _addresses(record))
+    ranks: dict[tuple[str, str], list[int]] = defaultdict(list)
+    first: dict[tuple[str, str], Mapping[str, object]] = {}
+    for record in records:
+        key = (_headline(record, spots), str(record["kind"]))
+        first.setdefault(key, record)
+        ranks[key].append(int(str(record["rank"])))
+    return tuple(
+        Finding(_text(key[0], first[key], ranks[key], spots), _kin(first[key], spots))
+        for key in first
+    )
+
+
+def _files(log: Path) -> list[Path]:
+    return sorted(log.glob("rank.*"), key=lambda path: int(path.suffix[1:]))
+
+
+def _records(file: Path) -> list[Mapping[str, object]]:
+    """The findings of a rank; a line that it did not end, because it was stopped, is left out."""
+    records = []
+    for line in file.read_text("utf-8", "backslashreplace").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if record["kind"] != "start":
+            records.append(record)
+    return records
+
+
+def _headline(record: Mapping[str, object], spots: Mapping[str, Spot]) -> str:
+    """What and where: equal on all ranks that are in the same place."""
+    at, seen = _place(record["at"], spots), _place(record["seen"], spots)
+    text = f"{_TITLES.get(str(record['kind']), record['kind'])}: {record['call']} in {at}"
+    return text if seen == at else f"{text}, seen by {record['during']} in {seen}"
+
+
+def _text(
+    headline: str, record: Mapping[str, object], ranks: Sequence[int], spots: Mapping[str, Spot]
+) -> str:
+    names = ", ".join(map(str, dict.fromkeys(ranks)))
+    detail = _ADDRESS.sub(lambda found: str(spots.get(found[0], found[0])), str(record["detail"]))
+    return f"{headline}, rank{'s' if len(set(ranks)) > 1 else ''} {names}: {detail}{_about(record)}"
+
+
+def _about(record: Mapping[str, object]) -> str:
+    """The message: its peer, tag, communicator and length."""
+    parts = [
+        f"{name} {record[key]}"
+        for key, name in (("peer", "peer"), ("tag", "tag"), ("communicator", "on"))
+        if record[key]
+    ]
+    length = int(str(record["bytes"]))
+    parts += [f"{length} bytes"] if length >= 0 else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _kin(record: Mapping[str, object], spots: Mapping[str, Spot]) -> str:
+    """Kind, call and procedure; what the run-time part of asphalt called has no kin elsewhere."""
+    frames = _frames(record["at"])
+    inner = spots.get(frames[0]) if frames else None
+    runtime = inner is not None and inner.procedure.startswith(_RUNTIME)
+    place = _place(record["at"], spots)
+    return f"{record['kind']} {record['call']} {place.procedure} {runtime}"
+
+
+def _place(frames: object, spots: Mapping[str, Spot]) -> Spot:
+    """The innermost place outside the run-time part of asphalt."""
+    addresses = _frames(frames)
+    known = [spots[address] for address in addresses if address in spots]
+    outside = [spot for spot in known if not spot.procedure.startswith(_RUNTIME)]
+    return next(iter((*outside, *known)), Spot(addresses[0] if addresses else "?", None))
+
+
+def _frames(frames: object) -> list[str]:
+    return [str(frame) for frame in frames if frame] if isinstance(frames, list) else []
+
+
+def _addresses(record: Mapping[str, object]) -> list[str]:
+    told = [found[0] for found in _ADDRESS.finditer(str(record["detail"]))]
+    return [*_frames(record["at"]), *_frames(record["seen"]), *told]
+
+
+def _spots(addresses: Iterable[str]) -> dict[str, Spot]:
+    """The places of return addresses, by addr2line; without it, nothing is known about them."""
+    by_object: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for address in dict.fromkeys(addresses):
+        name, _, offset = address.rpartition("+0x")
+        by_object[name].append((address, int(offset, 16)))
+    spots: dict[str, Spot] = {}
+    tool = shutil.which("addr2line")
+    for name, wanted in by_object.items() if tool is not None else ():
+        # the call is before the address that it returns to
+        words = [f"{offset - 1:#x}" for _, offset in wanted]
+        try:
+            done = subprocess.run(
+                [str(tool), "-f", "-e", name, *words],
+                capture_output=True,
+                encoding="utf-8",
+                errors="backslashreplace",
+                timeout=_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            continue
+        lines = done.stdout.splitlines()
+        for (address, _), procedure, where in zip(wanted, lines[::2], lines[1::2], strict=False):
+            if procedure not in ("??", "main", "_start"):
+                spots[address] = Spot(_demangled(procedure), _line(where))
+    return spots
+
+
+def _line(where: str) -> str | None:
+    file, _, line = where.partition(" ")[0].rpartition(":")
+    return None if file in ("", "??") or line in ("?", "0") else f"{Path(file).name}:{line}"
+
+
+def _demangled(name: str) -> str:
+    if module := re.fullmatch(r"__(\w+?)_MOD_(\w+)", name):
+        return f"{module[1]}::{module[2]}"
+    bare = re.sub(r"\.\d+$", "", name).rstrip("_")
+    return "the main program" if bare == "MAIN" else bare
