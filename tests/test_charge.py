@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
+from asphalt.errors import InputError
+from asphalt.running.simgrid import Cluster, MessageCosts, command
 from asphalt.settings import Settings
 from asphalt.simulation.charged import charge_tree
-from asphalt.simulation.machine import load_machine
+from asphalt.simulation.machine import BUILT_IN, load_machine
 
 
 def charged(tmp_path: Path, text: str, name: str = "a.f90") -> str:
@@ -52,3 +59,187 @@ def test_mpi_calls_come_after_what_has_been_charged(tmp_path: Path) -> None:
         """
     after = charged(tmp_path, text)
     assert "  call asphalt_charge_now()\n  call MPI_Barrier(comm, ierr)\n" in after
+
+
+def test_branches_and_uncountable_loops_charge_themselves(tmp_path: Path) -> None:
+    text = """\
+        subroutine first(n, a, x)
+          integer, intent(in) :: n
+          real(8), intent(inout) :: a(n)
+          real(8), intent(in) :: x
+          integer :: i
+          do i = 1, n
+            if (a(i) > x) exit
+            a(i) = a(i) + x
+            if (a(i) < 0) a(i) = a(i)*x
+          end do
+        end subroutine first
+        """
+    after = charged(tmp_path, text)
+    inside = after[after.index("do i = 1") : after.index("end do")]
+    assert "if (a(i) > x) exit\n    call asphalt_charge(" in inside
+    assert "    if (a(i) < 0) call asphalt_charge(" in inside
+
+
+def test_labels_and_fixed_form(tmp_path: Path) -> None:
+    text = """\
+              SUBROUTINE TWICE(N, M, A)
+              INTEGER N, M, I, J, K
+              REAL*8 A(N)
+              K = 0
+           30 DO 10 J = 1, M
+              DO 10 I = 1, N
+           10 A(I) = A(I) + 1.5D0*J
+              K = K + 1
+              IF (K .LT. 3) GO TO 30
+              END
+        """
+    source = "C\n" + "\n".join(line[8:] for line in text.splitlines()) + "\n"
+    after = charged(tmp_path, source, "a.f")
+    program = _compiled(tmp_path / "out", "a.f", "-c")
+    assert program.returncode == 0, program.stderr
+    lines = after.splitlines()
+    target = next(line for line in lines if line.strip().startswith("30 "))
+    assert "CALL ASPHALT_CHARGE(" in target.upper()
+    assert all(len(line) <= 72 for line in lines)
+
+
+def test_implicit_none_external_is_heeded(tmp_path: Path) -> None:
+    text = """\
+        subroutine double(n, a)
+          implicit none (type, external)
+          integer, intent(in) :: n
+          real(8), intent(inout) :: a(n)
+          a = 2*a
+        end subroutine double
+        """
+    charged(tmp_path, text)
+    done = _compiled(tmp_path / "out", "a.f90", "-c")
+    assert done.returncode == 0, done.stderr
+
+
+def test_pure_procedures_lose_their_purity_only_where_nothing_asks_for_it(tmp_path: Path) -> None:
+    text = """\
+        module m
+          implicit none
+        contains
+          pure real(8) function total(n, a)
+            integer, intent(in) :: n
+            real(8), intent(in) :: a(n)
+            integer :: i
+            total = 0
+            do i = 1, n
+              total = total + a(i)
+            end do
+          end function total
+          pure integer function room(n)
+            integer, intent(in) :: n
+            room = 2*n + 1
+          end function room
+          subroutine use_both(n, a)
+            integer, intent(in) :: n
+            real(8), intent(inout) :: a(n)
+            real(8) :: work(room(n))
+            work = total(n, a)
+            a = work(:n)
+          end subroutine use_both
+        end module m
+        """
+    after = charged(tmp_path, text)
+    assert "pure real(8) function total" not in after
+    assert "real(8) function total" in after
+    assert "pure integer function room" in after
+    done = _compiled(tmp_path / "out", "a.f90", "-c")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_directive_stays_with_its_loop_and_a_conditional_with_its_statement(
+    tmp_path: Path,
+) -> None:
+    text = """\
+        subroutine s(n, a)
+          integer, intent(in) :: n
+          real(8), intent(inout) :: a(n)
+          integer :: i
+        #ifdef NEVER
+          a = 1
+        #endif
+          !$omp parallel do
+          do i = 1, n
+            a(i) = a(i) + 1
+          end do
+        end subroutine s
+        """
+    after = charged(tmp_path, text, "a.F90")
+    assert "#endif\n  call asphalt_charge(" in after
+    assert "!$omp parallel do\n  do i = 1, n\n" in after
+
+
+def test_a_wrong_machine_file_is_told_with_its_key(tmp_path: Path) -> None:
+    file = tmp_path / "machine.toml"
+    good = BUILT_IN.read_text()
+    for text, message in (
+        (good.replace("[latency]", "[latency]\nstore = 1e-9"), "latency.store: is no class"),
+        (re.sub(r"(?m)^sqrt = .*\n", "", good, count=1), "seconds.sqrt: is missing"),
+        (re.sub(r"(?m)^add = .*", "add = -1.0", good, count=1), "seconds.add: must be a time"),
+        (good.replace('flags = ["-O2"]', 'flags = "-O2"'), "flags: must be a list"),
+        ("name = ", "is not TOML"),
+    ):
+        file.write_text(text)
+        with pytest.raises(InputError, match=re.escape(message)) as caught:
+            load_machine(file)
+        assert str(file) in str(caught.value)
+    with pytest.raises(InputError, match="asphalt calibrate"):
+        load_machine(tmp_path / "no.toml")
+
+
+PROGRAM = """\
+program work
+  use mpi
+  implicit none
+  real(8) :: a(100000), began
+  integer :: i, ierr
+  call MPI_Init(ierr)
+  began = MPI_Wtime()
+  a = 1
+  do i = 1, size(a)
+    a(i) = a(i)/3 + sqrt(real(i, 8))
+  end do
+  print '(es23.15)', MPI_Wtime() - began, sum(a)
+  call MPI_Finalize(ierr)
+end program work
+"""
+
+
+def test_the_clock_moves_the_same_way_each_time_and_not_at_all_when_switched_off(
+    tmp_path: Path,
+) -> None:
+    machine = load_machine()
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "work.f90").write_text(PROGRAM)
+    out = tmp_path / "out"
+    made = charge_tree(source, out, machine, Settings(cache=False))
+    program = out / "work"
+    build = ["smpif90", "-O2", "-o", str(program), "work.f90", made.runtime.name]
+    subprocess.run(build, cwd=out, check=True, capture_output=True)
+    (out / "p.xml").write_text(Cluster(nodes=1).xml())
+    start = command(1, program, out / "p.xml", MessageCosts(0, 0))
+
+    def printed(**more: str) -> list[str]:
+        environment = {**os.environ, **more}
+        done = subprocess.run(start, capture_output=True, text=True, check=True, env=environment)
+        return done.stdout.split()
+
+    first, again, off = printed(), printed(), printed(ASPHALT_CHARGE="0")
+    assert first == again
+    work = 100000 * (machine.seconds["divide"] + machine.seconds["sqrt"])
+    assert work < float(first[0]) < 3 * work
+    assert float(off[0]) < 1e-7  # what it costs to read the clock
+    assert off[1] == first[1]
+
+
+def _compiled(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["gfortran", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )

@@ -35,6 +35,7 @@ from asphalt.analysis.costs_types import Surroundings, is_user_function
 from asphalt.analysis.mpi_call import mpi_function
 from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Arg, Expr, Keyword, Ref, walk
+from asphalt.ir.insertion import last_declaration
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (
     IO,
@@ -44,6 +45,7 @@ from asphalt.ir.stmt import (
     Call,
     Decl,
     DoHead,
+    Entity,
     Guarded,
     Include,
     Jump,
@@ -64,6 +66,7 @@ from asphalt.transforms.charge_edit import (
     maker_at,
     seconds_expression,
 )
+from asphalt.transforms.declare import insert_behind
 
 Waits = Callable[[Call, Scope], bool]
 """Whether a call may communicate without charging by itself what came before."""
@@ -129,7 +132,24 @@ class Charger:
             self._refuse(unit.body[0], "an intrinsic function is hidden by a name of this unit")
             return unit
         body = self._emitted(self._block(unit.body))
-        return replace(unit, body=body)
+        changed = replace(unit, body=body)
+        return self._declared(changed) if body != unit.body else unit
+
+    def _declared(self, unit: Unit) -> Unit:
+        """The unit with the called procedures declared, where IMPLICIT NONE asks for that."""
+        rules = [
+            leaf
+            for outer in self.scope.located.chain
+            for node in outer.spec
+            for leaf in leaves(node)
+            if isinstance(leaf.what, Decl) and leaf.what.kind == "implicit"
+        ]
+        if not any("external" in (leaf.body or "").lower() for leaf in rules):
+            return unit
+        names = tuple(Entity(name, name) for name in (CHARGE, FLUSH))
+        make = maker_at((*unit.spec, *unit.body)[0], self.form, self.eol)
+        new = make.leaf(Decl("external", entities=names))
+        return insert_behind(unit, last_declaration(unit), (new,))
 
     def estimate(self, nodes: tuple[Node, ...]) -> tuple[Charge, ...]:
         """What statements cost in all, as far as it can be told before them: all arms of a branch

@@ -78,7 +78,7 @@ def seconds_expression(charges: Iterable[tuple[float, tuple[Trips, ...]]]) -> Ex
 
 
 def _literal(seconds: float) -> str:
-    mantissa, exponent = f"{seconds:.6e}".split("e")
+    mantissa, exponent = f"{seconds:.11e}".split("e")
     digits = mantissa.rstrip("0")
     return f"{digits}{'0' if digits.endswith('.') else ''}e{int(exponent)}_8"
 
