@@ -21,7 +21,8 @@ from asphalt.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import Machine
 
-WEIGHTS = {"add": 1.0, "multiply": 1e3, "divide": 1e6, "store": 1e9, "store_far": 1e9}
+WEIGHTS = {"add": 1.0, "multiply": 1e3, "divide": 1e6}
+WEIGHTS |= dict.fromkeys(("store", "store_far", "store_indexed"), 1e9)
 MACHINE = Machine("counting", "gfortran", (), {name: WEIGHTS.get(name, 0.0) for name in CLASSES})
 OPERATIONS = {"+": "add", "-": "add", "*": "multiply", "/": "divide"}
 VARIABLES = ("i", "j", "k")
