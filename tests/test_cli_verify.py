@@ -16,8 +16,12 @@ COMPILE = "mpif90 -O1 {sources} -o {exe}"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     write_tree(tmp_path / "src")
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("tmp")))  # logs of builds stay there
+    monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
