@@ -98,7 +98,7 @@ def test_a_free_network_takes_no_time(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.xml").write_text(CLUSTER)
-    simulator = Simulator(chosen(name, None, None), 1e9, 60.0)
+    simulator = Simulator(*chosen([name]), 1e9, 60.0)
     assert simulator.run(ping_pong, 2, Part.COMPUTATION).seconds < 1e-5
 
 
@@ -148,9 +148,9 @@ def test_what_is_no_platform(
     if text is not None:
         Path(name).write_text(text)
     with pytest.raises(AsphaltError, match=message):
-        chosen(name, None, None)
+        chosen([name])
 
 
 def test_built_in_platforms_have_their_own_costs() -> None:
     with pytest.raises(AsphaltError, match="for platform files"):
-        chosen("ib-hdr", 1e-6, None)
+        chosen(["ib-hdr"], 1e-6)

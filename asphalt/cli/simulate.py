@@ -185,7 +185,7 @@ def simulate(
     if build_line is not None and compile_line is not None:
         raise UsageError("--build and --compile: give one of them")
     SMPI.require()
-    platforms = tuple(chosen(name, overhead, test) for name in dict.fromkeys(platform_names))
+    platforms = chosen(platform_names, overhead, test)
     for platform in platforms:
         platform.xml(max(ranks), 1.0)  # refuses what has too few hosts before anything is built
     costs = load_machine(machine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from asphalt.errors import UsageError
@@ -12,18 +13,28 @@ from asphalt.simulation.platforms import NETWORKS, Network
 DEFAULT = "ethernet-10g"
 
 
-def chosen(text: str, overhead: float | None, test: float | None) -> Network | Described:
-    """The platform that ``--platform`` names; ``overhead`` and ``test`` are message costs in
+def chosen(
+    texts: Sequence[str], overhead: float | None = None, test: float | None = None
+) -> tuple[Network | Described, ...]:
+    """The platforms that ``--platform`` names; ``overhead`` and ``test`` are message costs in
     seconds, which a platform file cannot say.
 
-    Raises ``UsageError`` for a name that is unknown, ``InputError`` for a file that is no platform.
+    Raises ``UsageError`` for a name that is unknown, and for message costs without a file;
+    ``InputError`` for a file that is no platform.
     """
+    found = tuple(_one(text, overhead, test) for text in dict.fromkeys(texts))
+    costs_given = overhead is not None or test is not None
+    if costs_given and not any(isinstance(platform, Described) for platform in found):
+        raise UsageError(
+            f"{found[0].name} has message costs of its own; --overhead and --test are for platform "
+            "files"
+        )
+    return found
+
+
+def _one(text: str, overhead: float | None, test: float | None) -> Network | Described:
     found = next((network for network in NETWORKS if network.name == text), None)
     if found is not None:
-        if overhead is not None or test is not None:
-            raise UsageError(
-                f"{text} has message costs of its own; --overhead and --test are for platform files"
-            )
         return found
     if not text.endswith(".xml") and not Path(text).exists():
         names = ", ".join(network.name for network in NETWORKS)
