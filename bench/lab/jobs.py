@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.measure import Parts, Simulator, kernel_name
 from bench.lab.run import LabError
-from bench.lab.sweep import Run, Sweep, measure, runs_of
+from bench.lab.sweep import CHOSEN, Run, Sweep, measure, runs_of
 
 AT_ONCE = 2
 
@@ -29,12 +29,12 @@ class Job:
 
     @property
     def checks(self) -> tuple[Run, ...]:
-        """What is compared at small sizes, where the measured runs have no results: each version at
-        one K and D, and where it chooses itself."""
-        if not self.what.shares_memory:
+        """What is compared at small sizes, where the measured runs have no results: the transformed
+        version, at one K and D and where it chooses itself.  All others are on fewer ranks."""
+        if not self.what.shares_memory or not self.what.tilings:
             return ()
-        few = self.what.tilings[-1:]
-        return tuple(run for run in self.runs if run.tiling in (*few, None, (0, 0)))
+        wanted = (self.what.tilings[-1], CHOSEN)
+        return tuple(r for r in self.runs if r.version == "transformed" and r.tiling in wanted)
 
 
 @dataclass(frozen=True, slots=True)

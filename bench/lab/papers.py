@@ -29,7 +29,7 @@ from bench.lab.run import LabError, run_program
 
 NOISE = 50  # thousandths by which a plane may take longer
 REPEATS = 3
-MANY_MESSAGES = 20_000  # from here on a run is not repeated
+MANY_MESSAGES = 12_000  # from here on a run is not repeated
 LINK_REPEATS = 5
 LINK_TILES = (1, 2, 4, 8, 16, 32, 64)
 LINK_DEPTH = 4
