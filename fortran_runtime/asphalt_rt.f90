@@ -8,7 +8,8 @@
 !! This file needs nothing but Fortran 2003, MPI 2.2 and its module `mpi`.  Callers that use
 !! `mpi_f08` pass the `MPI_VAL` components of their handles.
 module asphalt_rt
-  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr, c_ptr, c_signed_char, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc, c_null_ptr, c_ptr, c_signed_char, &
+                                         c_size_t
   use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_DATATYPE_NULL, &
                  MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, &
                  MPI_REQUEST_NULL, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE, MPI_SUCCESS
@@ -32,23 +33,72 @@ module asphalt_rt
   !> A request that is complete.
   integer, parameter :: asphalt_no_request = MPI_REQUEST_NULL
 
-  !> Bytes of a message that is large enough to cost little more than its transfer.
+  ! The choice of K.  docs/choice.md has the measurements behind these numbers.
+
+  !> Bytes of a message from which on networks give their full bandwidth: an exchange is not cut
+  !! into shorter ones, which would take longer altogether than the original call.
   integer(int64), parameter :: good_message = 65536_int64
-  !> Bytes of a message below which the cost of sending it outweighs what it hides.
-  integer(int64), parameter :: least_message = 16384_int64
+  !> Where messages twice as long leave as many tiles as this, they are that long: each costs less.
+  integer(int64), parameter :: enough_tiles = 8_int64
+  !> Bytes of a message where a tile sends to one rank alone, so that fewer are under way, or where
+  !! all receives are posted at once.
+  integer(int64), parameter :: good_long_message = 262144_int64
+  !> Pieces of at least `good_long_message` from which on it pays to cut a slab's block at all.
+  integer(int64), parameter :: least_slab_pieces = 4_int64
+  !> The least number of tiles in flight of slabs: a tile has one message, and as many have to be
+  !! under way as hide the latency, and what one rank is ahead of another.
+  integer, parameter :: least_slab_depth = 8
+  !> More tiles than this hide nothing more, and each of them costs requests and calls.
+  integer(int64), parameter :: many_tiles = 64_int64
+  !> The same where all receives are posted at once.
+  integer(int64), parameter :: many_uneven_tiles = 16_int64
+  !> Bytes of a block from which on it pays to ask the other ranks at every entry.
+  integer(int64), parameter :: least_agreed_block = 524288_int64
+  !> The same for the longest of blocks of different lengths: of slabs, and where tiles send to all.
+  integer(int64), parameter :: least_uneven_slab = 524288_int64
+  integer(int64), parameter :: least_uneven_block = 1048576_int64
+  !> Bytes of a block from which on the first exchange on a communicator is worth the duplicate.
+  integer(int64), parameter :: least_first_block = 524288_int64
+  !> Entries that go by without asking again after the ranks agreed not to tile.
+  integer, parameter :: patience = 63
   !> Bytes of a contiguous run below which packing and unpacking the runs of a message costs more
   !! than what it hides.
   integer(int64), parameter :: least_run = 256_int64
-  !> With fewer tiles than this, messages smaller than `good_message` are preferred: the last tile
-  !! is never hidden.
-  integer(int64), parameter :: few_tiles = 8_int64
-  !> More tiles than this hide nothing more, and each of them costs requests and calls.
-  integer(int64), parameter :: many_tiles = 128_int64
+
+  !> Chances for MPI in one tile: more of them cost more than they bring.
+  integer, parameter :: chances_a_tile = 8
 
   !> The most elements of a piece, and of what a rank sends: the sum of both is a default integer.
   integer(int64), parameter :: most_elements = 1073741823_int64
 
-  !> The key under which a communicator carries its private duplicate; made at the first use.
+  !> What the ranks of a communicator remember of a site, all of them the same.
+  type :: site_memory
+    character(63) :: site = ''
+    !> Entries that will not ask whether to tile.
+    integer :: resting = 0
+    type(site_memory), pointer :: next => null()
+  end type site_memory
+
+  !> What a communicator carries.  It is only changed on entry, by what all ranks know to be equal:
+  !! they enter the same sites on it in the same order, so that it is the same on all of them.
+  type :: companion
+    !> The private duplicate, once there is one.
+    integer :: own = MPI_COMM_NULL
+    !> Whether an exchange came by that would have been tiled, had it not been the first.
+    logical :: met = .false.
+    type(site_memory), pointer :: sites => null()
+  end type companion
+
+  !> An element of `numbered`.
+  type :: companion_pointer
+    type(companion), pointer :: companion => null()
+  end type companion_pointer
+
+  !> All companions, under SimGrid's SMPI 3.32, which keeps only 32 bits of an attribute: there it
+  !! is the place in this list; elsewhere it is an address.
+  type(companion_pointer), allocatable :: numbered(:)
+
+  !> The key under which a communicator carries its companion; made at the first use.
   integer :: private_key = 0
   logical :: private_key_exists = .false.
 
@@ -107,50 +157,83 @@ contains
   !! agree here by one reduction.  `slab`: the streams to the ranks follow one another (otherwise,
   !! and by default, every tile sends to every rank).  `ready`: one more size that must be equal.
   !! `extents`, `along`, `strides`: what `asphalt_strided` gets, where a tile is not one run of a
-  !! block; `certain` covers `extents`, too.
+  !! block; `certain` covers `extents`, too.  `count`: elements that the call sends to each rank;
+  !! MPI wants `count` of `datatype` to be equally many bytes on all ranks (MPI-3.1 section 5.8), so
+  !! that this alone may decide, without asking, that there is too little to gain.  `site`: under
+  !! which name it is remembered that the ranks agreed not to tile.
   !!
-  !! `own`, `me`, `np`: the private duplicate of `comm`, rank and size in it.  `k`: iterations of a
-  !! tile, 1 <= `k` <= `trips`, or 0: do not tile.  `d`: tiles in flight, at least 1 and at most
-  !! the number of tiles.  `ierror`: the first error, if `comm` has an error handler that returns.
+  !! `own`, `me`, `np`: the private duplicate of `comm` where the exchange is tiled, rank and size.
+  !! `k`: iterations of a tile, 1 <= `k` <= `trips`, or 0: do not tile.  `d`: tiles in flight, at
+  !! least 1 and at most the number of tiles; where `k` is chosen, it may be more than `wanted_d`.
+  !! `ierror`: the first error, if `comm` has an error handler that returns.
   subroutine asphalt_enter(comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d, &
                            legal, certain, own, me, np, k, d, ierror, slab, ready, extents, &
-                           along, strides)
+                           along, strides, count, site)
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
     logical, intent(in) :: legal, certain
     integer, intent(out) :: own, me, np, k, d, ierror
     logical, intent(in), optional :: slab
-    integer, intent(in), optional :: ready, extents(:), along, strides(:)
-    logical :: usable, dense
-    integer(int64) :: streams
+    integer, intent(in), optional :: ready, extents(:), along, strides(:), count
+    character(*), intent(in), optional :: site
+    type(companion), pointer :: carried
+    type(site_memory), pointer :: memory
+    logical :: usable, dense, one_by_one
     integer :: more
 
     k = 0
     d = 1
+    one_by_one = .false.
+    if (present(slab)) one_by_one = slab
     call open_exchange(comm, own, me, np, usable, ierror)
     if (.not. usable) return
+    nullify (carried, memory)
+    if (wanted_k <= 0) then
+      if (np == 1) return
+      if (present(count)) then
+        if (block_is_below(count, datatype, least_block(one_by_one, certain))) return
+      end if
+      call find_companion(comm, carried, ierror)
+      if (ierror /= MPI_SUCCESS) return
+      if (present(count) .and. .not. carried%met) then
+        carried%met = .true.
+        if (block_is_below(count, datatype, least_first_block)) return
+      end if
+      if (present(site) .and. .not. certain) then
+        call recall(carried, site, memory)
+        if (memory%resting > 0) then
+          memory%resting = memory%resting - 1
+          return
+        end if
+      end if
+    end if
+
     call is_dense(datatype, bytes, dense, ierror)
     if (ierror == MPI_SUCCESS .and. dense .and. legal .and. trips > 0 .and. elements > 0) then
-      streams = 1
-      if (present(slab)) streams = merge(np, 1, slab)
       k = min(wanted_k, trips)
+      d = wanted_d
       if (wanted_k <= 0) then
-        k = chosen_k(np, streams, int(elements, int64) * bytes, trips, grain)
+        k = chosen_k(np, one_by_one, .false., int(elements, int64) * bytes, trips, grain)
         if (present(extents)) k = in_long_runs(k, bytes, trips, grain, extents, along, strides)
+        if (one_by_one) d = max(d, least_slab_depth)
       end if
-      if (k > 0) d = int(max(1_int64, min(int(wanted_d, int64), tiles(streams, trips, k))))
+      if (k > 0) d = int(max(1_int64, min(int(d, int64), tiles(one_by_one, np, trips, k))))
     end if
-    if (certain .or. np == 1) return
-    more = 0
-    if (present(ready)) more = ready
-    if (present(extents)) then
-      call agree(own, [k, d, trips, elements, bytes, more, extents], k, ierror)
-    else
-      call agree(own, [k, d, trips, elements, bytes, more], k, ierror)
+    if (.not. certain .and. np > 1) then
+      more = 0
+      if (present(ready)) more = ready
+      if (present(extents)) then
+        call agree(comm, [k, d, trips, elements, bytes, more, extents], k, ierror)
+      else
+        call agree(comm, [k, d, trips, elements, bytes, more], k, ierror)
+      end if
+      if (k == 0 .and. associated(memory)) memory%resting = patience
     end if
+    if (k > 0) call private_duplicate(comm, own, k, ierror)
+    if (k == 0) d = 1
   end subroutine asphalt_enter
 
-  !> The private duplicate of `comm`, rank and size in it; not usable: there is nothing to tile on,
-  !! on any rank.  Nothing that only one rank knows is looked at.
+  !> Rank and size; not usable: there is nothing to tile on, on any rank.  Nothing that only one
+  !! rank knows is looked at.
   subroutine open_exchange(comm, own, me, np, usable, ierror)
     integer, intent(in) :: comm
     integer, intent(out) :: own, me, np, ierror
@@ -165,13 +248,29 @@ contains
     if (comm == MPI_COMM_NULL) return  ! the original call reports it
     call MPI_Comm_test_inter(comm, between_groups, ierror)
     if (ierror /= MPI_SUCCESS .or. between_groups) return
-    call private_duplicate(comm, own, ierror)
+    call MPI_Comm_rank(comm, me, ierror)
     if (ierror /= MPI_SUCCESS) return
-    call MPI_Comm_rank(own, me, ierror)
-    if (ierror /= MPI_SUCCESS) return
-    call MPI_Comm_size(own, np, ierror)
+    call MPI_Comm_size(comm, np, ierror)
     usable = ierror == MPI_SUCCESS
   end subroutine open_exchange
+
+  !> Bytes of a block below which an exchange is not tiled.
+  pure integer(int64) function least_block(one_by_one, certain)
+    logical, intent(in) :: one_by_one, certain
+
+    least_block = merge(good_message, 2 * good_message, one_by_one)
+    if (.not. certain) least_block = max(least_block, least_agreed_block)
+  end function least_block
+
+  !> Whether `count` of `datatype` are fewer than `least` bytes; the same on all ranks.
+  logical function block_is_below(count, datatype, least)
+    integer, intent(in) :: count, datatype
+    integer(int64), intent(in) :: least
+    integer :: size, ierror
+
+    call MPI_Type_size(datatype, size, ierror)
+    block_is_below = ierror == MPI_SUCCESS .and. int(count, int64) * size < least
+  end function block_is_below
 
   !> Enters one exchange of blocks of different lengths (MPI_ALLTOALLV).
   !!
@@ -179,8 +278,8 @@ contains
   !! Both know how long it is (`scounts` of the one, `rcounts` of the other), and all ranks agree
   !! here on `piece`, by one reduction, whatever else differs between them.
   !!
-  !! `comm`, `datatype`, `bytes`, `grain`, `wanted_k`, `wanted_d`, `legal`, `own`, `me`, `np` and
-  !! `ierror`: as for `asphalt_enter`.  `elements`: elements that one iteration of this rank adds
+  !! `comm`, `datatype`, `bytes`, `grain`, `wanted_k`, `wanted_d`, `legal`, `own`, `me`, `np`,
+  !! `ierror` and `site`: as for `asphalt_enter`.  `elements`: elements that one iteration of this rank adds
   !! to a block; `trips`: its iterations.  `scounts`, `sdispls`, `rcounts`: of the call.  `slab`:
   !! the iterations fill the blocks one after the other; else they fill all of them at once, and
   !! the blocks begin at multiples of `spread` elements.
@@ -189,12 +288,15 @@ contains
   !! tile.  `piece`: at least 1, if `k` is.  `d`: tiles whose sends are in flight.
   subroutine asphalt_enter_uneven(comm, datatype, bytes, elements, trips, grain, wanted_k, &
                                   wanted_d, legal, scounts, sdispls, rcounts, slab, spread, &
-                                  own, me, np, k, piece, d, ierror)
+                                  own, me, np, k, piece, d, ierror, site)
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
     logical, intent(in) :: legal, slab
     integer, intent(in) :: scounts(0:*), sdispls(0:*), rcounts(0:*), spread
     integer, intent(out) :: own, me, np, k, piece, d, ierror
-    integer :: mine(6), most(6), longest, failed
+    character(*), intent(in), optional :: site
+    type(companion), pointer :: carried
+    type(site_memory), pointer :: memory
+    integer :: mine(7), most(7), longest, failed
     logical :: usable, dense, fits
 
     k = 0
@@ -202,31 +304,70 @@ contains
     d = 1
     call open_exchange(comm, own, me, np, usable, ierror)
     if (.not. usable) return
+    nullify (carried, memory)
+    if (wanted_k <= 0) then
+      if (np == 1) return
+      call find_companion(comm, carried, ierror)
+      if (ierror /= MPI_SUCCESS) return
+      if (present(site)) then
+        call recall(carried, site, memory)
+        if (memory%resting > 0) then
+          memory%resting = memory%resting - 1
+          return
+        end if
+      end if
+    end if
 
     call is_dense(datatype, bytes, dense, ierror)
     fits = ierror == MPI_SUCCESS .and. dense .and. legal .and. all(rcounts(:np-1) >= 0) &
       .and. blocks_fit(np, elements, trips, scounts, sdispls, slab, spread)
     longest = 0
     if (fits .and. elements > 0) longest = asphalt_iterations(maxval(scounts(:np-1)), elements)
+    d = max(1, wanted_d)
     if (longest > 0) then
       k = min(wanted_k, longest)
-      if (wanted_k <= 0) k = uneven_k(np, trips, longest, int(elements, int64) * bytes, grain)
+      if (wanted_k <= 0) then
+        k = chosen_k(np, slab, .true., int(elements, int64) * bytes, longest, grain)
+        if (slab) d = max(d, least_slab_depth)
+      end if
     end if
     piece = int(min(int(k, int64) * elements, most_elements))
-    mine = [k, piece, max(1, wanted_d), bytes, -bytes, merge(0, 1, fits)]
+    mine = [k, piece, d, bytes, -bytes, merge(0, 1, fits), kibibytes(longest, elements, bytes)]
     most = mine
     if (np > 1) then
-      call MPI_Allreduce(mine, most, size(mine), MPI_INTEGER, MPI_MAX, own, failed)
+      call MPI_Allreduce(mine, most, size(mine), MPI_INTEGER, MPI_MAX, comm, failed)
       if (ierror == MPI_SUCCESS) ierror = failed
       if (failed /= MPI_SUCCESS) most(6) = 1
     end if
     k = 0
     piece = 0
-    if (most(6) > 0 .or. most(4) /= -most(5) .or. most(2) == 0) return
+    d = 1
+    if (most(6) > 0 .or. most(4) /= -most(5)) most(2) = 0
+    if (associated(memory)) then
+      if (most(7) < merge(least_uneven_slab, least_uneven_block, slab) / 1024) most(2) = 0
+      if (most(2) == 0) memory%resting = patience
+      if (most(2) > 0 .and. .not. carried%met) then
+        carried%met = .true.
+        if (most(7) < least_first_block / 1024) most(2) = 0
+      end if
+    end if
+    if (most(2) == 0) return
     k = most(1)
     piece = most(2)
     d = min(most(3), max(1, asphalt_pieces_of(scounts, np, piece)))
+    call private_duplicate(comm, own, k, ierror)
+    if (k == 0) piece = 0
   end subroutine asphalt_enter_uneven
+
+  !> The size of so many iterations in units of 1024 bytes.
+  pure integer function kibibytes(iterations, elements, bytes)
+    integer, intent(in) :: iterations, elements, bytes
+    integer(int64) :: iteration
+
+    iteration = int(elements, int64) * bytes
+    kibibytes = int(min(iteration / 1024 * iterations + mod(iteration, 1024_int64) * iterations &
+                        / 1024, int(huge(1), int64)))
+  end function kibibytes
 
   !> Whether the blocks that a rank sends are where the iterations put them.
   !!
@@ -257,21 +398,6 @@ contains
     fit = .true.
     if (slab) fit = filled == int(elements, int64) * max(0, trips)
   end function blocks_fit
-
-  !> The iterations in which this rank would compute a piece, where the header leaves it open.
-  !!
-  !! `trips`: all of its iterations; `longest`: those that fill its longest block; `piece`: bytes
-  !! that an iteration adds.
-  pure integer function uneven_k(np, trips, longest, piece, grain) result(k)
-    integer, intent(in) :: np, trips, longest, grain
-    integer(int64), intent(in) :: piece
-    integer(int64) :: length
-
-    k = 0
-    if (np == 1) return
-    length = min(good_length(int(trips, int64), piece, grain), int(longest, int64))
-    if (over(int(trips, int64), length) >= 2 .and. length * piece >= least_message) k = int(length)
-  end function uneven_k
 
   !> The number of pieces into which blocks of `counts` elements are cut.
   pure integer function asphalt_pieces_of(counts, np, piece)
@@ -338,12 +464,13 @@ contains
     call MPI_Comm_size(comm, asphalt_ranks, ierror)
   end function asphalt_ranks
 
-  !> The number of tiles of a rank: each stream is cut into pieces of `k` iterations.
-  pure integer(int64) function tiles(streams, trips, k)
-    integer(int64), intent(in) :: streams
-    integer, intent(in) :: trips, k
+  !> The number of tiles of a rank: each stream is cut into pieces of `k` iterations; slabs are a
+  !! stream for each rank, `one_by_one`.
+  pure integer(int64) function tiles(one_by_one, np, trips, k)
+    logical, intent(in) :: one_by_one
+    integer, intent(in) :: np, trips, k
 
-    tiles = streams * ((int(trips, int64) + k - 1) / k)
+    tiles = over(int(trips, int64), int(k, int64)) * merge(np, 1, one_by_one)
   end function tiles
 
   !> The planes of a block that a tile sends, where they are not those of its iterations.
@@ -363,34 +490,40 @@ contains
 
   !> The tile length where the header leaves it open; 0: tiling would not pay.
   !!
-  !! `piece`: bytes that one iteration adds to one message.  What a tile hides is the transfer of
-  !! the tiles before it; what it costs is a latency and a few calls for each message.  So messages
-  !! should be `good_message` bytes.  The last tile of a rank is never hidden: where that length
-  !! leaves fewer than `few_tiles` tiles, messages get shorter, down to `least_message`.
-  !! One tile alone hides nothing.
-  pure integer function chosen_k(np, streams, piece, trips, grain) result(k)
+  !! `piece`: bytes that one iteration adds to one message; `trips`: iterations that fill a block.
+  !! How long iterations take is not known, so that nothing may be lost where there is nothing to
+  !! hide: messages have at least the size from which on they are as fast as longer ones, the last
+  !! one of a block included.  Slabs send a block to one rank after the other, and the transfer of
+  !! one is hidden behind the next: they need not be cut.
+  pure integer function chosen_k(np, one_by_one, uneven, piece, trips, grain) result(k)
     integer, intent(in) :: np, trips, grain
-    integer(int64), intent(in) :: streams, piece
-    integer(int64) :: length, iterations
+    logical, intent(in) :: one_by_one, uneven
+    integer(int64), intent(in) :: piece
+    integer(int64) :: least, parts, length, last
 
     k = 0
-    if (np == 1) return
-    iterations = streams * trips
-    length = good_length(iterations, piece, grain)
-    length = min(length, int(trips, int64))
-    if (tiles(streams, trips, int(length)) >= 2 .and. length * piece >= least_message) &
-      k = int(length)
+    if (np == 1 .or. piece <= 0 .or. trips <= 0) return
+    least = over(merge(good_long_message, good_message, one_by_one .or. uneven), piece)
+    parts = trips / least
+    if (one_by_one) then
+      if (trips >= over(good_message, piece)) k = trips
+      parts = min(parts, many_tiles / np)
+      if (parts < least_slab_pieces) return
+    else if (uneven) then
+      parts = min(parts, many_uneven_tiles)
+    else
+      parts = min(parts, max(enough_tiles, trips / over(2 * good_message, piece)), many_tiles)
+    end if
+    do while (parts >= 2)
+      length = over(over(int(trips, int64), parts), int(grain, int64)) * grain
+      last = trips - (over(int(trips, int64), length) - 1) * length
+      if (length < trips .and. last >= least) then
+        k = int(length)
+        return
+      end if
+      parts = parts - 1
+    end do
   end function chosen_k
-
-  !> A good number of iterations for a message, of all `iterations` of a rank; a multiple of `grain`.
-  pure integer(int64) function good_length(iterations, piece, grain) result(length)
-    integer(int64), intent(in) :: iterations, piece
-    integer, intent(in) :: grain
-
-    length = min(over(good_message, piece), max(1_int64, iterations / few_tiles))
-    length = max(length, over(least_message, piece), over(iterations, many_tiles))
-    length = over(length, int(grain, int64)) * grain
-  end function good_length
 
   !> A chosen tile length made longer where the runs of a tile would be too short for a derived data
   !! type; 0 where no tile has long runs.
@@ -474,54 +607,143 @@ contains
     if (any(most(:size(facts)) /= -most(size(facts)+1:))) k = 0
   end subroutine agree
 
-  !> The communicator with the ranks of `comm` on which nobody else sends.
+  !> What `comm` carries, made at the first use.
   !!
-  !! It is an attribute of `comm`, made at the first use and freed with it, so that every rank
-  !! agrees about whether it exists, in whatever order the communicators are used.  It is not
-  !! inherited by duplicates that the program makes (two owners would free it twice), and it is
-  !! made from the group, so that it does not inherit the attributes of the program.
-  subroutine private_duplicate(comm, own, ierror)
+  !! It is an attribute of `comm`, freed with it, and not inherited by duplicates that the program
+  !! makes (two owners would free it twice).  Nothing is sent.
+  subroutine find_companion(comm, carried, ierror)
     integer, intent(in) :: comm
-    integer, intent(out) :: own, ierror
+    type(companion), pointer, intent(out) :: carried
+    integer, intent(out) :: ierror
     integer(MPI_ADDRESS_KIND) :: attribute
     logical :: found
-    integer :: group, handler, failed
 
-    own = comm
+    nullify (carried)
     if (.not. private_key_exists) then
       if (callbacks_are_fortran()) then
-        call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_duplicate, private_key, &
+        call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_companion, private_key, &
                                     0_MPI_ADDRESS_KIND, ierror)
       else
-        call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, keep_duplicate, private_key, &
+        call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, keep_companion, private_key, &
                                     0_MPI_ADDRESS_KIND, ierror)
       end if
       if (ierror /= MPI_SUCCESS) return
       private_key_exists = .true.
     end if
+    attribute = 0  ! an MPI that keeps 32 bits sets no others
     call MPI_Comm_get_attr(comm, private_key, attribute, found, ierror)
     if (ierror /= MPI_SUCCESS) return
     if (found) then
-      own = int(attribute)
+      carried => companion_of(attribute)
     else
-      call MPI_Comm_group(comm, group, ierror)
-      if (ierror /= MPI_SUCCESS) return
-      call MPI_Comm_create(comm, group, own, ierror)
-      call MPI_Group_free(group, failed)
-      if (ierror == MPI_SUCCESS) ierror = failed
-      if (ierror /= MPI_SUCCESS) return
-      attribute = own
+      allocate(carried)
+      attribute = attribute_of(carried)
       call MPI_Comm_set_attr(comm, private_key, attribute, ierror)
-      if (ierror /= MPI_SUCCESS) return
+      if (ierror /= MPI_SUCCESS) deallocate(carried)
     end if
-    ! The program may have changed its error handler since.
+  end subroutine find_companion
+
+  !> What stands for a companion in an attribute.
+  integer(MPI_ADDRESS_KIND) function attribute_of(carried)
+    type(companion), pointer, intent(in) :: carried
+    type(companion_pointer), allocatable :: longer(:)
+    integer :: known
+
+    if (callbacks_are_fortran()) then
+      attribute_of = transfer(c_loc(carried), attribute_of)
+      return
+    end if
+    known = 0
+    if (allocated(numbered)) known = size(numbered)
+    allocate(longer(known + 1))
+    if (known > 0) longer(:known) = numbered
+    longer(known + 1)%companion => carried
+    call move_alloc(longer, numbered)
+    attribute_of = known + 1
+  end function attribute_of
+
+  !> The companion that an attribute stands for.
+  function companion_of(attribute) result(carried)
+    integer(MPI_ADDRESS_KIND), intent(in) :: attribute
+    type(companion), pointer :: carried
+
+    if (allocated(numbered)) then
+      carried => numbered(attribute)%companion
+    else
+      call c_f_pointer(transfer(attribute, c_null_ptr), carried)
+    end if
+  end function companion_of
+
+  !> What is remembered of a site.
+  subroutine recall(carried, site, memory)
+    type(companion), intent(inout) :: carried
+    character(*), intent(in) :: site
+    type(site_memory), pointer, intent(out) :: memory
+
+    memory => carried%sites
+    do while (associated(memory))
+      if (memory%site == site) return
+      memory => memory%next
+    end do
+    allocate(memory)
+    memory%site = site
+    memory%next => carried%sites
+    carried%sites => memory
+  end subroutine recall
+
+  !> The communicator with the ranks of `comm` on which nobody else sends; `k` becomes 0 where
+  !! there is none.
+  !!
+  !! `comm` carries it, made at the first exchange that is tiled and freed with it, so that every
+  !! rank agrees about whether it exists, in whatever order the communicators are used.  It is made
+  !! from the group, so that it does not inherit the attributes of the program.
+  subroutine private_duplicate(comm, own, k, ierror)
+    integer, intent(in) :: comm
+    integer, intent(inout) :: own, k, ierror
+    type(companion), pointer :: carried
+    integer :: failed
+
+    call find_companion(comm, carried, failed)
+    if (failed == MPI_SUCCESS) then
+      if (carried%own == MPI_COMM_NULL) call duplicate(comm, carried%own, failed)
+    end if
+    if (failed == MPI_SUCCESS) call same_handler(comm, carried%own, failed)
+    if (ierror == MPI_SUCCESS) ierror = failed
+    if (failed == MPI_SUCCESS) then
+      own = carried%own
+    else
+      k = 0
+    end if
+  end subroutine private_duplicate
+
+  !> A communicator with the ranks of `comm` in their order, and nothing else of it.
+  subroutine duplicate(comm, own, ierror)
+    integer, intent(in) :: comm
+    integer, intent(inout) :: own
+    integer, intent(out) :: ierror
+    integer :: group, new, failed
+
+    call MPI_Comm_group(comm, group, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call MPI_Comm_create(comm, group, new, ierror)
+    call MPI_Group_free(group, failed)
+    if (ierror == MPI_SUCCESS) own = new
+    if (ierror == MPI_SUCCESS) ierror = failed
+  end subroutine duplicate
+
+  !> Gives `own` the error handler of `comm`, which the program may have changed.
+  subroutine same_handler(comm, own, ierror)
+    integer, intent(in) :: comm, own
+    integer, intent(out) :: ierror
+    integer :: handler
+
     call MPI_Comm_get_errhandler(comm, handler, ierror)
     if (ierror /= MPI_SUCCESS) return
     call MPI_Comm_set_errhandler(own, handler, ierror)
     if (ierror /= MPI_SUCCESS) return
     if (handler == MPI_ERRORS_ARE_FATAL .or. handler == MPI_ERRORS_RETURN) return
     call MPI_Errhandler_free(handler, ierror)  ! the reference that the query made
-  end subroutine private_duplicate
+  end subroutine same_handler
 
   !> Whether MPI calls the callback with Fortran's arguments.  SimGrid's SMPI 3.32 calls it as a C
   !! function; there, private communicators are not freed.
@@ -534,17 +756,25 @@ contains
     callbacks_are_fortran = version(:4) /= 'SMPI'
   end function callbacks_are_fortran
 
-  !> Called by MPI when a communicator with a private duplicate is freed.
-  subroutine free_duplicate(comm, key, attribute, state, ierror)
+  !> Called by MPI when a communicator that carries something is freed.
+  subroutine free_companion(comm, key, attribute, state, ierror)
     integer :: comm, key, ierror
     integer(MPI_ADDRESS_KIND) :: attribute, state
-    integer :: own
+    type(companion), pointer :: carried
+    type(site_memory), pointer :: memory
 
     ierror = MPI_SUCCESS
-    own = int(attribute)
-    if (key /= private_key .or. state /= 0 .or. own == comm) return
-    call MPI_Comm_free(own, ierror)
-  end subroutine free_duplicate
+    if (key /= private_key .or. state /= 0) return
+    carried => companion_of(attribute)
+    if (carried%own /= MPI_COMM_NULL .and. carried%own /= comm) &
+      call MPI_Comm_free(carried%own, ierror)
+    do while (associated(carried%sites))
+      memory => carried%sites
+      carried%sites => memory%next
+      deallocate(memory)
+    end do
+    deallocate(carried)
+  end subroutine free_companion
 
   !> Tells the compiler that `buf` may be read or written behind its back until here.
   !!
@@ -578,10 +808,10 @@ contains
     call asphalt_sync(buf)
   end subroutine asphalt_copy
 
-  !> The same for an MPI that calls it as a C function: leaves the duplicate alone.
-  integer function keep_duplicate()
-    keep_duplicate = 0
-  end function keep_duplicate
+  !> The same for an MPI that calls it as a C function: leaves everything alone.
+  integer function keep_companion()
+    keep_companion = 0
+  end function keep_companion
 
   !> Makes the data type of a part of a block, ready to be used in messages of one element.
   !!
@@ -746,15 +976,20 @@ contains
   !> Lets MPI work on the messages: MPI_Test on one pending request, each in its turn.
   !!
   !! Testing one costs a few hundredths of a microsecond, testing all of a ring grows with it.
-  subroutine asphalt_progress(requests, turn, ierror)
+  !! `turn` counts the calls, from 0 on; only some of the `k` in a tile test at all.
+  subroutine asphalt_progress(requests, turn, k, ierror)
     integer, intent(inout) :: requests(:), turn, ierror
-    integer :: looked_at, error
+    integer, intent(in) :: k
+    integer :: distance, looked_at, request, error
     logical :: done
 
-    do looked_at = 1, size(requests)
-      turn = mod(turn, size(requests)) + 1
-      if (requests(turn) == asphalt_no_request) cycle
-      call MPI_Test(requests(turn), done, MPI_STATUS_IGNORE, error)
+    distance = 1 + (k - 1) / chances_a_tile
+    turn = turn + 1
+    if (mod(turn, distance) /= 0) return
+    do looked_at = 0, size(requests) - 1
+      request = 1 + mod(turn / distance + looked_at, size(requests))
+      if (requests(request) == asphalt_no_request) cycle
+      call MPI_Test(requests(request), done, MPI_STATUS_IGNORE, error)
       if (ierror == MPI_SUCCESS) ierror = error
       if (.not. done) return  ! a test that finds its request complete may not have moved others
     end do

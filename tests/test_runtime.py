@@ -20,7 +20,7 @@ def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path
     assert (outcome.code, outcome.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["enter.f90", "uneven.f90"])
+@pytest.mark.parametrize("name", ["enter.f90", "uneven.f90", "choice.f90"])
 @pytest.mark.parametrize("mpi", installed(), ids=str)
 def test_enter(mpi: Mpi, name: str, tmp_path: Path) -> None:
     program = build(mpi, [RUNTIME, PROGRAMS / name], tmp_path, ["-O1", "-fcheck=all"])

@@ -10,7 +10,7 @@ what is not equal up to algebra becomes a run-time guard.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
@@ -83,7 +83,8 @@ class Layout:
     places inside of the buffers say nothing).
     ``window``: which planes a tile sends, where they are not those of its iterations.  ``apart``:
     why pieces cannot land in the receive buffer; only ``receive.buffer`` counts then.
-    ``strides``: how a tile's part lies in a block where it is not one contiguous run.
+    ``strides``: how a tile's part lies in a block where it is not one contiguous run.  ``count``:
+    elements that the call sends to each rank, where blocks are equally long.
     """
 
     pattern: Pattern
@@ -100,6 +101,7 @@ class Layout:
     apart: str | None = None
     uneven: Uneven | None = None
     strides: Strides | None = None
+    count: Poly = field(default_factory=Poly)
 
     @property
     def description(self) -> str:
@@ -221,6 +223,7 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
         guards=(*guards, *layout.guards, *more, *gap_guards(exchange, send, receive)),
         stated=tuple(stated),
         apart=apart if landing is None else None,
+        count=count,
     )
 
 

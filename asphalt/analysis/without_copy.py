@@ -118,6 +118,7 @@ def layout_without_copy(producer: Producer, copy: PackingCopy) -> Layout | Misfi
         layout,
         receive=target,
         guards=(*guards, *more, *gap_guards(exchange, copy.view.buffer, receive)),
+        count=count,
     )
 
 

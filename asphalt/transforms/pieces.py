@@ -130,6 +130,10 @@ class Pieces(ABC):
         assert arguments.send_type is not None
         return self.handle(arguments.send_type)
 
+    def name(self, site: str) -> Keyword:
+        """The name of the site, as an argument of what decides whether to tile."""
+        return Keyword("site", "site", Lit("character", f"'{site}'"))
+
     def buffer(self, address: Address) -> Ref | Component:
         """The array of a buffer as the user spells it."""
         arguments = self.plan.exchange.call.procedure.exchange

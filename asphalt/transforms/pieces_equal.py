@@ -84,6 +84,8 @@ class EqualBlocks(Pieces):
             ERROR,
             *(() if blocks else (slab,)),
             *self.agreed(),
+            Keyword("count", "count", self.size(self.layout.count)),
+            self.name(site),
         )
 
     def requests(self) -> Expr:

@@ -121,6 +121,7 @@ class UnevenPieces(Pieces):
             PIECE,
             D,
             ERROR,
+            self.name(site),
         )
 
     def decided(self, make: Maker) -> list[Node]:

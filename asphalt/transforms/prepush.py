@@ -197,7 +197,7 @@ class _Emission:
         free = self.plan.exchange.located.form is Form.FREE
         step = _step(phase.tiled, free)
         make = Maker(_column(phase.tiled.head, free) + step, step, free, self.make.eol)
-        call = Call(var("asphalt_progress"), (REQUESTS, var("asphalt_turn"), ERROR))
+        call = Call(var("asphalt_progress"), (REQUESTS, var("asphalt_turn"), K, ERROR))
         return make.leaf(Guarded(TILED, call))
 
     def _finish(self, call: Leaf) -> tuple[Node, ...]:

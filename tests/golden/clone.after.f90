@@ -24,7 +24,7 @@ subroutine in_place(nx, ny, nz, np, comm, x, s)
   call asphalt_enter(comm, MPI_DOUBLE_COMPLEX, storage_size(s)/8, nx*ny, &
                      asphalt_last - asphalt_first + 1, 1, asphalt_k_in_place, asphalt_d_in_place, &
                      .true., .false., asphalt_comm, asphalt_me, asphalt_np, asphalt_k, asphalt_d, &
-                     asphalt_err)
+                     asphalt_err, count=nx*ny*nz, site='in_place')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_tiles = max(1, (asphalt_k + asphalt_last - asphalt_first)/asphalt_k)
@@ -57,7 +57,7 @@ subroutine in_place(nx, ny, nz, np, comm, x, s)
     asphalt_lo = asphalt_first + asphalt_tile*asphalt_k
     asphalt_hi = min(asphalt_lo + asphalt_k - 1, asphalt_last)
     do z = asphalt_lo, asphalt_hi
-      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_err)
+      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
       do p = 1, np
         s(:,:,z,p) = 2*x((p-1)*nx+1:p*nx,:,z)
       end do

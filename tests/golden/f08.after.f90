@@ -22,7 +22,7 @@ subroutine transpose(np, comm)
   call asphalt_enter(comm%MPI_VAL, MPI_INTEGER%MPI_VAL, storage_size(s)/8, n, &
                      asphalt_last - asphalt_first + 1, 16, asphalt_k_transpose, &
                      asphalt_d_transpose, .true., .true., asphalt_comm, asphalt_me, asphalt_np, &
-                     asphalt_k, asphalt_d, asphalt_err)
+                     asphalt_k, asphalt_d, asphalt_err, count=n*nz, site='transpose')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_tiles = max(1, (asphalt_k + asphalt_last - asphalt_first)/asphalt_k)

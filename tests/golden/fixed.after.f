@@ -29,7 +29,8 @@ C     ONE PLANE AFTER THE OTHER
      &                   ASPHALT_LAST - ASPHALT_FIRST + 1, 1,
      &                   ASPHALT_K_TRANSP, ASPHALT_D_TRANSP, .TRUE.,
      &                   .TRUE., ASPHALT_COMM, ASPHALT_ME, ASPHALT_NP,
-     &                   ASPHALT_K, ASPHALT_D, ASPHALT_ERR)
+     &                   ASPHALT_K, ASPHALT_D, ASPHALT_ERR,
+     &                   count=MAXN*10, site='transp')
       ASPHALT_TILED = ASPHALT_K > 0
       IF (ASPHALT_TILED) THEN
          ASPHALT_TILES = MAX(1,
@@ -68,7 +69,7 @@ C     ONE PLANE AFTER THE OTHER
          ASPHALT_HI = MIN(ASPHALT_LO + ASPHALT_K - 1, ASPHALT_LAST)
       DO 10 IZ = ASPHALT_LO, ASPHALT_HI
          IF (ASPHALT_TILED) CALL ASPHALT_PROGRESS(ASPHALT_REQ,
-     &       ASPHALT_TURN, ASPHALT_ERR)
+     &       ASPHALT_TURN, ASPHALT_K, ASPHALT_ERR)
          DO 10 IP = 1, NP
             DO 10 I = 1, MAXN
                S(I,IZ,IP) = I + 10*IZ

@@ -24,7 +24,7 @@ subroutine late(n, nz, np, comm, s, r)
   call asphalt_enter(comm, MPI_DOUBLE_PRECISION, storage_size(s)/8, n, &
                      asphalt_last - asphalt_first + 1, 1, asphalt_k_late, asphalt_d_late, .true., &
                      .false., asphalt_comm, asphalt_me, asphalt_np, asphalt_k, asphalt_d, &
-                     asphalt_err)
+                     asphalt_err, count=n*nz, site='late')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     ! the first tile has no iterations: it sends what is final before the nest
@@ -55,7 +55,7 @@ subroutine late(n, nz, np, comm, s, r)
     asphalt_lo = asphalt_first + max(0, asphalt_tile - 1)*asphalt_k
     asphalt_hi = min(asphalt_first + asphalt_tile*asphalt_k - 1, asphalt_last)
     do z = asphalt_lo, asphalt_hi
-      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_err)
+      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
       do p = 1, np
         s(:,z,p) = dble(z + p)
         s(:,z-1,p) = s(:,z-1,p) + s(:,z,p)

@@ -25,7 +25,7 @@ subroutine planes(n, nz, np, comm, s, r, last)
                       asphalt_k_planes, asphalt_d_planes, &
                       asphalt_last - asphalt_first + 1 == asphalt_np*asphalt_block, .false., &
                       asphalt_comm, asphalt_me, asphalt_np, asphalt_k, asphalt_d, asphalt_err, &
-                      slab=.true.)
+                      slab=.true., count=n*(nz/np), site='planes')
    asphalt_tiled = asphalt_k > 0
    if (asphalt_tiled) then
       asphalt_each = (asphalt_block + asphalt_k - 1)/asphalt_k

@@ -27,7 +27,7 @@ subroutine inner_planes(n, nb, np, comm, s, r)
                      asphalt_k_inner_planes, asphalt_d_inner_planes, &
                      1 + (asphalt_last - asphalt_first + 1) <= asphalt_np*asphalt_block, .false., &
                      asphalt_comm, asphalt_me, asphalt_np, asphalt_k, asphalt_d, asphalt_err, &
-                     slab=.true.)
+                     slab=.true., count=n*nb, site='inner_planes')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_each = (asphalt_block + asphalt_k - 1)/asphalt_k

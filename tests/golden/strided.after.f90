@@ -25,7 +25,8 @@ subroutine transpose(n, nz, np, me, comm, s, r)
   call asphalt_enter(comm, MPI_DOUBLE_PRECISION, storage_size(s)/8, n, &
                      asphalt_last - asphalt_first + 1, 1, asphalt_k_transpose, &
                      asphalt_d_transpose, .true., .false., asphalt_comm, asphalt_me, asphalt_np, &
-                     asphalt_k, asphalt_d, asphalt_err, extents=[nz, n], along=1)
+                     asphalt_k, asphalt_d, asphalt_err, extents=[nz, n], along=1, count=n*nz, &
+                     site='transpose')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_tiles = max(1, (asphalt_k + asphalt_last - asphalt_first)/asphalt_k)
@@ -60,7 +61,7 @@ subroutine transpose(n, nz, np, me, comm, s, r)
     asphalt_lo = asphalt_first + asphalt_tile*asphalt_k
     asphalt_hi = min(asphalt_lo + asphalt_k - 1, asphalt_last)
     do z = asphalt_lo, asphalt_hi
-      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_err)
+      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
       do p = 1, np
         do i = 1, n
           s(z,i,p) = dble(i*z) + p*me     ! irregular   spacing

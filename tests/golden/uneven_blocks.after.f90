@@ -29,7 +29,7 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
                             asphalt_last - asphalt_first + 1, 1, asphalt_k_transpose, &
                             asphalt_d_transpose, .true., counts(:,1), displs(:,1), &
                             counts(1:np,2), .false., n*nz, asphalt_comm, asphalt_me, asphalt_np, &
-                            asphalt_k, asphalt_piece, asphalt_d, asphalt_err)
+                            asphalt_k, asphalt_piece, asphalt_d, asphalt_err, site='transpose')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_pieces = asphalt_most_pieces(counts(:,1),asphalt_np,asphalt_piece)
@@ -65,7 +65,7 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
       asphalt_hi = asphalt_last
     end if
     do z = asphalt_lo, asphalt_hi
-      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_err)
+      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
       do p = 1, np
         do i = 1, n
           s(i,z,p) = i*z + p*me

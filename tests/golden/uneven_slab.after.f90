@@ -30,7 +30,7 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
                             asphalt_last - asphalt_first + 1, 1, asphalt_k_transpose, &
                             asphalt_d_transpose, .true., scounts, sdispls, rcounts, .true., 0, &
                             asphalt_comm, asphalt_me, asphalt_np, asphalt_k, asphalt_piece, &
-                            asphalt_d, asphalt_err)
+                            asphalt_d, asphalt_err, site='transpose')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_pieces = asphalt_pieces_of(scounts,asphalt_np,asphalt_piece)
@@ -73,7 +73,7 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
       asphalt_hi = asphalt_last
     end if
     do k = asphalt_lo, asphalt_hi
-      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_err)
+      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
       do j = 1, ny
         do i = 1, nx
           s(i,j,k) = i + 100*j + 10000*k

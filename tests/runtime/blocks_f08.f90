@@ -57,7 +57,7 @@ contains
         asphalt_posted = min(asphalt_tile + asphalt_d, asphalt_tiles)
       end if
       do z = asphalt_lo, asphalt_hi
-        if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_err)
+        if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
         do p = 1, np
           do i = 1, n
             s(i,z,p) = sin(dble(i*z)) + p*(me + 1)

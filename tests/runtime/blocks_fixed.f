@@ -68,7 +68,7 @@ C     a send of the program's own with another type
       END IF
       DO 30 Z = ASPHALT_LO, ASPHALT_HI
       IF (ASPHALT_TILED) CALL ASPHALT_PROGRESS(ASPHALT_REQ,
-     &ASPHALT_TURN, ASPHALT_ERR)
+     &ASPHALT_TURN, ASPHALT_K, ASPHALT_ERR)
       DO 20 P = 1, NP
       DO 10 I = 1, N
         IDX = I + N*(Z - 1 + NZ*(P - 1))

@@ -53,7 +53,7 @@ subroutine exchange_slabs(n, nz, np, k, d, comm, s, r, zlast)
       asphalt_hi = asphalt_lo + min(asphalt_k, asphalt_trips - asphalt_tile) - 1
     end if
     do z = asphalt_lo, asphalt_hi
-      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_err)
+      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
       do i = 1, n
         s(i,z) = sin(dble(i*z)) + 10*me
       end do

@@ -103,11 +103,11 @@ contains
 
   subroutine chosen()
     integer :: counts(ranks), displs(ranks), p
-    counts = 8*4096*(rank + 1)
+    counts = 32*4096*(rank + 1)
     displs = [(counts(1)*(p - 1), p=1,ranks)]
-    call enter(4096, 8*ranks*(rank + 1), 0, .true., counts, displs, .true., 0)
-    call check(k > 0 .eqv. ranks > 1, 'pieces of 64 KiB')
-    call check(piece*8 >= 16384 .or. ranks == 1, 'not below 16 KiB')
+    call enter(4096, 32*ranks*(rank + 1), 0, .true., counts, displs, .true., 0)
+    call check(k > 0 .eqv. ranks > 1, 'pieces of 256 KiB')
+    call check(piece*8 >= 262144 .or. ranks == 1, 'not below')
     counts = 10
     displs = [(10*(p - 1), p=1,ranks)]
     call enter(1, 10*ranks, 0, .true., counts, displs, .true., 0)

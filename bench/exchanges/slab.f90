@@ -1,0 +1,51 @@
+!> Each plane belongs to one rank.
+module exchange
+  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use fingerprint, only: mix
+  use mpi
+  use work, only: compute
+  implicit none
+  private
+  public :: run
+
+contains
+
+  !> Exchanges `nz` planes of `n` elements for each rank, `steps` times; `first`, `rest`: seconds
+  !> of the first step and of all others.
+  subroutine run(number, n, nz, steps, comm, first, rest, hash)
+    integer, intent(in) :: number, n, nz, steps, comm
+    real(real64), intent(out) :: first, rest
+    integer(int64), intent(out) :: hash
+    real(real64), allocatable :: s(:,:), r(:,:)
+    integer :: np, me, step, i, k, ierr
+    real(real64) :: amplitude, began, elapsed
+
+    call MPI_Comm_size(comm, np, ierr)
+    call MPI_Comm_rank(comm, me, ierr)
+    allocate(s(n, nz*np), r(n, nz*np))
+    hash = 1
+    first = 0
+    rest = 0
+
+    do step = 1, steps
+      call MPI_Barrier(comm, ierr)
+      began = MPI_Wtime()
+      do k = 1, nz*np
+        call compute(number, k, step, amplitude)
+        do i = 1, n
+          s(i, k) = amplitude*(i + me)
+        end do
+      end do
+      call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
+      elapsed = MPI_Wtime() - began
+      if (step == 1) then
+        first = elapsed
+      else
+        rest = rest + elapsed
+      end if
+      call mix(size(r), r, hash)
+    end do
+    deallocate(s, r)
+  end subroutine run
+
+end module exchange

@@ -1,0 +1,297 @@
+"""Whether the default ever loses: exchanges of all sizes beside computation of all lengths.
+
+Small programs, one a shape of exchange (``bench/exchanges``), are simulated as they are and as
+asphalt leaves them (K = 0: chosen on entry).  One run goes through many cases, each on a
+communicator of its own; what an iteration computes is charged to the simulated clock, as a
+multiple of the time that the exchange takes on the same platform.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asphalt.running import simgrid
+from asphalt.running.mpi import SMPI
+from asphalt.running.process import run
+from asphalt.running.simgrid import Cluster, MessageCosts
+from bench.lab.build import BUILD, compile_program
+from bench.lab.case import ROOT
+from bench.lab.run import LabError
+from bench.lab.transform import set_tiling, transform
+
+EXCHANGES = ROOT / "bench" / "exchanges"
+WORD = 8  # bytes of an element
+_LINE = re.compile(r"case\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)")
+
+PLATFORMS: Mapping[str, Cluster] = {
+    "SMPI 10 Gb/s": Cluster(),
+    "SMPI 1 Gb/s": Cluster(bandwidth="125MBps", latency="25us", costs=MessageCosts(2e-6, 2e-7)),
+    "SMPI 200 Gb/s": Cluster(
+        bandwidth="25GBps",
+        latency="0.5us",
+        copy_bandwidth="20GBps",
+        copy_latency="0.2us",
+        costs=MessageCosts(2e-7, 5e-8),
+    ),
+    "SMPI 2 Gb/s (2007)": Cluster(
+        bandwidth="250MBps",
+        latency="3.5us",
+        copy_bandwidth="1.5GBps",
+        copy_latency="1us",
+        costs=MessageCosts(1.5e-6, 3e-7),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A program; ``blind``: asphalt does not see the callers, so that ranks have to agree."""
+
+    name: str
+    source: str
+    blind: bool = False
+
+    def iterations(self, planes: int, ranks: int) -> int:
+        """Trips of the producer on one rank."""
+        if self.source == "slab":
+            return planes * ranks
+        if self.source == "uneven_slab":
+            return max(ranks, planes * ranks - 1)
+        return planes
+
+
+SHAPES = (
+    Shape("every-block", "every_block"),
+    Shape("every-block-agreed", "every_block", blind=True),
+    Shape("slab", "slab"),
+    Shape("in-place", "in_place"),
+    Shape("strided", "strided"),
+    Shape("uneven-slab", "uneven_slab"),
+    Shape("uneven-blocks", "uneven_blocks"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One exchange: bytes for each rank, the trips that compute them, and how long those take as a
+    multiple of the exchange."""
+
+    bytes: int
+    planes: int
+    ratio: float
+    steps: int
+
+    @property
+    def elements(self) -> int:
+        """Elements that a trip adds to the message for each rank."""
+        return self.bytes // (WORD * self.planes)
+
+    @property
+    def title(self) -> str:
+        """The size and the ratio of computation to communication."""
+        size, unit = self.bytes, "B"
+        for larger in ("KiB", "MiB"):
+            if size >= 1024:
+                size, unit = size // 1024, larger
+        ratio = f"{self.ratio:g}:1" if self.ratio >= 1 else f"1:{1 / self.ratio:g}"
+        return f"{size}{unit}/{self.planes}/{ratio}"
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Seconds of the first step and of all others, and a fingerprint of what was received."""
+
+    first: float
+    rest: float
+    hash: str
+
+    @property
+    def total(self) -> float:
+        """Seconds of all steps."""
+        return self.first + self.rest
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One example on one platform, as it was and transformed; ``communication``: the exchange alone
+    in all steps but the first, in seconds."""
+
+    shape: str
+    platform: str
+    ranks: int
+    example: Example
+    communication: float
+    original: Timed
+    transformed: Timed
+
+    @property
+    def ratio(self) -> float:
+        """Time of a step divided by the original's, but for the first one; above 1 it loses."""
+        return self.transformed.rest / self.original.rest
+
+    @property
+    def first_ratio(self) -> float:
+        """The same for a program that exchanges once."""
+        return self.transformed.first / self.original.first
+
+    @property
+    def efficiency(self) -> float:
+        """The part of what could be hidden that is hidden."""
+        whole = self.original.rest
+        floor = max(self.communication, whole - self.communication)
+        return (whole - self.transformed.rest) / (whole - floor)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of a results file."""
+        common = {
+            "kernel": f"ratios/{self.shape}/{self.example.title}",
+            "platform": self.platform,
+            "ranks": self.ranks,
+        }
+        nothing = {"tile": None, "depth": None}
+        original = {"seconds": self.original.rest, "ratio": 1.0, "overlap_efficiency": 0.0}
+        return [
+            common | {"version": "original"} | nothing | original,
+            common
+            | {
+                "version": "transformed",
+                "tile": 0,
+                "depth": None,
+                "seconds": self.transformed.rest,
+                "ratio": self.ratio,
+                "first_ratio": self.first_ratio,
+                "overlap_efficiency": self.efficiency,
+            },
+        ]
+
+
+def include_text(examples: Sequence[Example]) -> str:
+    """The include file with the sizes of all examples."""
+    lists = {
+        "elements": [example.elements for example in examples],
+        "planes": [example.planes for example in examples],
+        "steps": [example.steps for example in examples],
+    }
+    text = f"      integer, parameter :: cases = {len(examples)}\n"
+    for name, values in lists.items():
+        text += _array("integer", name, [str(value) for value in values])
+    return text
+
+
+def charges_text(charges: Sequence[float]) -> str:
+    """The include file with the operations that a trip of each example costs."""
+    return _array("real(real64)", "charges", [f"{value:.6e}_real64" for value in charges])
+
+
+def _array(type_name: str, name: str, values: Sequence[str]) -> str:
+    text = f"      {type_name}, parameter :: {name}(cases) = [ &\n"
+    for start in range(0, len(values), 4):
+        part = ", ".join(values[start : start + 4])
+        text += f"        {part}{' &' if start + 4 >= len(values) else ', &'}\n"
+    return text + "      ]\n"
+
+
+def build(
+    shape: Shape,
+    examples: Sequence[Example],
+    charges: Sequence[float],
+    new: bool,
+    tiling: tuple[int, int] | None = None,
+) -> Path:
+    """The program of a shape, ``new``: transformed; built if it is not there.
+
+    ``tiling``: K and D; None: as asphalt leaves them.  Raises ``LabError`` with the compiler's
+    messages.
+    """
+    names = ("work.f90", "fingerprint.f90", f"{shape.source}.f90", "main.f90")
+    files = {name: (EXCHANGES / name).read_bytes() for name in names}
+    files["cases.inc"] = include_text(examples).encode()
+    if new:
+        seen = {n: t for n, t in files.items() if not (shape.blind and n == "main.f90")}
+        files = transform(seen) | {n: t for n, t in files.items() if n not in seen}
+        if tiling is not None:
+            files = set_tiling(files, *tiling)
+    files["work.f90"] = (EXCHANGES / "charged_work.f90").read_bytes()
+    files["charges.inc"] = charges_text(charges).encode()
+    key = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
+    directory = BUILD / "ratios" / f"{shape.source}-{key}"
+    program = directory / "program"
+    if not program.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (directory / name).write_bytes(content)
+        compile_program(SMPI, tuple(files), ("-O2",), directory, program)
+    return program
+
+
+def simulate(program: Path, cluster: Cluster, ranks: int, timeout: float = 900.0) -> list[Timed]:
+    """What a program prints on a cluster, kept beside it; raises ``LabError``."""
+    key = hashlib.sha256(repr((cluster, ranks)).encode()).hexdigest()[:16]
+    kept = program.parent / f"run-{key}.txt"
+    if not kept.exists():
+        platform = program.parent / f"cluster-{key}.xml"
+        platform.write_text(cluster.xml(), encoding="utf-8")
+        command = simgrid.command(ranks, program, platform, cluster.costs)
+        outcome = run(command, program.parent, timeout)
+        if outcome.status != 0:
+            how = "no end" if outcome.status is None else f"exit code {outcome.status}"
+            raise LabError(f"{how}: {' '.join(command)}\n{outcome.stderr[-2000:].decode()}")
+        kept.write_bytes(outcome.stdout)
+    found = _LINE.findall(kept.read_text(encoding="utf-8"))
+    return [Timed(float(first), float(rest), hash_) for _, first, rest, hash_ in found]
+
+
+def compare(
+    shape: Shape,
+    name: str,
+    cluster: Cluster,
+    ranks: int,
+    examples: Sequence[Example],
+    tiling: tuple[int, int] | None = None,
+) -> list[Compared]:
+    """All examples of a shape on one platform; raises ``LabError`` where results differ."""
+    bare = simulate(build(shape, examples, [0.0] * len(examples), False), cluster, ranks)
+    charges = [
+        example.ratio
+        * (alone.total / example.steps)
+        / shape.iterations(example.planes, ranks)
+        * _operations(cluster)
+        for example, alone in zip(examples, bare, strict=True)
+    ]
+    before = simulate(build(shape, examples, charges, False), cluster, ranks)
+    after = simulate(build(shape, examples, charges, True, tiling), cluster, ranks)
+    compared = []
+    for example, alone, old, new in zip(examples, bare, before, after, strict=True):
+        if old.hash != new.hash or old.hash != alone.hash:
+            raise LabError(f"{shape.name} {example.title}, {name}, {ranks} ranks: results differ")
+        compared.append(Compared(shape.name, name, ranks, example, alone.rest, old, new))
+    return compared
+
+
+def _operations(cluster: Cluster) -> float:
+    """Operations a second of a node."""
+    assert cluster.speed.endswith("Gf")
+    return 1e9 * float(cluster.speed[:-2])
+
+
+def examples_of(
+    sizes: Sequence[int], planes: Sequence[int], ratios: Sequence[float], least: int = 1
+) -> list[Example]:
+    """All combinations in which a trip computes at least ``least`` elements for each rank."""
+    return [
+        Example(size, count, ratio, steps_of(size))
+        for size in sizes
+        for count in planes
+        if size // (WORD * count) >= least and size % (WORD * count * least) == 0
+        for ratio in ratios
+    ]
+
+
+def steps_of(size: int) -> int:
+    """Time steps of an example."""
+    return 65 if size <= 4096 else 3

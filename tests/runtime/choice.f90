@@ -1,0 +1,168 @@
+! Enters exchanges again and again, ranks with different sizes among them: the choice must be the
+! same on all ranks of a communicator, and nobody may wait for somebody who does not ask.
+module checks
+  use mpi
+  use asphalt_rt, only: asphalt_enter, asphalt_enter_uneven
+  implicit none
+  integer :: failures = 0
+  integer :: own, me, np, k, piece, d, error
+contains
+  subroutine check(holds, what)
+    logical, intent(in) :: holds
+    character(*), intent(in) :: what
+    if (holds) return
+    failures = failures + 1
+    print '(3a,7i12)', 'FAIL ', what, ': own me np k d error', own, me, np, k, d, error
+  end subroutine check
+
+  !> A block of `trips` times 64 KiB for each rank.
+  subroutine even(site, comm, trips, legal, certain)
+    character(*), intent(in) :: site
+    integer, intent(in) :: comm, trips
+    logical, intent(in) :: legal, certain
+    call asphalt_enter(comm, MPI_DOUBLE_PRECISION, 8, 8192, trips, 1, 0, 2, legal, certain, own, &
+                       me, np, k, d, error, count=8192*trips, site=site)
+  end subroutine even
+
+  !> The same, but the ranks do not know that they have equally long blocks.
+  subroutine uneven(site, comm, trips, legal)
+    character(*), intent(in) :: site
+    integer, intent(in) :: comm, trips
+    logical, intent(in) :: legal
+    integer, allocatable :: counts(:), displs(:)
+    integer :: ranks, p
+    call MPI_Comm_size(comm, ranks, error)
+    counts = [(8192*trips, p=1,ranks)]
+    displs = [(8192*trips*(p - 1), p=1,ranks)]
+    call asphalt_enter_uneven(comm, MPI_DOUBLE_PRECISION, 8, 8192, trips, 1, 0, 2, legal, counts, &
+                              displs, counts, .false., 8192*trips, own, me, np, k, piece, d, &
+                              error, site=site)
+  end subroutine uneven
+
+  !> Whether all ranks of a communicator came to the same choice.
+  logical function agreed(comm)
+    integer, intent(in) :: comm
+    integer :: mine(2), most(2), ierr
+    mine = [k, -k]
+    call MPI_Allreduce(mine, most, 2, MPI_INTEGER, MPI_MAX, comm, ierr)
+    agreed = most(1) == -most(2)
+  end function agreed
+end module checks
+
+program main
+  use checks
+  implicit none
+  integer :: rank, ranks, ierr, total
+
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+  if (ranks > 1) then
+    call short_blocks()
+    call first_blocks()
+    call resting()
+    call resting_uneven()
+    call several_communicators()
+  end if
+  call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+  if (rank == 0 .and. total == 0) print '(a)', 'PASS'
+  call MPI_Finalize(ierr)
+
+contains
+
+  !> What all know to be short is decided without asking, whatever else a rank knows.
+  subroutine short_blocks()
+    integer :: comm
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    call even('short', comm, 1, .true., .true.)
+    call check(k == 0 .and. own == comm .and. np == ranks .and. me == rank, 'short')
+    if (rank == 0) call even('short', comm, 1, .true., .false.)  ! alone: it must not wait
+    call check(k == 0, 'short, on one rank')
+    call MPI_Comm_free(comm, ierr)
+  end subroutine short_blocks
+
+  !> The first exchange on a communicator pays for a duplicate only where it is long.
+  subroutine first_blocks()
+    integer :: comm
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    call even('first', comm, 4, .true., .true.)
+    call check(k == 0 .and. own == comm, 'the first one is not tiled')
+    call even('first', comm, 4, .true., .true.)
+    call check(k == 1 .and. own /= comm, 'the second one is')
+    call MPI_Comm_free(comm, ierr)
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    call even('first', comm, 16, .true., .true.)
+    call check(k == 2 .and. own /= comm, 'a long one is at once')
+    call MPI_Comm_free(comm, ierr)
+  end subroutine first_blocks
+
+  !> After ranks have not agreed nobody asks for a while, at this site alone.
+  subroutine resting()
+    integer :: comm, entry
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    call even('one', comm, 16, rank /= ranks - 1, .false.)
+    call check(k == 0, 'not legal on the last rank')
+    call even('two', comm, 16, .true., .false.)
+    call check(k == 2 .and. own /= comm, 'another site is tiled')
+    do entry = 1, 63
+      ! nobody asks: what ranks have differs, and one of them may even come late
+      call even('one', comm, 16, mod(entry + rank, 2) == 0, .false.)
+      call check(k == 0, 'resting')
+    end do
+    call even('one', comm, 16, .true., .false.)
+    call check(k == 2, 'asked again')
+    call even('one', comm, 16, rank > 0, .false.)
+    call check(k == 0, 'asked at every entry, once tiled')
+    call MPI_Comm_free(comm, ierr)
+  end subroutine resting
+
+  subroutine resting_uneven()
+    integer :: comm, entry
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    call uneven('one', comm, 1 + rank/2, .true.)
+    call check(k == 0 .and. own == comm, 'short blocks')
+    do entry = 1, 63
+      call uneven('one', comm, 16*mod(entry + rank, 2), .true.)
+      call check(k == 0, 'resting')
+    end do
+    call uneven('one', comm, merge(16, 1, rank == 0), .true.)
+    call check(k == 4 .and. piece == 4*8192 .and. own /= comm, 'one rank has long blocks')
+    call uneven('two', comm, 16, .true.)
+    call check(k == 4, 'another site is tiled at once')
+    call MPI_Comm_free(comm, ierr)
+  end subroutine resting_uneven
+
+  !> Half of the ranks, all of them, and each alone, in an order that differs from half to half;
+  !> sizes and guards differ between ranks now and then.
+  subroutine several_communicators()
+    integer :: world, half, turn, odd
+    odd = mod(rank, 2)
+    call MPI_Comm_dup(MPI_COMM_WORLD, world, ierr)
+    call MPI_Comm_split(MPI_COMM_WORLD, odd, -rank, half, ierr)
+    do turn = 1, 150
+      if (mod(turn + odd, 3) == 0) call enter_site(half, 'a', turn, odd)
+      call enter_site(world, merge('a', 'b', mod(turn, 2) == 0), turn, 0)
+      if (mod(turn + odd, 3) == 1) call enter_site(MPI_COMM_SELF, 'b', turn, rank)
+      if (mod(turn, 5) == 2*odd) call enter_site(half, 'c', turn, odd)
+    end do
+    call MPI_Comm_free(half, ierr)
+    call MPI_Comm_free(world, ierr)
+  end subroutine several_communicators
+
+  !> `group` is the same on all ranks of `comm`.
+  subroutine enter_site(comm, site, turn, group)
+    integer, intent(in) :: comm, turn, group
+    character(*), intent(in) :: site
+    logical :: legal
+    integer :: trips
+    legal = mod(turn*(rank + 3), 17) > 0
+    trips = 4 + 12*mod(turn/3 + group, 2)
+    if (mod(turn, 29) == 0) trips = trips + rank
+    if (site == 'c') then
+      call uneven(site, comm, trips, legal)
+    else
+      call even(site, comm, 16, legal, .false.)
+    end if
+    call check(agreed(comm), 'one choice')
+  end subroutine enter_site
+end program main
