@@ -11,7 +11,7 @@ module exchange
 contains
 
   !> Exchanges `nz` planes of `n` elements for each rank, `steps` times; `first`, `rest`: seconds
-  !> of the first step and of all others.
+  !> of the first two steps and of all others.
   subroutine run(number, n, nz, steps, comm, first, rest, hash)
     integer, intent(in) :: number, n, nz, steps, comm
     real(real64), intent(out) :: first, rest
@@ -40,8 +40,8 @@ contains
       end do
       call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
       elapsed = MPI_Wtime() - began
-      if (step == 1) then
-        first = elapsed
+      if (step <= 2) then
+        first = first + elapsed
       else
         rest = rest + elapsed
       end if

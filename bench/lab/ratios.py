@@ -104,7 +104,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Seconds of the first step and of all others, and a fingerprint of what was received."""
+    """Seconds of the first two steps and of all others, and a fingerprint of what was received.
+
+    The first steps pay for what is made once.
+    """
 
     first: float
     rest: float
@@ -119,7 +122,7 @@ class Timed:
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One example on one platform, as it was and transformed; ``communication``: the exchange alone
-    in all steps but the first, in seconds."""
+    in all steps but the first two, in seconds."""
 
     shape: str
     platform: str
@@ -131,12 +134,12 @@ class Compared:
 
     @property
     def ratio(self) -> float:
-        """Time of a step divided by the original's, but for the first one; above 1 it loses."""
+        """Time of a step divided by the original's, but for the first two; above 1 it loses."""
         return self.transformed.rest / self.original.rest
 
     @property
     def first_ratio(self) -> float:
-        """The same for a program that exchanges once."""
+        """The same for a program that exchanges twice."""
         return self.transformed.first / self.original.first
 
     @property
@@ -294,4 +297,4 @@ def examples_of(
 
 def steps_of(size: int) -> int:
     """Time steps of an example."""
-    return 65 if size <= 4096 else 3
+    return 66 if size <= 4096 else 3
