@@ -727,7 +727,11 @@ contains
     if (ierror /= MPI_SUCCESS) return
     call MPI_Comm_create(comm, group, new, ierror)
     call MPI_Group_free(group, failed)
-    if (ierror == MPI_SUCCESS) own = new
+    if (ierror /= MPI_SUCCESS) return
+    own = new
+    ierror = failed
+    ! Ranks leave what has made it one after the other; slabs would keep that distance to the end.
+    call MPI_Barrier(own, failed)
     if (ierror == MPI_SUCCESS) ierror = failed
   end subroutine duplicate
 
