@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 
 from asphalt.report.timeline_data import (
     COLOURS,
+    MOST_LANES,
     UNDERWAY,
     UNDERWAY_NAME,
     Drawing,
@@ -25,7 +26,7 @@ _BINS = 1200
 _BAR = (0.42, 0.50)  # a lane has height 1: the bar's lower edge, its height
 _STRIP = (0.04, 0.34)
 _WIDTH = 11.0
-_MOST_LABELS = 16
+_MOST_LABELS = MOST_LANES
 
 
 def draw_timelines(drawing: Drawing, path: Path) -> None:
