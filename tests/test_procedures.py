@@ -19,12 +19,14 @@ from asphalt.errors import AsphaltError, InputError, UsageError
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.project import Change, Project
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi
+from asphalt.running.process import Outcome
 from asphalt.settings import Settings
-from asphalt.verify.procedures.compare import Compared, Wanted, compare
+from asphalt.verify.procedures.compare import Compared, Tally, Wanted, compare
 from asphalt.verify.procedures.draws import Fixed, evaluate
 from asphalt.verify.procedures.find import find_procedure
 from asphalt.verify.procedures.interface import Interface, interface_of
 from asphalt.verify.procedures.roles import Role, roles, size_names
+from asphalt.verify.procedures.task import Event
 
 KERNELS = Path(__file__).parent.parent / "kernels"
 HERE = [mpi for mpi in (OPENMPI, MPICH) if not mpi.missing()]
@@ -272,16 +274,17 @@ class Broken(Project):
 
 @pytest.mark.parametrize("mpi", HERE[:1], ids=str)
 def test_a_mistake_in_a_common_block_is_found(source: Path, mpi: Mpi, tmp_path: Path) -> None:
-    """The pieces of a fixed-form source go to the wrong place; only COMMON shows it."""
+    """Tiles are sent from the wrong block, and what is received is in COMMON."""
 
     class Shifted(Broken):
-        mistake = (b"X(I,IZ)*IP + ME", b"X(I,IZ)*IP - ME")
+        mistake = (b"ISEND(S(1,ASPHALT_LO,ASPHALT_PEER+1)", b"ISEND(S(1,ASPHALT_LO,1)")
 
     project = Shifted(source, settings=SETTINGS)
     found = compared(project, Wanted("planes", None, draws=2, flags=("-O0",)), mpi, tmp_path)
     assert [row.passed for row in found.rows] == [False]
     assert found.rows[0].difference is not None
-    assert found.rows[0].difference.message.startswith("rank ")
+    message = found.rows[0].difference.message
+    assert "COMMON /buffer/" in message or "x(1,1) is " in message
 
 
 @pytest.mark.wide
@@ -334,6 +337,50 @@ def test_kernels(
     assert [row.difference for row in found.rows] == [None, None]
 
 
+ORDER = ["checked", "original", "K=2 D=default"]
+
+
+def ended(status: int | None, errors: str = "") -> Outcome:
+    return Outcome(status, b"", errors.encode())
+
+
+def test_an_original_that_ends_early_throws_the_draw_away() -> None:
+    tally = Tally(3)
+    log = [Event("begin", 0, "checked", "n=1"), Event("begin", 0, "original", "n=1")]
+    log += [Event("done", 0, "original"), Event("begin", 1, "checked", "n=2")]
+    tally.add([log, log[:1]], ended(2, "Fortran runtime error: Index '9'\n"), ORDER, 0)
+    assert (tally.compared, tally.next, tally.wants_more) == (1, 2, True)
+    assert tally.last_reason == "the original was ended: Fortran runtime error: Index '9' [n=2]"
+    assert not tally.differences
+
+
+def test_a_transformed_procedure_that_ends_early_is_different() -> None:
+    tally = Tally(3)
+    log = [Event("begin", 0, "original", "n=1")]
+    hung = [*log, Event("begin", 0, "K=2 D=default", "n=1")]
+    tally.add([log, hung], ended(1, "Timeout (0:00:30)!\n"), ORDER, 0)
+    assert not tally.wants_more
+    found = tally.differences["K=2 D=default"]
+    assert found.hang
+    assert found.message.endswith("the transformed procedure did not end in time [n=1]")
+
+
+def test_draws_end_where_the_original_always_hangs() -> None:
+    tally = Tally(10)
+    while tally.wants_more:
+        log = [Event("begin", tally.next, "original")]
+        tally.add([log], ended(None), ORDER, tally.next)
+    assert len(tally.thrown) == 3
+
+
+def test_ranks_that_cannot_start_are_a_mistake() -> None:
+    with pytest.raises(UsageError, match="could not start: no such library"):
+        Tally(1).add([[]], ended(1, "no such library\n"), ORDER, 0)
+    refused = Event("refused", 0, "original", "--set: m means nothing")
+    with pytest.raises(UsageError, match="--set: m means nothing"):
+        Tally(1).add([[refused]], ended(2), ORDER, 0)
+
+
 # the command
 
 
@@ -363,13 +410,13 @@ def test_without_mpi4py(
 
 @pytest.mark.skipif(not HERE, reason="needs an MPI")
 def test_the_table(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--np", "3", "--tile", "2", "--draws", "6", "--assume", "control"]
+    arguments = ["--np", "3", "--tile", "2", "--draws", "3", "--assume", "control"]
     arguments += ["--mpi", "all", "--flags=-O0"]
     target = f"{source / 'shapes.f90'}:modern::typed"
     assert main(["verify", "--no-cache", "--jobs", "1", target, *arguments]) == 0
     captured = capsys.readouterr()
     assert captured.out.count("equal") == len(HERE)
     for mpi in HERE:
-        assert f"{mpi}, 3 ranks: 6 draws compared\n" in captured.err
+        assert f"{mpi}, 3 ranks: 3 draws compared\n" in captured.err
 
 

@@ -40,7 +40,9 @@ from asphalt.verify.procedures.versions import Versions
 
 _CHECKS = ("-fcheck=bounds,do,mem", "-g")
 _FIRST = re.compile(r"\s*([\w:.%]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-_THROWN = 4  # times as many draws as wanted may be thrown away
+_THROWN = 2  # times as many draws as wanted may be thrown away
+_HANGS = 3  # of them, how many may have taken the whole limit
+_HANG = "did not end in time"
 _STARTING = 60.0  # seconds that a job may take beside its calls
 
 
@@ -202,14 +204,14 @@ class _Job:
         self._failed = []
         if not self._choices:
             return
-        tally = _Tally(self.wanted.draws)
+        tally = Tally(self.wanted.draws)
         start = 0
         while tally.wants_more:
             self.progress(f"{self.mpi}: {ranks} ranks, draw {start + 1}")
             start = self._run(ranks, start, tally)
         yield from self._told(ranks, tally)
 
-    def _run(self, ranks: int, start: int, tally: _Tally) -> int:
+    def _run(self, ranks: int, start: int, tally: Tally) -> int:
         """One job from draw ``start``; the draw to go on with."""
         assert self._task is not None
         many = tally.missing
@@ -227,26 +229,26 @@ class _Job:
         shutil.rmtree(folder, ignore_errors=True)
         return tally.next
 
-    def _told(self, ranks: int, tally: _Tally) -> Iterator[Row]:
+    def _told(self, ranks: int, tally: Tally) -> Iterator[Row]:
         where = f"{self.mpi}, {ranks} {'rank' if ranks == 1 else 'ranks'}"
         text = f"{where}: {tally.compared} draws compared"
         if tally.thrown:
             text += f", {len(tally.thrown)} thrown away, the last since {tally.thrown[-1]}"
         self.remarks.append(text)
+        if tally.compared == 0 and not tally.differences:
+            raise UsageError(
+                "no draw could be used; fix sizes by --set NAME=VALUE, or set up what the "
+                f"procedure needs by --first 'NAME(...)'; last: {tally.last_reason}"
+            )
         for label, (tile, depth) in self._choices.items():
             difference = tally.differences.get(label)
-            if difference is None and tally.compared == 0:
-                difference = Difference(
-                    "no draw could be used: fix sizes by --set NAME=VALUE, or set up what the "
-                    f"procedure needs by --first 'NAME(...)'; last: {tally.last_reason}"
-                )
             notes: tuple[str, ...] = ()
             if difference is not None and tally.unstable:
                 notes = (f"the original's own results change from call to call: {tally.unstable}",)
             yield Row(tile, depth, ranks, difference, notes, self.mpi.name)
 
 
-class _Tally:
+class Tally:
     """What came of the draws so far."""
 
     def __init__(self, wanted: int) -> None:
@@ -302,7 +304,8 @@ class _Tally:
             self._ended = True
         elif outcome.status != 0:
             self._broken(everything, outcome, order, start)
-        if len(self.thrown) > _THROWN * self._wanted:
+        hangs = sum(_HANG in reason for reason in self.thrown)
+        if len(self.thrown) > _THROWN * self._wanted or hangs >= _HANGS:
             self._ended = True
 
     def _broken(
@@ -332,7 +335,7 @@ def _end(outcome: Outcome) -> str:
     """How a job ended, in words."""
     text = outcome.stderr.decode("utf-8", "backslashreplace")
     if outcome.status is None or "Timeout (" in text:
-        return "did not end in time"
+        return _HANG
     return f"was ended: {_last_words(outcome)}"
 
 
