@@ -16,6 +16,18 @@ static bool is_predefined(MPI_Datatype type)
   return combiner == MPI_COMBINER_NAMED;
 }
 
+/* The same memory, not named from MPI_BOTTOM on, which some MPIs take for a forgotten buffer. */
+static void start_above_bottom(Piece *piece)
+{
+  MPI_Aint above = 64, displacement = -above;
+  int count = (int)piece->count;
+  PMPI_Type_create_hindexed(1, &count, &displacement, piece->type, &piece->type);
+  PMPI_Type_commit(&piece->type);
+  piece->own_type = true;
+  piece->address += above;
+  piece->count = 1;
+}
+
 void region_add(Region *region, const void *buffer, MPI_Aint offset, long count, MPI_Datatype type)
 {
   MPI_Aint lower, extent, true_lower, true_extent;
@@ -33,11 +45,13 @@ void region_add(Region *region, const void *buffer, MPI_Aint offset, long count,
   }
   Piece *piece = &region->piece[region->pieces++];
   *piece = (Piece){(char *)buffer + offset, count, type, false, dense, (size_t)count * size};
-  if (!is_predefined(type))
+  if (piece->address == MPI_BOTTOM && !dense)
+    start_above_bottom(piece);
+  else if (!is_predefined(type))
     piece->own_type = PMPI_Type_dup(type, &piece->type) == MPI_SUCCESS;
   MPI_Aint last = (count - 1) * extent;
-  char *low = piece->address + true_lower + (last < 0 ? last : 0);
-  char *high = piece->address + true_lower + true_extent + (last > 0 ? last : 0);
+  char *low = (char *)buffer + offset + true_lower + (last < 0 ? last : 0);
+  char *high = (char *)buffer + offset + true_lower + true_extent + (last > 0 ? last : 0);
   if (region->pieces == 1 || low < region->low) region->low = low;
   if (region->pieces == 1 || high > region->high) region->high = high;
   region->bytes += piece->bytes;

@@ -11,7 +11,10 @@ program clean_messages
   logical :: flag
   character(1) :: attached(20000)
   REQUEST :: requests(8), pair(2), one
-  DATATYPE :: row
+  DATATYPE :: row, both_sent, both_received, types(2)
+  integer(MPI_ADDRESS_KIND) :: at(2)
+  integer, save :: fixed(5), fixed_in(5)
+  real(8), allocatable :: long(:), long_in(:)
   STATUS(status)
   STATUSES(statuses, 8)
 
@@ -150,6 +153,33 @@ program clean_messages
   call MPI_Send(whole(11), 10, MPI_INTEGER, right, 31, MPI_COMM_WORLD, ierr)
   call MPI_Waitall(2, pair, MPI_STATUSES_IGNORE, ierr)
   call show('tags', sum(part(:10)))
+
+  ! a long message; and one of two variables that lie far apart, named by their addresses
+  allocate(long(300000), long_in(300000))
+  long = rank
+  long_in = -1
+  call MPI_Irecv(long_in, 300000, MPI_DOUBLE_PRECISION, left, 35, MPI_COMM_WORLD, pair(1), ierr)
+  call MPI_Isend(long, 300000, MPI_DOUBLE_PRECISION, right, 35, MPI_COMM_WORLD, pair(2), ierr)
+  call MPI_Waitall(2, pair, MPI_STATUSES_IGNORE, ierr)
+  call show('long', nint(sum(long_in)))
+  fixed = rank + 5
+  types = [MPI_INTEGER, MPI_DOUBLE_PRECISION]
+  call MPI_Get_address(fixed, at(1), ierr)
+  call MPI_Get_address(long, at(2), ierr)
+  call MPI_Type_create_struct(2, [5, 7], at, types, both_sent, ierr)
+  call MPI_Type_commit(both_sent, ierr)
+  call MPI_Get_address(fixed_in, at(1), ierr)
+  call MPI_Get_address(long_in, at(2), ierr)
+  call MPI_Type_create_struct(2, [5, 7], at, types, both_received, ierr)
+  call MPI_Type_commit(both_received, ierr)
+  fixed_in = -1
+  long_in = -1
+  call MPI_Irecv(MPI_BOTTOM, 1, both_received, left, 36, MPI_COMM_WORLD, pair(1), ierr)
+  call MPI_Isend(MPI_BOTTOM, 1, both_sent, right, 36, MPI_COMM_WORLD, pair(2), ierr)
+  call MPI_Waitall(2, pair, MPI_STATUSES_IGNORE, ierr)
+  call MPI_Type_free(both_sent, ierr)
+  call MPI_Type_free(both_received, ierr)
+  call show('far apart', sum(fixed_in) + nint(sum(long_in)))
 
   ! a receive whose status is asked for before its wait
   call MPI_Irecv(part, 20, MPI_INTEGER, left, 40, MPI_COMM_WORLD, one, ierr)
