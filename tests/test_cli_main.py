@@ -61,7 +61,7 @@ def test_mk_prints_a_file(capsys: pytest.CaptureFixture[str]) -> None:
         (["apply", ".", "--output", "x", "--tile", "four"], "--tile"),
         (["apply", ".", "--output", "x", "--depth", "0"], "--depth"),
         (["diff", ".", "--depth", "1.5"], "--depth"),
-        (["verify", "."], "--compile"),
+        (["verify", ".", "--compile", "x", "--build", "y"], "--build or --compile"),
         (["verify", ".", "--compile", "x", "--ranks", "0"], "--ranks"),
         (["verify", ".", "--compile", "x", "--ranks", "1,,2"], "--ranks"),
         (["verify", ".", "--compile", "x", "--tile", "-1"], "--tile"),
