@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from bench.lab.build import VERSIONS
 from bench.lab.case import ROOT, Case, Simulated, load_cases
 from bench.lab.changes import committed, compare, gone
-from bench.lab.jobs import Job, count, simulate
+from bench.lab.jobs import AT_ONCE, Job, count, simulate
 from bench.lab.link import busy, slow_link
 from bench.lab.measure import Series, Simulator, measure_link
 from bench.lab.page import page
@@ -30,6 +31,8 @@ from bench.lab.papers import (
     slowdown_panels,
     sweep_panels,
 )
+from bench.lab.ratios import PLATFORMS, SHAPES, compare_all
+from bench.lab.ratios import SIZES as RATIO_RANKS
 from bench.lab.rows import Row, as_json, from_json
 from bench.lab.run import LabError
 from bench.lab.speed import Speed, measure_speed
@@ -180,7 +183,23 @@ class Bench:
             self.remark(why)
 
     def measure_ratios(self) -> None:
-        """Whether the default ever loses."""
+        """Whether the default ever loses: all shapes and lengths, on four networks."""
+        if self.without(SMPI):
+            return
+        jobs = [
+            (shape, name, ranks) for name in PLATFORMS for shape in SHAPES for ranks in RATIO_RANKS
+        ]
+        rows: list[Row] = []
+        with progress_on(self.console) as progress, ThreadPoolExecutor(AT_ONCE) as pool:
+            task = progress.add_task("exchanges of all lengths", total=len(jobs))
+            pending = [pool.submit(compare_all, *job, True) for job in jobs]
+            for job, future in zip(jobs, pending, strict=True):
+                try:
+                    rows += [row for compared in future.result() for row in compared.rows()]
+                except LabError as error:
+                    self.fail(f"{job[0].name}, {job[1]}, {job[2]} ranks: {error}")
+                progress.advance(task)
+        self.save("ratios.json", rows)
 
     def measure_figures(self) -> None:
         """The figures of the papers."""

@@ -7,28 +7,19 @@ of the exchange's time to ten times it, on four simulated platforms.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
 from bench.lab.case import ROOT
-from bench.lab.ratios import PLATFORMS, SHAPES, Compared, Example, Shape, compare, examples_of
+from bench.lab.ratios import PLATFORMS, SHAPES, SIZES, Compared, Shape, compare_all
+from bench.lab.rows import as_json
 from bench.lab.run import LabError
 from bench.lab.tables import markdown
 
 RESULTS = ROOT / "bench" / "results"
 LIMIT = 1.03
-KIB, MIB = 1024, 1024**2
-# What 16 ranks exchange at once is 16 times as much as what one sends to another.
-SIZES = {
-    4: (8, 64, 512, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 8 * MIB),
-    16: (8, 512, 4 * KIB, 32 * KIB, 128 * KIB, 512 * KIB),
-}
-PLANES = {4: (1, 8, 64, 256), 16: (1, 16)}
-RATIOS = {4: (0.1, 0.3, 1, 3, 10), 16: (0.1, 1, 10)}
-QUICK = (0.1, 10)
 HEADER = (
     "shape",
     "platform",
@@ -42,15 +33,6 @@ HEADER = (
 )
 
 
-def examples(shape: Shape, ranks: int, quick: bool) -> list[Example]:
-    """What is tried of a shape: a plane has four runs where tiles are strided."""
-    least = 4 if shape.source == "strided" else 1
-    ratios = QUICK if quick else RATIOS[ranks]
-    found = examples_of(SIZES[ranks], PLANES[ranks], ratios, least)
-    # the longest ones are slow to simulate
-    return [e for e in found if e.bytes < 8 * MIB or (e.planes == 64 and e.ratio in QUICK)]
-
-
 def groups(
     shapes: Sequence[Shape], platforms: Sequence[str], ranks: Sequence[int], quick: bool
 ) -> Iterator[list[Compared]]:
@@ -58,8 +40,7 @@ def groups(
     for name in platforms:
         for shape in shapes:
             for count in ranks:
-                tried = examples(shape, count, quick)
-                yield compare(shape, name, PLATFORMS[name], count, tried)
+                yield compare_all(shape, name, count, quick)
 
 
 def summary(group: Sequence[Compared]) -> tuple[str, ...]:
@@ -103,7 +84,7 @@ def main() -> int:
         return 1
     rows = [row for compared in measured for row in compared.rows()]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "ratios.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    (RESULTS / "ratios.json").write_text(as_json(rows), encoding="utf-8")
     (RESULTS / "ratios.md").write_text(markdown(HEADER, lines), encoding="utf-8")
     lost = [compared for compared in measured if compared.ratio > LIMIT]
     for compared in sorted(lost, key=lambda c: -c.ratio):

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from asphalt.running import simgrid
 from asphalt.running.mpi import SMPI
@@ -21,12 +20,24 @@ from asphalt.running.process import run
 from asphalt.running.simgrid import Cluster, MessageCosts
 from bench.lab.build import BUILD, compile_program
 from bench.lab.case import ROOT
+from bench.lab.places import place_for
+from bench.lab.rows import Row
 from bench.lab.run import LabError
 from bench.lab.transform import set_tiling, transform
 
 EXCHANGES = ROOT / "bench" / "exchanges"
 WORD = 8  # bytes of an element
 _LINE = re.compile(r"case\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)")
+
+KIB, MIB = 1024, 1024**2
+# What 16 ranks exchange at once is 16 times as much as what one sends to another.
+SIZES = {
+    4: (8, 64, 512, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 8 * MIB),
+    16: (8, 512, 4 * KIB, 32 * KIB, 128 * KIB, 512 * KIB),
+}
+PLANES = {4: (1, 8, 64, 256), 16: (1, 16)}
+RATIOS = {4: (0.1, 0.3, 1, 3, 10), 16: (0.1, 1, 10)}
+QUICK = (0.1, 10)
 
 PLATFORMS: Mapping[str, Cluster] = {
     "SMPI 10 Gb/s": Cluster(),
@@ -149,28 +160,16 @@ class Compared:
         floor = max(self.communication, whole - self.communication)
         return (whole - self.transformed.rest) / (whole - floor)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows of a results file."""
-        common = {
-            "kernel": f"ratios/{self.shape}/{self.example.title}",
-            "platform": self.platform,
-            "ranks": self.ranks,
-        }
-        nothing = {"tile": None, "depth": None}
-        original = {"seconds": self.original.rest, "ratio": 1.0, "overlap_efficiency": 0.0}
-        return [
-            common | {"version": "original"} | nothing | original,
-            common
-            | {
-                "version": "transformed",
-                "tile": 0,
-                "depth": None,
-                "seconds": self.transformed.rest,
-                "ratio": self.ratio,
-                "first_ratio": self.first_ratio,
-                "overlap_efficiency": self.efficiency,
-            },
-        ]
+    def rows(self) -> Iterator[Row]:
+        """The rows of a results file: of a step, and of the first two."""
+        for name, old, new, efficiency in (
+            ("ratios", self.original.rest, self.transformed.rest, self.efficiency),
+            ("ratios, first two", self.original.first, self.transformed.first, None),
+        ):
+            kernel = f"{name}/{self.shape}/{self.example.title}"
+            place = (self.platform, self.ranks)
+            yield Row(kernel, "original", *place, None, None, old, 1.0, None)
+            yield Row(kernel, "transformed", *place, 0, None, new, new / old, efficiency)
 
 
 def include_text(examples: Sequence[Example]) -> str:
@@ -225,10 +224,10 @@ def build(
     directory = BUILD / "ratios" / f"{shape.source}-{key}"
     program = directory / "program"
     if not program.exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (directory / name).write_bytes(content)
-        compile_program(SMPI, tuple(files), ("-O2",), directory, program)
+        with place_for(directory) as unfinished:
+            for name, content in files.items():
+                (unfinished / name).write_bytes(content)
+            compile_program(SMPI, tuple(files), ("-O2",), unfinished, unfinished / "program")
     return program
 
 
@@ -298,3 +297,18 @@ def examples_of(
 def steps_of(size: int) -> int:
     """Time steps of an example."""
     return 66 if size <= 4096 else 3
+
+
+def examples(shape: Shape, ranks: int, quick: bool) -> list[Example]:
+    """What is tried of a shape: a plane has four runs where tiles are strided."""
+    least = 4 if shape.source == "strided" else 1
+    ratios = QUICK if quick else RATIOS[ranks]
+    found = examples_of(SIZES[ranks], PLANES[ranks], ratios, least)
+    # the longest ones are slow to simulate
+    return [e for e in found if e.bytes < 8 * MIB or (e.planes == 64 and e.ratio in QUICK)]
+
+
+def compare_all(shape: Shape, platform: str, ranks: int, quick: bool) -> list[Compared]:
+    """All that is tried of a shape; ``quick``: at the two extreme ratios.  Raises LabError."""
+    tried = examples(shape, ranks, quick)
+    return compare(shape, platform, PLATFORMS[platform], ranks, tried)

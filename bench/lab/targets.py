@@ -17,6 +17,7 @@ EFFICIENCY_RANKS = (16, 24, 48)
 SLOWER_THAN_HAND = 0.02
 SLOWER_THAN_ORIGINAL = 0.03
 SIMULATED = "SMPI"
+FIRST = "ratios, first two/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def targets(rows: Sequence[Row]) -> tuple[Target, ...]:
         *_efficiencies(simulated),
         _against_hand(simulated),
         _against_best_hand(simulated),
-        _against_original(simulated),
+        *_against_original(simulated),
     )
 
 
@@ -93,14 +94,21 @@ def _against_best_hand(rows: Sequence[Row]) -> Target:
     return _worst(demand, gaps, SLOWER_THAN_HAND)
 
 
-def _against_original(rows: Iterable[Row]) -> Target:
-    demand = f"K = 0 (chosen on entry) at most {SLOWER_THAN_ORIGINAL:.0%} slower than the original"
-    gaps = {
-        (row.kernel, row.platform, f"{row.ranks} ranks"): row.ratio - 1
-        for row in rows
-        if row.version == "transformed" and row.tile == 0
-    }
-    return _worst(demand, gaps, SLOWER_THAN_ORIGINAL)
+def _against_original(rows: Sequence[Row]) -> Iterator[Target]:
+    """In the kernels and in all of the ratios; and where a program exchanges only twice."""
+    most = f"at most {SLOWER_THAN_ORIGINAL:.0%} slower than the original"
+    for demand, first in (
+        (f"K = 0 (chosen on entry) {most}", False),
+        (f"K = 0 {most}: the first two of many exchanges", True),
+    ):
+        gaps = {
+            (row.kernel, row.platform, f"{row.ranks} ranks"): row.ratio - 1
+            for row in rows
+            if row.version == "transformed"
+            and row.tile == 0
+            and row.kernel.startswith(FIRST) is first
+        }
+        yield _worst(demand, gaps, SLOWER_THAN_ORIGINAL)
 
 
 def _worst(demand: str, gaps: dict[tuple[str, str, str], float], most: float) -> Target:
