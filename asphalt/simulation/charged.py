@@ -20,11 +20,12 @@ from asphalt.resources import CHARGES, shipped
 from asphalt.settings import Settings
 from asphalt.simulation.machine import Machine
 from asphalt.transforms.charge import Charger, Costs, NotCharged
+from asphalt.transforms.charge_edit import CHARGE, FLUSH
 from asphalt.transforms.charge_pure import is_pure, may_lose_purity, without_purity
 from asphalt.unparse.unparse import unparse
 
-RUNTIME_MODULES = frozenset({"asphalt_rt"})
-"""Modules that asphalt brings along: their own time is the messages', and not charged."""
+RUNTIME_UNITS = frozenset({"asphalt_rt", CHARGE, FLUSH})
+"""What asphalt brings along: its own time is the messages', and not charged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _charged_unit(
 ) -> Unit | None:
     unit: Unit | None = located.unit
     assert unit is not None
-    if any(outer.name in RUNTIME_MODULES for outer in located.chain) or not unit.body:
+    if any(outer.name in RUNTIME_UNITS for outer in located.chain) or not unit.body:
         return None
     if is_pure(unit):
         unit = without_purity(unit, file.width) if unit.name in impure else None
@@ -153,7 +154,7 @@ def _waits(call: Call, scope: Scope) -> bool:
     if isinstance(symbol, Symbol):
         if symbol.origin is Origin.INTRINSIC:
             return False
-        if symbol.owner in RUNTIME_MODULES or symbol.origin is Origin.MPI:
+        if symbol.owner in RUNTIME_UNITS or symbol.origin is Origin.MPI:
             return True
         if symbol.origin in (Origin.PROCEDURE, Origin.MODULE) and "external" not in symbol.attrs:
             return False
