@@ -1,0 +1,151 @@
+"""Many programs in one executable: original and transformed, built once and run on 1 to 4 ranks.
+
+The main program of each case becomes a subroutine, without MPI_INIT and MPI_FINALIZE; all global
+names of a case begin with its tag, so that cases do not meet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpi_run import RUNTIME
+
+from asphalt.running.mpi import SMPI, Mpi
+from asphalt.running.process import Outcome, run
+from asphalt.running.simgrid import Cluster, MessageCosts, command
+from fuzz.oddities import ODDITIES
+from fuzz.transformation import SUPPORT, Case
+
+HIDDEN = SUPPORT.with_name("hidden.f90")
+RANKS = (1, 2, 3, 4)
+_RUN_SECONDS = 30.0
+_BUILD_SECONDS = 300.0
+_LEAKS = {
+    "smpi/send-is-detached-thresh": "0",
+    "smpi/list-leaks": "20",
+    "smpi/pedantic": "1",
+}
+_STARTS = re.compile(r"^ *call mpi_(init|finalize)\(ierr\) *\n", re.IGNORECASE | re.MULTILINE)
+_MAIN = """\
+subroutine fz_mark(name)
+  use mpi
+  implicit none
+  character(*), intent(in) :: name
+  integer :: me, ierr
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  if (me == 0) print '(2a)', 'case ', name
+end subroutine fz_mark
+
+program fz_main
+  use mpi
+  implicit none
+  integer :: ierr
+  call MPI_Init(ierr)
+{calls}  call MPI_Finalize(ierr)
+end program fz_main
+"""
+
+
+class BuildFailure(Exception):
+    """Something does not compile or link; the compiler's words."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run printed: lines by case; ``failure``: how it ended, if not well."""
+
+    lines: dict[str, list[str]]
+    failure: str = ""
+    leaks: str = ""
+
+
+def build(
+    cases: Sequence[Case], after: bool, folder: Path, mpi: Mpi = SMPI, flags: Sequence[str] = ()
+) -> Path:
+    """The executable of all cases before or ``after`` the transformation.
+
+    Raises:
+        BuildFailure: with the compiler's words.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {"hidden.f90": HIDDEN.read_text(), "support.f90": SUPPORT.read_text()}
+    if after:
+        texts["asphalt_rt.f90"] = RUNTIME.read_text()
+    for name, fixed in (("cases.f90", False), ("legacy.f", True)):
+        chosen = [case for case in cases if case.program.fixed is fixed]
+        if chosen:
+            texts[name] = "".join(as_subroutine(case, after) for case in chosen)
+    calls = "".join(f"  call fz_mark('{c.tag}')\n  call {c.tag}\n" for c in cases)
+    texts["main.f90"] = _MAIN.format(calls=calls)
+    (folder / "asphalt_params.inc").write_text("".join(case.header for case in cases))
+    objects = []
+    for name, text in texts.items():
+        source = folder / name
+        source.write_text(text)
+        objects.append(f"{source.stem}.o")
+        options = [*_options(mpi), *flags]
+        words = [mpi.compiler(source), "-c", *options, "-I.", name, "-o", objects[-1]]
+        _checked(run(words, folder, _BUILD_SECONDS))
+    _checked(run([mpi.free, *flags, *objects, "-o", "cases"], folder, _BUILD_SECONDS))
+    return folder / "cases"
+
+
+def flags_for(cases: Sequence[Case], level: str) -> tuple[str, ...]:
+    """The compiler's options: bounds are checked where no program leaves a dimension on purpose."""
+    odd = [exchange.odd for case in cases for exchange in case.program.exchanges]
+    checked = not any(ODDITIES[name].unchecked for name in odd)
+    return (level, "-w", *(["-fcheck=all"] if checked else []))
+
+
+def _options(mpi: Mpi) -> list[str]:
+    return ["-fallow-argument-mismatch"]
+
+
+def as_subroutine(case: Case, after: bool) -> str:
+    """The text with its main program as a subroutine."""
+    text = _STARTS.sub("", case.after if after else case.source.text)
+    return re.sub(
+        rf"^( *)(end )?program {case.tag}$",
+        rf"\1\2subroutine {case.tag}",
+        text,
+        flags=re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def _checked(outcome: Outcome) -> None:
+    if outcome.status != 0:
+        words = outcome.stderr.decode("utf-8", "replace") or "no end"
+        raise BuildFailure(words)
+
+
+def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:
+    """Run on ``ranks`` ranks: every send waits for its receive (SMPI), and leaks are listed."""
+    if mpi.simulated:
+        platform = program.parent / "cluster.xml"
+        platform.write_text(Cluster().xml())
+        words = command(ranks, program, platform, MessageCosts(), _LEAKS)
+    else:
+        words = mpi.command(ranks, program)
+    outcome = run(words, program.parent, _RUN_SECONDS)
+    errors = outcome.stderr.decode("utf-8", "replace")
+    failure = ""
+    if outcome.status is None:
+        failure = f"no end after {_RUN_SECONDS:g} s"
+    elif outcome.status != 0:
+        failure = f"exit code {outcome.status}: {errors[-2000:]}"
+    leaks = "\n".join(line for line in errors.splitlines() if "leak" in line.lower())
+    return Result(_by_case(outcome.stdout.decode("utf-8", "replace")), failure, leaks)
+
+
+def _by_case(output: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in output.splitlines():
+        if line.startswith("case "):
+            current = found.setdefault(line.removeprefix("case ").strip(), [])
+        else:
+            current.append(line)
+    return found

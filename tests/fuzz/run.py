@@ -1,0 +1,160 @@
+"""``make fuzz``: generate programs, transform, build and run them, and keep what fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from asphalt.errors import UsageError
+from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
+from fuzz.checking import Failure, Setting, failures, smallest
+from fuzz.statistics import Statistics
+from fuzz.strategy import numbered_program
+from fuzz.transformation import Case, must_stay, transformed
+
+BATCH = 40
+_LEVELS = ("-O0", "-O0", "-O0", "-O2")
+_BINDINGS = ("use mpi_f08", "", "")  # of programs for MPIs that have a module mpi_f08
+
+
+@dataclass(frozen=True)
+class Task:
+    """The programs ``first`` to ``first + count - 1`` of a stream, and how they are run."""
+
+    seed: int
+    first: int
+    count: int
+    setting: Setting
+    keep: Path | None = None
+
+
+@dataclass
+class Outcome:
+    """What came of a task."""
+
+    statistics: Statistics = field(default_factory=Statistics)
+    failures: list[Failure] = field(default_factory=list)
+
+
+def program_of(task: Task, number: int) -> Case:
+    """Case ``number`` of a task's stream, transformed."""
+    binding = "" if task.setting.mpi.simulated else _BINDINGS[number % len(_BINDINGS)]
+    program = numbered_program(task.seed, number, binding)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        return transformed(program, f"c{number}", Path(folder), task.setting.bits)
+
+
+def perform(task: Task) -> Outcome:
+    """Transform, build and run the programs of a task."""
+    outcome = Outcome()
+    cases = [program_of(task, number) for number in range(task.first, task.first + task.count)]
+    for case in cases:
+        outcome.statistics.add(case, must_stay(case.program))
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        for failure in failures(cases, task.setting, Path(folder)):
+            small = smallest(failure, task.setting, Path(folder)) if failure.ours else failure
+            outcome.failures.append(small)
+            if task.keep is not None:
+                keep(small, task, task.keep)
+    return outcome
+
+
+def keep(failure: Failure, task: Task, folder: Path) -> Path:
+    """Write a reproducer: the text before and after, K and D, and what goes wrong."""
+    case = failure.case
+    place = folder / f"{failure.kind.replace(' ', '_')[:20]}_{task.seed}_{case.tag}"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    source = Path(case.source.name)
+    (place / source.name).write_text(case.source.text)
+    (place / f"{source.stem}_transformed{source.suffix}").write_text(case.after)
+    (place / "asphalt_params.inc").write_text(case.header)
+    about = {
+        "kind": failure.kind,
+        "detail": failure.detail,
+        "seed": task.seed,
+        "program": case.tag,
+        "level": task.setting.level,
+        "mpi": task.setting.mpi.name,
+        "choices": dataclasses.asdict(case.program),
+        "verdicts": case.verdicts,
+    }
+    (place / "failure.json").write_text(json.dumps(about, indent=2) + "\n")
+    return place
+
+
+def tasks(seed: int, first: int, count: int, mpi: Mpi, real: bool, folder: Path) -> Iterator[Task]:
+    """Batches; with ``real``, every tenth runs on Open MPI or MPICH instead of SMPI."""
+    for number, start in enumerate(range(first, first + count, BATCH)):
+        chosen = (MPICH, OPENMPI)[number // 10 % 2] if real and number % 10 == 9 else mpi
+        level = _LEVELS[number % len(_LEVELS)]
+        size = min(BATCH, first + count - start)
+        yield Task(seed, start, size, Setting(level, chosen), folder)
+
+
+@click.command()
+@click.option("--count", default=1000, show_default=True, help="Programs to try.")
+@click.option("--seed", default=1, show_default=True, help="The stream of programs.")
+@click.option("--first", default=0, show_default=True, help="The first program of the stream.")
+@click.option("--jobs", default=2, show_default=True, help="Batches at the same time.")
+@click.option(
+    "--mpi", "mpi_name", default="smpi", type=click.Choice([mpi.name for mpi in MPIS]),
+    show_default=True,
+)  # fmt: skip
+@click.option("--real/--no-real", default=True, help="Every tenth batch on a real MPI.")
+@click.option("--output", default="build/fuzz", type=click.Path(path_type=Path))
+def main(
+    count: int, seed: int, first: int, jobs: int, mpi_name: str, real: bool, output: Path
+) -> None:
+    """Try random programs; exit code 1 if one fails, with a reproducer in build/fuzz."""
+    console = Console()
+    mpi = next(mpi for mpi in MPIS if mpi.name == mpi_name)
+    try:
+        for needed in (mpi, *((MPICH, OPENMPI) if real else ())):
+            needed.require()
+    except UsageError as error:
+        console.print(str(error), style="red", markup=False)
+        sys.exit(2)
+    total, started = Outcome(), time.monotonic()
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    context = multiprocessing.get_context("spawn")
+    with Progress(*columns, console=console) as progress, context.Pool(jobs) as pool:
+        bar = progress.add_task("programs", total=count)
+        todo = tasks(seed, first, count, mpi, real, output)
+        for outcome in pool.imap_unordered(perform, todo):
+            total.statistics += outcome.statistics
+            for failure in outcome.failures:
+                total.failures.append(failure)
+                progress.console.print(_words(failure), markup=False)
+            progress.advance(bar, outcome.statistics.programs)
+    seconds = time.monotonic() - started
+    console.print(total.statistics.table())
+    kinds = Counter(failure.kind for failure in total.failures)
+    console.print(f"{count} programs in {seconds:.0f} s, failures: {dict(kinds) or 'none'}")
+    output.mkdir(parents=True, exist_ok=True)
+    name = output / f"statistics_{seed}_{first}_{count}.json"
+    name.write_text(json.dumps(total.statistics.row() | {"failures": dict(kinds)}) + "\n")
+    sys.exit(1 if total.failures else 0)
+
+
+def _words(failure: Failure) -> str:
+    program = failure.case.program
+    odd = [exchange.odd for exchange in program.exchanges if exchange.odd]
+    return f"{failure.case.tag}: {failure.kind} {odd}\n{failure.detail[:600]}"
+
+
+if __name__ == "__main__":
+    main()
