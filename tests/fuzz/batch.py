@@ -49,7 +49,7 @@ end program fz_main
 """
 
 
-class BuildFailure(Exception):
+class BuildError(Exception):
     """Something does not compile or link; the compiler's words."""
 
 
@@ -68,7 +68,7 @@ def build(
     """The executable of all cases before or ``after`` the transformation.
 
     Raises:
-        BuildFailure: with the compiler's words.
+        BuildError: with the compiler's words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"hidden.f90": HIDDEN.read_text(), "support.f90": SUPPORT.read_text()}
@@ -97,7 +97,7 @@ def flags_for(cases: Sequence[Case], level: str) -> tuple[str, ...]:
     """The compiler's options: bounds are checked where no program leaves a dimension on purpose."""
     odd = [exchange.odd for case in cases for exchange in case.program.exchanges]
     checked = not any(ODDITIES[name].unchecked for name in odd)
-    return (level, "-w", *(["-fcheck=all"] if checked else []))
+    return (level, "-w", *(["-fcheck=all"] if checked and level == "-O0" else []))
 
 
 def _options(mpi: Mpi) -> list[str]:
@@ -118,7 +118,7 @@ def as_subroutine(case: Case, after: bool) -> str:
 def _checked(outcome: Outcome) -> None:
     if outcome.status != 0:
         words = outcome.stderr.decode("utf-8", "replace") or "no end"
-        raise BuildFailure(words)
+        raise BuildError(words)
 
 
 def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:

@@ -185,6 +185,4 @@ def _call(names: Names) -> list[str]:
 
 
 def _some(templates: Sequence[str], names: Names) -> list[str]:
-    return [
-        line for template in templates for line in template.format(**names.known()).split("\n")
-    ]
+    return [line for template in templates for line in template.format(**names.known()).split("\n")]

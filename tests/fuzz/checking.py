@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.running.mpi import SMPI, Mpi
-from fuzz.batch import RANKS, BuildFailure, Result, build, execute, flags_for
+from fuzz.batch import RANKS, BuildError, Result, build, execute, flags_for
 from fuzz.program import Program, simpler
 from fuzz.transformation import Case, transformed
 
@@ -82,11 +82,11 @@ def _together(
     shutil.rmtree(folder, ignore_errors=True)
     try:
         before = build(cases, False, folder / "original", setting.mpi, flags)
-    except BuildFailure as failure:
+    except BuildError as failure:
         return "original", f"does not compile:\n{str(failure)[:3000]}", nobody
     try:
         after = build(cases, True, folder / "transformed", setting.mpi, flags)
-    except BuildFailure as failure:
+    except BuildError as failure:
         return "does not compile", str(failure)[:3000], nobody
     for ranks in RANKS:
         expected = execute(before, ranks, setting.mpi)
@@ -108,9 +108,7 @@ def _together(
 
 def _different(cases: Sequence[Case], expected: Result, result: Result) -> frozenset[str]:
     return frozenset(
-        case.tag
-        for case in cases
-        if expected.lines.get(case.tag) != result.lines.get(case.tag)
+        case.tag for case in cases if expected.lines.get(case.tag) != result.lines.get(case.tag)
     )
 
 

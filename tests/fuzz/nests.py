@@ -84,8 +84,8 @@ def _plane(names: Names, value: str, oddity: Oddity) -> list[str]:
             lines += [*_format(e.end, names), *_format(oddity.end, names)]
             statements = _over("z", names, lines, f"{10 + names.q}" if e.labelled else "")
             if oddity.bounds:
-                statements[0] = statements[0].split("=")[0] + "= " + oddity.bounds.format(
-                    **names.known()
+                statements[0] = (
+                    statements[0].split("=")[0] + "= " + oddity.bounds.format(**names.known())
                 )
         else:
             statements = _over(loop, names, statements)
@@ -94,13 +94,12 @@ def _plane(names: Names, value: str, oddity: Oddity) -> list[str]:
 
 def _words(names: Names) -> dict[str, str]:
     e = names.exchange
-    plane = names.subscripts
+    plane, most = names.subscripts, f"max(1, {names.plane_count})"
     return names.known() | {
         "shuffled": plane("ix(i)", names.plane, "p"),
         "plane_shuffled": plane("i", f"iz({names.plane})", "p"),
         "elsewhere": plane("i", plane_of(names, 1), "p"),
-        "modulo": plane("i", f"{e.lower}+mod(2*({names.plane}-({e.lower})), max(1, {names.plane_count}))",
-                        "p"),
+        "modulo": plane("i", f"{e.lower}+mod(2*({names.plane}-({e.lower})), {most})", "p"),
     }  # fmt: skip
 
 
@@ -192,6 +191,4 @@ def _dropped(names: Names, value: str, index: str) -> tuple[list[str], str]:
 
 
 def _format(templates: Sequence[str], names: Names) -> list[str]:
-    return [
-        line for template in templates for line in template.format(**names.known()).split("\n")
-    ]
+    return [line for template in templates for line in template.format(**names.known()).split("\n")]

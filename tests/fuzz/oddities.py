@@ -293,8 +293,6 @@ _ARGUMENTS = {
     "received twice": Oddity(False, behind=("if (np > 0) {s0} = {r0}",)),
 }  # fmt: skip
 
-ODDITIES: Mapping[str, Oddity] = MappingProxyType(
-    {"": NONE, **_CHANGED, **_SEEN, **_ARGUMENTS}
-)
+ODDITIES: Mapping[str, Oddity] = MappingProxyType({"": NONE, **_CHANGED, **_SEEN, **_ARGUMENTS})
 MUST_STAY = tuple(name for name, oddity in ODDITIES.items() if oddity.stays)
 MAY_CHANGE = tuple(name for name, oddity in ODDITIES.items() if name and not oddity.stays)

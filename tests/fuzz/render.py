@@ -139,9 +139,7 @@ def _scalars(program: Program, units: list[int]) -> list[str]:
 def _main(program: Program, units: list[_Unit], tag: str) -> list[str]:
     known = known_sizes(program)
     inside = [names for unit in units if unit.home == "main" for names in unit.names]
-    modules_used = (
-        [f"use {tag}_planes"] if any(unit.home == "module" for unit in units) else []
-    )
+    modules_used = [f"use {tag}_planes"] if any(unit.home == "module" for unit in units) else []
     lines = [f"program {tag}", *_uses(program, inside, tuple(modules_used))]
     here = any(unit.home == "main" for unit in units)
     lines += ["integer :: np, me" if here else "integer :: np, me, ierr"]

@@ -19,14 +19,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from asphalt.errors import UsageError
-from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
+from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
 from fuzz.checking import Failure, Setting, failures, smallest
 from fuzz.statistics import Statistics
 from fuzz.strategy import numbered_program
 from fuzz.transformation import Case, must_stay, transformed
 
 BATCH = 40
-_LEVELS = ("-O0", "-O0", "-O0", "-O2")
+_OPTIMISED = 16  # every so manieth batch is compiled with -O2
 _BINDINGS = ("use mpi_f08", "", "")  # of programs for MPIs that have a module mpi_f08
 
 
@@ -100,7 +100,7 @@ def tasks(seed: int, first: int, count: int, mpi: Mpi, real: bool, folder: Path)
     """Batches; with ``real``, every tenth runs on Open MPI or MPICH instead of SMPI."""
     for number, start in enumerate(range(first, first + count, BATCH)):
         chosen = (MPICH, OPENMPI)[number // 10 % 2] if real and number % 10 == 9 else mpi
-        level = _LEVELS[number % len(_LEVELS)]
+        level = "-O2" if number % _OPTIMISED == 7 else "-O0"
         size = min(BATCH, first + count - start)
         yield Task(seed, start, size, Setting(level, chosen), folder)
 
@@ -140,6 +140,9 @@ def main(
                 total.failures.append(failure)
                 progress.console.print(_words(failure), markup=False)
             progress.advance(bar, outcome.statistics.programs)
+            if not console.is_terminal:
+                done, bad = total.statistics.programs, len(total.failures)
+                print(f"{done} of {count} programs, {bad} failures", flush=True)
     seconds = time.monotonic() - started
     console.print(total.statistics.table())
     kinds = Counter(failure.kind for failure in total.failures)

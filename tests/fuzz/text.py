@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 _OPENS = re.compile(
-    r"(do\b|if \(.*\) then$|select case|case\b|else|subroutine|program|module (?!procedure)|type ::|"
-    r"(integer |real\(8\) |recursive )?function|interface|block$|associate|contains)"
+    r"(do\b|if \(.*\) then$|select case|case\b|else|subroutine|program|module (?!procedure)|"
+    r"type ::|(integer |real\(8\) |recursive )?function|interface|block$|associate|contains)"
 )
 _CLOSES = re.compile(r"(end\b|else|case\b|contains$|\d+ continue)")
 
