@@ -61,6 +61,11 @@ class Result:
     failure: str = ""
     leaks: str = ""
 
+    @property
+    def last(self) -> frozenset[str]:
+        """The tag of the case that was running at the end."""
+        return frozenset(list(self.lines)[-1:])
+
 
 def build(
     cases: Sequence[Case], after: bool, folder: Path, mpi: Mpi = SMPI, flags: Sequence[str] = ()

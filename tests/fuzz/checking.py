@@ -91,11 +91,12 @@ def _together(
     for ranks in RANKS:
         expected = execute(before, ranks, setting.mpi)
         if expected.failure or expected.leaks:
-            return "original", f"{ranks} ranks: {expected.failure}{expected.leaks}", nobody
+            words = f"{ranks} ranks: {expected.failure}{expected.leaks}"
+            return "original", words, expected.last
         result = execute(after, ranks, setting.mpi)
         if result.failure:
             kind = "no end" if result.failure.startswith("no end") else "crash"
-            return kind, f"{ranks} ranks: {result.failure}", nobody
+            return kind, f"{ranks} ranks: {result.failure}", result.last
         if result.leaks:
             return "leak", f"{ranks} ranks: {result.leaks}", nobody
         if different := _different(cases, expected, result):

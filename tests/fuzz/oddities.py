@@ -99,7 +99,7 @@ _CHANGED = {
     ),
     "pointer to received": Oddity(
         False, {"storage": "target"}, declare=("{type}, pointer :: q{q}({deferred})",),
-        ahead=("q{q} => {r}",), end=("q{q}{corner} = z",), between=("x = real(q{q}{corner})",),
+        ahead=("q{q} => {r}",), end=("q{q}{corner} = z",), between=("if (nz > 0) x = real(q{q}{corner})",),
     ),
     "associate": Oddity(
         True, open=("associate (a{q} => {s})",), between=("a{q}{corner} = 7",),
@@ -290,7 +290,7 @@ _ARGUMENTS = {
     ),
     "step of two": Oddity(False, {"down": False, "late": 0}, bounds="{first}, {last}, 2"),
     "count less": Oddity(False, {**_BLOCK}, call=_call("n*max(0, nz-1), {mpi}")),
-    "received twice": Oddity(False, behind=("if (np > 0) {s0} = {r0}",)),
+    "received twice": Oddity(False, behind=("if (nz > 0) {s0} = {r0}",)),
 }  # fmt: skip
 
 ODDITIES: Mapping[str, Oddity] = MappingProxyType({"": NONE, **_CHANGED, **_SEEN, **_ARGUMENTS})
