@@ -92,10 +92,10 @@ def body(procedure: Procedure, names: Sequence[Names], tag: str, number: int) ->
 def exchange(names: Names) -> list[str]:
     """One exchange with everything around it."""
     e, oddity = names.exchange, ODDITIES[names.exchange.odd]
-    core = [*_some(e.ahead, names), *_lists(names)]
+    ahead = [*_some(e.ahead, names), *_lists(names)]
     if e.call == "count variable" and not e.uneven and not oddity.call:
-        core.append(f"cnt = {names.count}")
-    core += _some(oddity.ahead, names)
+        ahead.append(f"cnt = {names.count}")
+    core = _some(oddity.ahead, names)
     together = [
         *_some(oddity.nest[0], names), *nest(names, oddity), *_some(oddity.nest[1], names),
         *_some(e.between, names), *_some(oddity.between, names),
@@ -105,7 +105,7 @@ def exchange(names: Names) -> list[str]:
     if oddity.other:
         core += [*_some(oddity.other, names), *together]
     core += _some(oddity.behind, names)
-    core = [*_some(oddity.open, names), *core, *_some(oddity.close, names)]
+    core = [*ahead, *_some(oddity.open, names), *core, *_some(oddity.close, names)]
     return [*_wrapped(names, core), *_some(e.behind, names)]
 
 

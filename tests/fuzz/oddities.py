@@ -99,7 +99,8 @@ _CHANGED = {
     ),
     "pointer to received": Oddity(
         False, {"storage": "target"}, declare=("{type}, pointer :: q{q}({deferred})",),
-        ahead=("q{q} => {r}",), end=("q{q}{corner} = z",), between=("if (nz > 0) x = real(q{q}{corner})",),
+        ahead=("q{q} => {r}",), end=("q{q}{corner} = z",),
+        between=("if (nz > 0) x = real(q{q}{corner})",),
     ),
     "associate": Oddity(
         True, open=("associate (a{q} => {s})",), between=("a{q}{corner} = 7",),
