@@ -6,9 +6,13 @@ names of a case begin with its tag, so that cases do not meet.
 
 from __future__ import annotations
 
+import atexit
 import re
-from collections.abc import Sequence
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from mpi_run import RUNTIME
@@ -20,6 +24,7 @@ from fuzz.oddities import ODDITIES
 from fuzz.transformation import SUPPORT, Case
 
 HIDDEN = SUPPORT.with_name("hidden.f90")
+_COMMON = {"hidden.f90": HIDDEN, "support.f90": SUPPORT, "asphalt_rt.f90": RUNTIME}
 RANKS = (1, 2, 3, 4)
 _RUN_SECONDS = 30.0
 _BUILD_SECONDS = 300.0
@@ -28,6 +33,8 @@ _LEAKS = {
     "smpi/list-leaks": "20",
     "smpi/pedantic": "1",
 }
+# handles that every run of SMPI counts, or that the runtime keeps to the end, are none
+_LEAKED = re.compile(r"\d+ leaked handles? of type (?:MPI_Request|MPI_Datatype|MPI_Group)")
 _STARTS = re.compile(r"^ *call mpi_(init|finalize)\(ierr\) *\n", re.IGNORECASE | re.MULTILINE)
 _MAIN = """\
 subroutine fz_mark(name)
@@ -76,9 +83,7 @@ def build(
         BuildError: with the compiler's words.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {"hidden.f90": HIDDEN.read_text(), "support.f90": SUPPORT.read_text()}
-    if after:
-        texts["asphalt_rt.f90"] = RUNTIME.read_text()
+    texts = {}
     for name, fixed in (("cases.f90", False), ("legacy.f", True)):
         chosen = [case for case in cases if case.program.fixed is fixed]
         if chosen:
@@ -86,16 +91,34 @@ def build(
     calls = "".join(f"  call fz_mark('{c.tag}')\n  call {c.tag}\n" for c in cases)
     texts["main.f90"] = _MAIN.format(calls=calls)
     (folder / "asphalt_params.inc").write_text("".join(case.header for case in cases))
+    common = _common(mpi, tuple(flags))
+    objects = _compiled(texts, folder, mpi, [*flags, f"-I{common}"])
+    objects += [str(common / f"{Path(name).stem}.o") for name in _COMMON]
+    _checked(run([mpi.free, *flags, *objects, "-o", "cases"], folder, _BUILD_SECONDS))
+    return folder / "cases"
+
+
+def _compiled(
+    texts: Mapping[str, str], folder: Path, mpi: Mpi, options: Sequence[str]
+) -> list[str]:
     objects = []
     for name, text in texts.items():
         source = folder / name
         source.write_text(text)
         objects.append(f"{source.stem}.o")
-        options = [*_options(mpi), *flags]
-        words = [mpi.compiler(source), "-c", *options, "-I.", name, "-o", objects[-1]]
+        command_line = [mpi.compiler(source), "-c", "-fallow-argument-mismatch", *options]
+        words = [*command_line, "-I.", name, "-o", objects[-1]]
         _checked(run(words, folder, _BUILD_SECONDS))
-    _checked(run([mpi.free, *flags, *objects, "-o", "cases"], folder, _BUILD_SECONDS))
-    return folder / "cases"
+    return objects
+
+
+@cache
+def _common(mpi: Mpi, flags: tuple[str, ...]) -> Path:
+    """The folder with what all batches link, compiled once in this process."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-common-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _compiled({name: path.read_text() for name, path in _COMMON.items()}, folder, mpi, flags)
+    return folder
 
 
 def flags_for(cases: Sequence[Case], level: str) -> tuple[str, ...]:
@@ -103,10 +126,6 @@ def flags_for(cases: Sequence[Case], level: str) -> tuple[str, ...]:
     odd = [exchange.odd for case in cases for exchange in case.program.exchanges]
     checked = not any(ODDITIES[name].unchecked for name in odd)
     return (level, "-w", *(["-fcheck=all"] if checked and level == "-O0" else []))
-
-
-def _options(mpi: Mpi) -> list[str]:
-    return ["-fallow-argument-mismatch"]
 
 
 def as_subroutine(case: Case, after: bool) -> str:
@@ -132,6 +151,7 @@ def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:
         platform = program.parent / "cluster.xml"
         platform.write_text(Cluster().xml())
         words = command(ranks, program, platform, MessageCosts(), _LEAKS)
+        words.insert(-1, "--log=smpi_utils.thresh:info")
     else:
         words = mpi.command(ranks, program)
     outcome = run(words, program.parent, _RUN_SECONDS)
@@ -141,7 +161,9 @@ def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:
         failure = f"no end after {_RUN_SECONDS:g} s"
     elif outcome.status != 0:
         failure = f"exit code {outcome.status}: {errors[-2000:]}"
-    leaks = "\n".join(line for line in errors.splitlines() if "leak" in line.lower())
+    elif "Deadlock detected" in errors:  # with exit code 0
+        failure = "no end: all ranks wait"
+    leaks = "\n".join(_LEAKED.findall(errors))
     return Result(_by_case(outcome.stdout.decode("utf-8", "replace")), failure, leaks)
 
 

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from asphalt.errors import UsageError
+from asphalt.frontend.workers import shared_workers
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
 from fuzz.checking import Failure, Setting, failures, smallest
 from fuzz.statistics import Statistics
@@ -26,6 +27,7 @@ from fuzz.strategy import numbered_program
 from fuzz.transformation import Case, must_stay, transformed
 
 BATCH = 40
+_WARMING = 30  # programs that meet most shapes of schedules
 _OPTIMISED = 16  # every so manieth batch is compiled with -O2
 _BINDINGS = ("use mpi_f08", "", "")  # of programs for MPIs that have a module mpi_f08
 
@@ -128,29 +130,49 @@ def main(
     except UsageError as error:
         console.print(str(error), style="red", markup=False)
         sys.exit(2)
-    total, started = Outcome(), time.monotonic()
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
+        tempfile.tempdir = scratch  # also that of the processes that are forked
+        total = _all(list(tasks(seed, first, count, mpi, real, output)), jobs, console)
+        tempfile.tempdir = None
+    seconds = time.monotonic() - started
+    console.print(total.statistics.table())
+    kinds = Counter(failure.kind for failure in total.failures)
+    console.print(
+        f"{total.statistics.programs} programs in {seconds:.0f} s, failures: {dict(kinds) or 'none'}"
+    )
+    output.mkdir(parents=True, exist_ok=True)
+    name = output / f"statistics_{seed}_{first}_{count}.json"
+    name.write_text(json.dumps(total.statistics.row() | {"failures": dict(kinds)}) + "\n")
+    sys.exit(1 if total.failures else 0)
+
+
+def _all(todo: list[Task], jobs: int, console: Console) -> Outcome:
+    """Perform all tasks, and tell what is done."""
+    total, count = Outcome(), sum(task.count for task in todo)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    context = multiprocessing.get_context("spawn")
+    _prepare(todo[0].seed)
+    context = multiprocessing.get_context("fork")
     with Progress(*columns, console=console) as progress, context.Pool(jobs) as pool:
         bar = progress.add_task("programs", total=count)
-        todo = tasks(seed, first, count, mpi, real, output)
         for outcome in pool.imap_unordered(perform, todo):
             total.statistics += outcome.statistics
+            total.failures += outcome.failures
             for failure in outcome.failures:
-                total.failures.append(failure)
                 progress.console.print(_words(failure), markup=False)
             progress.advance(bar, outcome.statistics.programs)
             if not console.is_terminal:
                 done, bad = total.statistics.programs, len(total.failures)
                 print(f"{done} of {count} programs, {bad} failures", flush=True)
-    seconds = time.monotonic() - started
-    console.print(total.statistics.table())
-    kinds = Counter(failure.kind for failure in total.failures)
-    console.print(f"{count} programs in {seconds:.0f} s, failures: {dict(kinds) or 'none'}")
-    output.mkdir(parents=True, exist_ok=True)
-    name = output / f"statistics_{seed}_{first}_{count}.json"
-    name.write_text(json.dumps(total.statistics.row() | {"failures": dict(kinds)}) + "\n")
-    sys.exit(1 if total.failures else 0)
+    return total
+
+
+def _prepare(seed: int) -> None:
+    """Fill asphalt's caches once, for all processes that are forked."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        for number in range(_WARMING):
+            transformed(numbered_program(seed, number), f"c{number}", Path(folder))
+    shared_workers(1).close()  # its threads must not be forked
 
 
 def _words(failure: Failure) -> str:

@@ -138,7 +138,7 @@ def draw_program(random: Random, binding: str = "") -> Program:
         one = draw_exchange(random, odd, fixed)
         procedures = (Procedure(random.choice(homes), (one,), steps),)
     else:
-        count = _mostly(random, 1, (2, 3), 3)
+        count = _mostly(random, 1, (2, 3), 8)
         procedures = tuple(_procedure(random, fixed) for _ in range(count))
     return Program(
         procedures=procedures,
@@ -147,13 +147,13 @@ def draw_program(random: Random, binding: str = "") -> Program:
         upper=_mostly(random, False, (True,), 6),
         n=random.choice((3, 3, 2, 1, 4)),
         nz=random.choice((5, 5, 4, 3, 2, 7, *((0, 1) if kind >= 7 else ()))),
-        known=random.random() < 0.5,
+        known=random.random() < 0.25,
         twice=_mostly(random, False, (True,), 6),
     )
 
 
 def _procedure(random: Random, fixed: bool) -> Procedure:
-    count = _mostly(random, 1, (2, 2, 3), 3)
+    count = _mostly(random, 1, (2, 2, 3), 5)
     kinds = [_mostly(random, "", MAY_CHANGE, 3) for _ in range(count)]
     found = tuple(draw_exchange(random, odd, fixed) for odd in kinds)
     homes = [home for home in HOMES if all(home in (ODDITIES[k].homes or HOMES) for k in kinds)]

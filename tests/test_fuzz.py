@@ -1,0 +1,85 @@
+"""The fuzzer itself: a small fixed sample, the mutants it must find, and all that it ever found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from mpi_run import MPICH, OPENMPI, SMPI, installed
+
+from asphalt.running.mpi import MPIS, Mpi
+from fuzz.checking import Setting, failures, smallest
+from fuzz.mutation import MUTANTS, named
+from fuzz.oddities import MUST_STAY
+from fuzz.program import Program, simpler
+from fuzz.render import render
+from fuzz.strategy import draw_exchange, numbered_program, programs
+from fuzz.teeth import Found, hunt
+from fuzz.transformation import Case, must_stay, transformed
+
+SAMPLE = range(24)
+needs_smpi = pytest.mark.skipif(not installed(SMPI), reason="SMPI is not installed")
+
+
+def _cases(seed: int, numbers: range, folder: Path, binding: str = "") -> list[Case]:
+    return [
+        transformed(numbered_program(seed, n, binding), f"c{n}", folder, bits=True)
+        for n in numbers
+    ]
+
+
+@needs_smpi
+def test_a_sample_of_programs(tmp_path: Path) -> None:
+    cases = _cases(2, SAMPLE, tmp_path)
+    assert failures(cases, Setting(), tmp_path / "run") == []
+    assert sum(case.changed for case in cases) >= 0.4 * len(cases)
+    assert any(must_stay(case.program) for case in cases)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("mpi", [m for m in MPIS if m.name in map(str, installed())], ids=str)
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_more_programs(mpi: Mpi, level: str, tmp_path: Path) -> None:
+    numbers = range(200) if mpi.simulated else range(200, 230)
+    binding = "" if mpi.simulated else "use mpi_f08"
+    setting = Setting(level, mpi)
+    cases = [
+        transformed(numbered_program(3, n, binding), f"c{n}", tmp_path, setting.bits)
+        for n in numbers
+    ]
+    for start in range(0, len(cases), 40):
+        assert failures(cases[start : start + 40], setting, tmp_path / "run") == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(programs())
+def test_texts_keep_to_their_form(program: Program) -> None:
+    source = render(program, "c0")
+    for line in source.text.splitlines():
+        assert len(line) <= (72 if program.fixed else 132) or line.startswith("!")
+    assert source.name == ("c0.f" if program.fixed else "c0.f90")
+    assert program not in simpler(program)
+
+
+def test_simplifying_ends(tmp_path: Path) -> None:
+    program = numbered_program(2, 1)
+    for _ in range(200):
+        further = simpler(program)
+        if not further:
+            break
+        program = further[0]
+    assert simpler(program) == [] or len(program.procedures) >= 1
+
+
+@pytest.mark.parametrize("odd", MUST_STAY[::4])
+def test_what_must_stay_stays(odd: str, tmp_path: Path) -> None:
+    _assert_stays(odd, 1, tmp_path)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("odd", MUST_STAY)
+def test_what_must_stay_stays_in_all_surroundings(odd: str, tmp_path: Path) -> None:
+    _assert_stays(odd, 20, tmp_path)
