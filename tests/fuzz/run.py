@@ -133,22 +133,19 @@ def main(
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         tempfile.tempdir = scratch  # also that of the processes that are forked
-        total = _all(list(tasks(seed, first, count, mpi, real, output)), jobs, console)
+        todo = list(tasks(seed, first, count, mpi, real, output))
+        total = _all(todo, jobs, console, output / f"statistics_{seed}_{first}.json")
         tempfile.tempdir = None
     seconds = time.monotonic() - started
     console.print(total.statistics.table())
-    kinds = Counter(failure.kind for failure in total.failures)
-    console.print(
-        f"{total.statistics.programs} programs in {seconds:.0f} s, failures: {dict(kinds) or 'none'}"
-    )
-    output.mkdir(parents=True, exist_ok=True)
-    name = output / f"statistics_{seed}_{first}_{count}.json"
-    name.write_text(json.dumps(total.statistics.row() | {"failures": dict(kinds)}) + "\n")
+    kinds = dict(Counter(failure.kind for failure in total.failures)) or "none"
+    console.print(f"{total.statistics.programs} programs in {seconds:.0f} s, failures: {kinds}")
     sys.exit(1 if total.failures else 0)
 
 
-def _all(todo: list[Task], jobs: int, console: Console) -> Outcome:
-    """Perform all tasks, and tell what is done."""
+def _all(todo: list[Task], jobs: int, console: Console, record: Path) -> Outcome:
+    """Perform all tasks, and tell what is done; ``record`` gets the counts after every one."""
+    record.parent.mkdir(parents=True, exist_ok=True)
     total, count = Outcome(), sum(task.count for task in todo)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     _prepare(todo[0].seed)
@@ -160,6 +157,9 @@ def _all(todo: list[Task], jobs: int, console: Console) -> Outcome:
             total.failures += outcome.failures
             for failure in outcome.failures:
                 progress.console.print(_words(failure), markup=False)
+            kinds = Counter(failure.kind for failure in total.failures)
+            row = total.statistics.row() | {"failures": dict(kinds)}
+            record.write_text(json.dumps(row, indent=1) + "\n")
             progress.advance(bar, outcome.statistics.programs)
             if not console.is_terminal:
                 done, bad = total.statistics.programs, len(total.failures)
