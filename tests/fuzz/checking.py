@@ -22,6 +22,7 @@ class Setting:
 
     level: str = "-O0"
     mpi: Mpi = SMPI
+    ranks: tuple[int, ...] = RANKS
 
     @property
     def bits(self) -> bool:
@@ -88,7 +89,7 @@ def _together(
         after = build(cases, True, folder / "transformed", setting.mpi, flags)
     except BuildError as failure:
         return "does not compile", str(failure)[:3000], nobody
-    for ranks in RANKS:
+    for ranks in setting.ranks:
         expected = execute(before, ranks, setting.mpi)
         if expected.failure or expected.leaks:
             words = f"{ranks} ranks: {expected.failure}{expected.leaks}"

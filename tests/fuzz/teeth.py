@@ -20,6 +20,9 @@ from fuzz.program import Program
 from fuzz.strategy import numbered_program
 from fuzz.transformation import Case, must_stay, transformed
 
+_RANKS = (2, 3)
+_MOST_RUNS = 25  # of a mutant
+
 
 @dataclass
 class Found:
@@ -33,6 +36,7 @@ class Found:
     failed: str = ""
     asked: int = 0
     crashes: int = 0
+    runs: int = 0
 
     @property
     def done(self) -> bool:
@@ -57,6 +61,8 @@ def hunt(
             for one in found:
                 if not one.done and codes & set(one.mutant.codes):
                     _ask(one, program, case, number, folder, level)
+                    if one.done:
+                        print(f"{one.mutant.name}: {one.failed}", flush=True)
     return looked_at
 
 
@@ -71,10 +77,11 @@ def _ask(one: Found, program: Program, case: Case, number: int, folder: Path, le
         return
     if must_stay(program):
         one.stayed = one.stayed or f"{number} {program.exchanges[0].odd}"
-    if one.asked > 40:
+    if one.runs >= _MOST_RUNS:
         return
+    one.runs += 1
     runs = Case(**{name: getattr(mutated, name) for name in _FIELDS} | {"fault": ""})
-    for failure in failures([runs], Setting(level), folder / "mutant"):
+    for failure in failures([runs], Setting(level, ranks=_RANKS), folder / "mutant"):
         if failure.ours:
             odd = ", ".join(e.odd or "plain" for e in program.exchanges)
             one.failed = f"{number} {failure.kind} ({odd})"
