@@ -1,6 +1,8 @@
 # make setup   system packages, .venv and .venv/bin/asphalt
 # make demo    transforms and runs the kernels, prints the table, draws the curve (about 4 minutes)
 # make test    the quick suite
+# make fuzz    N random programs (N=1000, SEED=1): what fails is kept in build/fuzz
+# make fuzz-teeth  switches the legality conditions off, one by one: each must be found
 # make bench   all measurements, into bench/results (under an hour)
 # make bench-quick  a part of them, into build/bench (about two minutes)
 # make corpus  scans the sources of real programs
@@ -12,7 +14,10 @@ BIN = .venv/bin
 # What bench/packages.sh looks for by name may stand in the administrator's directories.
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: setup demo test lint bench bench-quick corpus docs clean distclean
+N ?= 1000
+SEED ?= 1
+
+.PHONY: setup demo test lint fuzz fuzz-teeth bench bench-quick corpus docs clean distclean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed
@@ -42,6 +47,12 @@ lint: setup
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+fuzz: setup
+	PYTHONPATH=tests $(BIN)/python -m fuzz.run --count $(N) --seed $(SEED)
+
+fuzz-teeth: setup
+	PYTHONPATH=tests $(BIN)/python -m fuzz.teeth --count $(N) --seed $(SEED)
 
 bench: setup
 	$(BIN)/python -m bench.full

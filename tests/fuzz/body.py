@@ -148,8 +148,8 @@ def _lists(names: Names) -> list[str]:
     else:
         lines = [
             "do p = 1, np",
-            f"{sc}(p) = mod({more}*me + {less}*p, {names.count} + 1)",
-            f"{rc}(p) = mod({more}*(p - 1) + {less}*(me + 1), {names.count} + 1)",
+            f"{sc}(p) = modulo({more}*me + {less}*p, {names.count} + 1)",
+            f"{rc}(p) = modulo({more}*(p - 1) + {less}*(me + 1), {names.count} + 1)",
             f"{sd}(p) = {names.count}*(p - 1)",
         ]
     return [*lines, f"{rd}(p) = sum({rc}(1:p-1))", "end do"]

@@ -157,8 +157,8 @@ _SEEN = {
                  "y = y + got{q}"),
     ),
     "stop": Oddity(True, each=("if (x > 1d30) stop 3",)),
-    "exit": Oddity(True, end=("if (z >= {first} + mod(me, 2)) exit",)),
-    "uniform exit": Oddity(True, end=("if (u > 6.5d0) exit",)),
+    "exit": Oddity(True, {"order": "zpi"}, end=("if (z >= {first} + mod(me, 2)) exit",)),
+    "uniform exit": Oddity(True, {"order": "zpi"}, end=("if (u > 6.5d0) exit",)),
     "goto": Oddity(
         True, each=("if (u > 6.5d0 .and. z > {first}) goto {label}",),
         behind=("{label} continue",),

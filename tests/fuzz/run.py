@@ -26,7 +26,7 @@ from fuzz.statistics import Statistics
 from fuzz.strategy import numbered_program
 from fuzz.transformation import Case, must_stay, transformed
 
-BATCH = 40
+BATCH = 60
 _WARMING = 30  # programs that meet most shapes of schedules
 _OPTIMISED = 16  # every so manieth batch is compiled with -O2
 _BINDINGS = ("use mpi_f08", "", "")  # of programs for MPIs that have a module mpi_f08
