@@ -17,7 +17,7 @@ from mpi_run import SMPI, installed
 
 from asphalt.running.mpi import MPIS, Mpi
 
-SAMPLE = range(24)
+SAMPLE = range(12)
 needs_smpi = pytest.mark.skipif(not installed(SMPI), reason="SMPI is not installed")
 
 
@@ -77,6 +77,35 @@ def test_what_must_stay_stays(odd: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("odd", MUST_STAY)
 def test_what_must_stay_stays_in_all_surroundings(odd: str, tmp_path: Path) -> None:
     _assert_stays(odd, 20, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "odd"),
+    [("ASP701", "print between"), ("ASP601", "changed after"), ("ASP702", "broadcast between")],
+)
+def test_an_illegal_program_shows_a_mutant(mutant: str, odd: str, tmp_path: Path) -> None:
+    program = Program((Procedure("main", (Exchange(storage="allocatable", odd=odd),)),))
+    assert transformed(program, "c0", tmp_path).fault == ""
+    with named(mutant).active():
+        assert transformed(program, "c0", tmp_path).fault == "an illegal program was changed"
+
+
+@needs_smpi
+def test_a_run_shows_a_mutant(tmp_path: Path) -> None:
+    late = Program((Procedure("main", (Exchange(storage="allocatable", late=2),)),))
+    setting = Setting(ranks=(2,))
+    with named("ASP401").active():
+        case = transformed(late, "c0", tmp_path)
+    found = failures([case], setting, tmp_path / "run")
+    assert [failure.kind for failure in found] == ["different"]
+
+
+@pytest.mark.wide
+@needs_smpi
+def test_the_stream_shows_mutants(tmp_path: Path) -> None:
+    found = [Found(mutant) for mutant in MUTANTS]
+    hunt(found, 7, range(400), 3000)
+    assert sum(bool(one.failed or one.stayed) for one in found) >= 0.8 * len(found)
 
 
 def _assert_stays(odd: str, count: int, folder: Path) -> None:
