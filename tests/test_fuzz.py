@@ -7,10 +7,12 @@ from random import Random
 
 import pytest
 from fuzz.checking import Setting, failures
+from fuzz.mutation import MUTANTS, named
 from fuzz.oddities import MUST_STAY, ODDITIES
 from fuzz.program import HOMES, Exchange, Procedure, Program, simpler
 from fuzz.render import render
 from fuzz.strategy import draw_exchange, numbered_program, programs
+from fuzz.teeth import Found, hunt
 from fuzz.transformation import Case, must_stay, transformed
 from hypothesis import given, settings
 from mpi_run import SMPI, installed
