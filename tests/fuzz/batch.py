@@ -25,6 +25,7 @@ from fuzz.transformation import SUPPORT, Case
 
 HIDDEN = SUPPORT.with_name("hidden.f90")
 _COMMON = {"hidden.f90": HIDDEN, "support.f90": SUPPORT, "asphalt_rt.f90": RUNTIME}
+_LAZY = 4  # on so many ranks messages stay on their way as long as they can
 RANKS = (1, 2, 3, 4)
 _RUN_SECONDS = 30.0
 _BUILD_SECONDS = 300.0
@@ -34,7 +35,7 @@ _LEAKS = {
     "smpi/pedantic": "1",
 }
 # handles that every run of SMPI counts, or that the runtime keeps to the end, are none
-_LEAKED = re.compile(r"\d+ leaked handles? of type (?:MPI_Request|MPI_Datatype|MPI_Group)")
+_LEAKED = re.compile(r"\d+ leaked handles? of type (?:MPI_Request|MPI_Datatype)")
 _STARTS = re.compile(r"^ *call mpi_(init|finalize)\(ierr\) *\n", re.IGNORECASE | re.MULTILINE)
 _MAIN = """\
 subroutine fz_mark(name)
@@ -150,7 +151,10 @@ def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:
     if mpi.simulated:
         platform = program.parent / "cluster.xml"
         platform.write_text(Cluster().xml())
-        words = command(ranks, program, platform, MessageCosts(), _LEAKS)
+        # computation takes no simulated time: only where MPI_TEST takes long, once an iteration, is
+        # a message on its way gone, or there, before the next iteration changes what it holds
+        costs = MessageCosts(test=1e-7 if ranks == _LAZY else 1e-3)
+        words = command(ranks, program, platform, costs, _LEAKS)
         words.insert(-1, "--log=smpi_utils.thresh:info")
     else:
         words = mpi.command(ranks, program)
