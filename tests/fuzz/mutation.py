@@ -119,30 +119,48 @@ def _condition(
     return Mutant(f"{code} {name}", (code,), switches)
 
 
-def _effect(name: str, code: str) -> Mutant:
+def _blind(code: str) -> Callable[[Replacement], Replacement]:
     """An effect between nest and call is not seen."""
 
-    def blind(original: Replacement) -> Replacement:
+    def replacement(original: Replacement) -> Replacement:
         def refused_for(*args: Any) -> Any:
             answer = original(*args)
             return None if answer is not None and answer.code.id == code else answer
 
         return refused_for
 
-    return Mutant(
-        f"{code} {name}",
-        (code,),
-        [
-            Switch(visible_effects, "refused_for", blind),
-            Switch(one_producer, "refused_for", blind),
-            Switch(visible_effects, "check_directives", _holds((code,))),
-        ],
-    )
+    return replacement
+
+
+def _lands(original: Replacement) -> Replacement:
+    """Where pieces land is as if nothing touched the receive buffer."""
+
+    def check(*args: Any) -> Any:
+        answer = original(*args)
+        return Landing(None, OFF) if isinstance(answer, Refused) else answer
+
+    return check
+
+
+def _effect(name: str, code: str) -> Mutant:
+    switches = [
+        Switch(visible_effects, "refused_for", _blind(code)),
+        Switch(one_producer, "refused_for", _blind(code)),
+        Switch(visible_effects, "check_directives", _holds((code,))),
+    ]
+    return Mutant(f"{code} {name}", (code,), switches)
 
 
 MUTANTS = (
     _condition("what is not a blocking exchange", "ASP001", site),
-    _condition("in place", "ASP002", site),
+    Mutant(
+        "ASP002/ASP602 in place",
+        ("ASP002",),
+        [
+            Switch(site, "check", _holds(("ASP002", "ASP003"))),
+            Switch(send_side, "check_names", _holds(("ASP602",))),
+        ],
+    ),
     _condition("text", "ASP004", site, ("check_text",)),
     _condition("skipped", "ASP006", site, ("check_skip",)),
     Mutant(
@@ -184,7 +202,18 @@ MUTANTS = (
         "ASP202 control assumed", ("ASP202",), [Switch(one_site, "check", _without_assumptions)]
     ),
     _condition("arguments change", "ASP301", available),
-    _condition("buffers are allocated", "ASP302", available),
+    Mutant(
+        "ASP302/ASP708 allocated or pointed elsewhere",
+        ("ASP302", "ASP708", "ASP601"),
+        [
+            Switch(available, "check", _holds(("ASP302",))),
+            Switch(visible_effects, "refused_for", _blind("ASP708")),
+            Switch(one_producer, "refused_for", _blind("ASP708")),
+            Switch(one_producer, "definer", _nest_before),
+            Switch(receive_side, "check", _lands),
+            Switch(send_side, "check", _holds(("ASP601",))),
+        ],
+    ),
     _condition("functions in arguments", "ASP303", available),
     Mutant("ASP401 lateness", ("ASP401", "proved"), [Switch(finality, "_lateness", _always(0))]),
     Mutant("ASP405 bounds", ("ASP405",), [Switch(finality, "_stays_in_bounds", _always(()))]),
@@ -194,9 +223,11 @@ MUTANTS = (
         [Switch(receive_side, "check", _always(Landing(None, OFF)))],
     ),
     Mutant(
-        "ASP602 second names",
-        ("ASP602",),
+        "ASP601/ASP602 second names",
+        ("ASP602", "ASP601"),
         [
+            Switch(one_producer, "definer", _nest_before),
+            Switch(send_side, "check", _holds(("ASP601",))),
             Switch(send_side, "check_names", _holds(("ASP602",))),
             Switch(send_side, "check_source", _holds(("ASP602",))),
         ],
@@ -207,7 +238,6 @@ MUTANTS = (
     _effect("stop", "ASP704"),
     _effect("directives", "ASP705"),
     _effect("state", "ASP707"),
-    _effect("allocation and pointers", "ASP708"),
     _condition("contiguous", "ASP801", contiguous),
     _condition("derived types", "ASP802", contiguous),
     _condition("types that differ", "ASP803", contiguous),

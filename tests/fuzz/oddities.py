@@ -254,10 +254,10 @@ _ARGUMENTS = {
     ),
     "self": Oddity(False, {"uneven": ""}, call=_call("{count}, {mpi}", "MPI_COMM_SELF")),
     "derived type": Oddity(
-        True, {"uneven": ""}, declare=("{datatype} :: kind{q}",),
-        open=("call MPI_Type_contiguous({count}, {mpi}, kind{q}, ierr)",
+        True, {"shape": "slab", "uneven": ""}, declare=("{datatype} :: kind{q}",),
+        open=("call MPI_Type_contiguous(nz, {mpi}, kind{q}, ierr)",
               "call MPI_Type_commit(kind{q}, ierr)"),
-        call=_call("1, kind{q}"), close=("call MPI_Type_free(kind{q}, ierr)",),
+        call=_call("n, kind{q}"), close=("call MPI_Type_free(kind{q}, ierr)",),
     ),
     "bytes": Oddity(False, {"uneven": ""}, call=_call("{bytes}*{count}, MPI_BYTE")),
     "pairs of types": Oddity(

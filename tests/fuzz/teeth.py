@@ -55,7 +55,7 @@ def hunt(
             if time.monotonic() > deadline or all(one.done for one in found):
                 break
             program = numbered_program(seed, number)
-            case = transformed(program, f"c{number}", folder / "texts")
+            case = transformed(program, f"c{number}", folder / "texts", level == "-O0")
             looked_at += 1
             codes = {code or verdict for verdict, code in case.verdicts}
             for one in found:
@@ -68,7 +68,7 @@ def hunt(
 
 def _ask(one: Found, program: Program, case: Case, number: int, folder: Path, level: str) -> None:
     with one.mutant.active():
-        mutated = transformed(program, case.tag, folder / "texts")
+        mutated = transformed(program, case.tag, folder / "texts", level == "-O0")
     one.asked += 1
     if mutated.fault.startswith("Traceback"):
         one.crashes += 1
