@@ -53,7 +53,7 @@ def sites(files: Mapping[str, bytes]) -> list[dict[str, object]]:
 
 def apply(files: Mapping[str, bytes]) -> Path:
     """Runs `asphalt apply` on the files; the directory it wrote.  Cached by content."""
-    digest = hashlib.sha256(repr((_tool_state(), sorted(files.items()))).encode()).hexdigest()
+    digest = hashlib.sha256(repr((tool_state(), sorted(files.items()))).encode()).hexdigest()
     place = APPLIED / digest[:16]
     out = place / "out"
     if (place / "done").exists():
@@ -98,7 +98,7 @@ def set_tiling(files: Mapping[str, bytes], tile: int, depth: int) -> dict[str, b
 
 
 @cache
-def _tool_state() -> str:
+def tool_state() -> str:
     """A hash of asphalt's own files: what it writes depends on them."""
     state = hashlib.sha256()
     for path in sorted((*ROOT.glob("asphalt/**/*.py"), *ROOT.glob("fortran_runtime/*.f90"))):
