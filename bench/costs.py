@@ -3,9 +3,9 @@ its charged version on a host whose communication is free.
 
     python -m bench.costs [--calibrate] [--repeats N]
 
-writes ``bench/results/costs.md`` and ``bench/results/costs.json``.  The machine that is asked is
-this one: with --calibrate it is measured first, else the machine file that comes with asphalt is
-taken.  Both programs do the same work and must print the same.
+writes costs.md and costs.json in ``bench/results/costs``.  The machine that is asked is this one:
+with --calibrate it is measured first, else the machine file that comes with asphalt is taken.
+Both programs do the same work and must print the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bench.lab.case import KERNELS, load_case
 from bench.lab.run import LabError, run_program
 
 BUILD = ROOT / "build" / "costs"
-RESULTS = ROOT / "bench" / "results"
+RESULTS = ROOT / "bench" / "results" / "costs"
 WITHIN = 0.25
 _TIMEOUT = 120.0
 SIZES: Mapping[str, Mapping[str, int]] = {
