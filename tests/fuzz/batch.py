@@ -20,6 +20,9 @@ from mpi_run import RUNTIME
 from asphalt.running.mpi import SMPI, Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.running.simgrid import Cluster, MessageCosts, command
+from asphalt.verify.findings import Finding
+from asphalt.verify.race import build_library
+from asphalt.verify.race_log import findings_in
 from fuzz.oddities import ODDITIES
 from fuzz.transformation import SUPPORT, Case
 
@@ -68,6 +71,7 @@ class Result:
     lines: dict[str, list[str]]
     failure: str = ""
     leaks: str = ""
+    races: tuple[Finding, ...] = ()
 
     @property
     def last(self) -> frozenset[str]:
@@ -147,7 +151,11 @@ def _checked(outcome: Outcome) -> None:
 
 
 def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:
-    """Run on ``ranks`` ranks: every send waits for its receive (SMPI), and leaks are listed."""
+    """Run on ``ranks`` ranks.
+
+    SMPI: every send waits for its receive, and leaks are listed; others: races are looked for.
+    """
+    log = program.parent / "races"
     if mpi.simulated:
         platform = program.parent / "cluster.xml"
         platform.write_text(Cluster().xml())
@@ -157,7 +165,11 @@ def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:
         words = command(ranks, program, platform, costs, _LEAKS)
         words.insert(-1, "--log=smpi_utils.thresh:info")
     else:
-        words = mpi.command(ranks, program)
+        shutil.rmtree(log, ignore_errors=True)
+        watch = [f"LD_PRELOAD={_watch(mpi)}", f"ASPHALT_RACE_LOG={log}"]
+        log.mkdir()
+        *launch, name = mpi.command(ranks, program)
+        words = [*launch, "env", *watch, name]
     outcome = run(words, program.parent, _RUN_SECONDS)
     errors = outcome.stderr.decode("utf-8", "replace")
     failure = ""
@@ -168,7 +180,16 @@ def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:
     elif "Deadlock detected" in errors:  # with exit code 0
         failure = "no end: all ranks wait"
     leaks = "\n".join(_LEAKED.findall(errors))
-    return Result(_by_case(outcome.stdout.decode("utf-8", "replace")), failure, leaks)
+    races = () if mpi.simulated else findings_in(log)
+    return Result(_by_case(outcome.stdout.decode("utf-8", "replace")), failure, leaks, races)
+
+
+@cache
+def _watch(mpi: Mpi) -> Path:
+    """The library that watches memory, requests and order, built once in this process."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-race-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return build_library(mpi.c, folder)
 
 
 def _by_case(output: str) -> dict[str, list[str]]:

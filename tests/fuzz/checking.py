@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.running.mpi import SMPI, Mpi
+from asphalt.verify.findings import new_in
 from fuzz.batch import RANKS, BuildError, Result, build, execute, flags_for
 from fuzz.program import Program, simpler
 from fuzz.transformation import Case, transformed
@@ -100,6 +101,8 @@ def _together(
             return kind, f"{ranks} ranks: {result.failure}", result.last
         if result.leaks:
             return "leak", f"{ranks} ranks: {result.leaks}", nobody
+        if races := new_in(result.races, expected.races):
+            return "race", f"{ranks} ranks: {races[0].text}", nobody
         if different := _different(cases, expected, result):
             first = next(case.tag for case in cases if case.tag in different)
             was, now = expected.lines.get(first, []), result.lines.get(first, [])
