@@ -178,8 +178,9 @@ def _call(names: Names) -> list[str]:
         case "count variable":
             count = "cnt"
         case "first element" if names.storage not in ("assumed", "pointer"):
-            corner = names.corner
-            send, receive = send + corner, receive + corner
+            corner = names.corner  # where there is one
+            if dict(names.extra)["empty"] != "yes":
+                send, receive = send + corner, receive + corner
     arguments = f"{send}, {count}, {mpi}, {receive}, {count}, {mpi}, MPI_COMM_WORLD, ierr"
     return [f"call {operation}({arguments})"]
 

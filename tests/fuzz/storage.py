@@ -35,6 +35,7 @@ def extra_words(
         ("parameters", f"integer, parameter :: n = {program.n}, nz = {program.nz}"),
         ("common", f"{common}\ncommon /{tag}_area{q}/ s{q}, r{q}"),
         ("binding", program.binding),
+        ("empty", "yes" if program.nz == 0 else "no"),
     ]
     return tuple(words)
 
