@@ -51,9 +51,9 @@ def _order(names: Names) -> str:
     return order
 
 
-def _filled(template: str, names: Names, i: str, index: str) -> str:
+def _filled(template: str, names: Names, i: str, index: str, p: str = "p", c: str = "c") -> str:
     e = names.exchange
-    element = names.subscripts(index, names.plane, "p")
+    element = names.subscripts(index, names.plane, p, c)
     corner = names.subscripts(index, str(e.lower), str(e.base), "1")
     words = names.known() | {
         "i": i,
@@ -153,9 +153,9 @@ def _work(names: Names) -> tuple[list[str], str]:
     """A nest that computes first, and the value that is copied from it."""
     e, w = names.exchange, f"w{names.q}"
     index = i = "1" if e.shape == "line" else "i"
-    value = _filled(e.value, names, i, index)
     if e.work in ("dropped", "transposed"):
-        return _dropped(names, value, index)
+        return _dropped(names, _filled(e.value, names, i, index), index)
+    value = _filled(e.value, names, i, index, str(e.base), "1")  # there is no loop over ranks
     target = f"{w}({index},z)"
     body = [f"{target} = {value}"]
     if e.work == "carried":
