@@ -11,7 +11,7 @@ from fuzz.mutation import MUTANTS, named
 from fuzz.oddities import MUST_STAY, ODDITIES
 from fuzz.program import HOMES, Exchange, Procedure, Program, simpler
 from fuzz.render import render
-from fuzz.strategy import draw_exchange, numbered_program, programs
+from fuzz.strategy import draw_exchange, lawful, numbered_program, programs
 from fuzz.teeth import Found, hunt
 from fuzz.transformation import Case, must_stay, transformed
 from hypothesis import given, settings
@@ -60,6 +60,11 @@ def test_texts_keep_to_their_form(program: Program) -> None:
         assert len(line) <= (72 if program.fixed else 132) or line.startswith("!")
     assert source.name == ("c0.f" if program.fixed else "c0.f90")
     assert program not in simpler(program)
+
+
+def test_every_drawn_program_is_lawful() -> None:
+    drawn = [numbered_program(4, number) for number in range(500)]
+    assert all(lawful(program) for program in drawn if must_stay(program))
 
 
 def test_simplifying_ends() -> None:

@@ -12,6 +12,7 @@ from asphalt.running.mpi import SMPI, Mpi
 from asphalt.verify.findings import new_in
 from fuzz.batch import RANKS, BuildError, Result, build, execute, flags_for
 from fuzz.program import Program, simpler
+from fuzz.strategy import lawful
 from fuzz.transformation import Case, transformed
 
 Transform = Callable[[Program, str, Path, bool], Case]
@@ -129,7 +130,7 @@ def smallest(
     progress = True
     while progress:
         progress = False
-        for program in simpler(failure.case.program):
+        for program in filter(lawful, simpler(failure.case.program)):
             if time.monotonic() > deadline:
                 return failure
             case = transform(program, failure.case.tag, folder / "texts", setting.bits)

@@ -7,12 +7,13 @@ from fuzz.nests import effective_inner
 from fuzz.oddities import ODDITIES
 from fuzz.program import Exchange, Program
 
+EVEN_OR_NOT = ("local", "allocatable", "target")  # where blocks may have different lengths
 _HANDLES = ("communicator", "request", "datatype")
 
 
 def effective_storage(exchange: Exchange, home: str) -> str:
     """Where the buffers can be: main programs have no dummies, nor automatic arrays."""
-    if exchange.uneven and exchange.storage not in ("local", "allocatable", "target"):
+    if exchange.uneven and exchange.storage not in EVEN_OR_NOT:
         return "allocatable"
     if home == "main" and exchange.storage in ("local", *DUMMIES):
         return "allocatable"

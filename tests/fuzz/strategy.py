@@ -29,6 +29,7 @@ from fuzz.program import (
     Procedure,
     Program,
 )
+from fuzz.storage import EVEN_OR_NOT
 
 VALUES = (
     "{z} + 10*{i} + 1000*me", "{z} + 10*{i} + 1000*me", "p*me + z", "x + {i}", "{w}({I},z)",
@@ -115,9 +116,26 @@ def draw_exchange(random: Random, odd: str = "", fixed_form: bool = False) -> Ex
         tile=random.choice(TILES),
         depth=random.choice(DEPTHS),
     )
-    if odd:
-        return replace(found, **ODDITIES[odd].wants)  # type: ignore[arg-type]
-    return found
+    return suited(found)
+
+
+def suited(exchange: Exchange) -> Exchange:
+    """The exchange with the choices that its oddity needs."""
+    wants = dict(ODDITIES[exchange.odd].wants)
+    if wants.get("storage", "allocatable") not in EVEN_OR_NOT:
+        wants["uneven"] = ""
+    return replace(exchange, **wants)  # type: ignore[arg-type]
+
+
+def lawful(program: Program) -> bool:
+    """Whether all oddities have what they need, so that they are what they are meant to be."""
+    return all(
+        suited(exchange) == exchange
+        and procedure.home in (ODDITIES[exchange.odd].homes or HOMES)
+        and (program.nz > 1 or not exchange.odd)
+        for procedure in program.procedures
+        for exchange in procedure.exchanges
+    )
 
 
 def draw_program(random: Random, binding: str = "") -> Program:
