@@ -9,7 +9,7 @@ import pytest
 from fuzz.checking import Setting, failures
 from fuzz.mutation import MUTANTS, named
 from fuzz.oddities import MUST_STAY, ODDITIES
-from fuzz.plain import PLAIN, plain_program
+from fuzz.plain import LEVEL, PLAIN, plain_program
 from fuzz.program import HOMES, Exchange, Procedure, Program, simpler
 from fuzz.render import render
 from fuzz.strategy import draw_exchange, lawful, numbered_program, programs
@@ -113,12 +113,13 @@ def test_a_run_shows_a_mutant(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mutant", PLAIN)
 def test_a_plain_program_shows_each_mutant(mutant: str, tmp_path: Path) -> None:
     program = plain_program(mutant)
-    assert transformed(program, "c0", tmp_path, bits=True).fault == ""
+    setting = Setting(LEVEL.get(mutant, "-O0"), ranks=(3,))
+    assert transformed(program, "c0", tmp_path, setting.bits).fault == ""
     with named(mutant).active():
-        case = transformed(program, "c0", tmp_path, bits=True)
+        case = transformed(program, "c0", tmp_path, setting.bits)
     assert case.changed
     if case.fault != "an illegal program was changed":
-        assert failures([case], Setting(ranks=(3,)), tmp_path / "run")
+        assert failures([case], setting, tmp_path / "run")
 
 
 @pytest.mark.wide

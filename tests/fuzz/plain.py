@@ -40,14 +40,19 @@ PLAIN: Mapping[str, Exchange] = MappingProxyType(
         "ASP802": _exchange(odd="derived type", shape="slab"),
         "ASP902 rotation": _exchange(shape="slab", each=("x = x + z",), value="x + {i}"),
         "ASP902 backwards": _exchange(shape="slab", down=True),
+        "ASP903": _exchange(shape="line", value="sin(dble(z)+me)", tile=3),
         "ASP904": _exchange(uneven="3,1", down=True),
         "ASP1001": _exchange(odd="bounds by rank"),
     }
 )
 
 
+LEVEL: Mapping[str, str] = MappingProxyType({"ASP903": "-O3"})
+"""The compiler's optimisation that a mutant needs to show; else -O0."""
+
+
 def plain_program(mutant: str) -> Program:
     """The whole program around the exchange for a mutant."""
     exchange = PLAIN[mutant]
     home = "module" if exchange.storage == "assumed" else "main"
-    return Program((Procedure(home, (exchange,)),), known=False)
+    return Program((Procedure(home, (exchange,)),), known=False, nz=7)
