@@ -232,6 +232,14 @@ def test_a_file_that_no_run_writes(here: Path, capsys: pytest.CaptureFixture[str
     assert "--output run.sh: no run wrote such a file" in capsys.readouterr().err
 
 
+def test_a_program_of_which_nothing_is_seen(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    silent = "the program prints nothing and no file is compared"
+    assert script("touch out") == 0
+    assert silent in capsys.readouterr().out
+    assert script("touch out", "--output", "out") == 0
+    assert silent not in capsys.readouterr().out
+
+
 def test_ignored_lines_and_times_on_standard_output(here: Path) -> None:
     text = (
         "if [ -e asphalt_rt.f90 ]; then echo took 1s; echo 2.0 b; "

@@ -35,6 +35,10 @@ _SAME = (
 )
 _WATCHED = "results differ where buffers of pending receives are poisoned, or by timing"
 _UNSTABLE = "the original's own output changes from run to run, at "
+_NOTHING = (
+    "the program prints nothing and no file is compared: nothing but its exit status is; name what "
+    "it writes with --output"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +267,8 @@ class _Check:
         run = self._run(built, ranks)
         found = result_difference(expected, run, self._trial.outputs)
         if found is None or found.hang:
-            return found, (), run
+            silent = found is None and not expected.outcome.stdout.strip() and not expected.files
+            return found, (_NOTHING,) if silent else (), run
         self._say(f"running the original on {ranks} ranks once more")
         again = result_difference(expected, self._run(original, ranks), self._trial.outputs)
         return found, tuple(causes(found, again, changes)), run
