@@ -74,12 +74,17 @@ class Analyses:
         if not isinstance(judgement, Plan):
             return judgement
         sizes = sizes_of(judgement.producer)
-        if not sizes:
+        if not sizes.named and not sizes.elsewhere:
             return judgement
         general = self._for_any_sizes(found, pure)
-        if isinstance(general, Plan) and _as_good(general, judgement):
+        if (
+            isinstance(general, Plan)
+            and _assumes_no_more(general, judgement)
+            # what cannot be asked for is worth a plan that is less good
+            and (sizes.elsewhere or _as_good(general, judgement))
+        ):
             return general
-        return replace(judgement, sizes=sizes)
+        return replace(judgement, sizes=sizes.named, elsewhere=sizes.elsewhere)
 
     def _for_any_sizes(self, found: Exchange, pure: Pure) -> Plan | Refused | None:
         effects, uniformity = self.of(pure, any_sizes=True)
@@ -89,12 +94,15 @@ class Analyses:
         return None if exchange is None else judge(exchange, uniformity)
 
 
+def _assumes_no_more(general: Plan, plan: Plan) -> bool:
+    return set(general.assumptions) <= set(plan.assumptions)
+
+
 def _as_good(general: Plan, plan: Plan) -> bool:
     """Whether nothing is lost with the plan that holds for any sizes."""
     return (
         general.certain >= plan.certain
         and (general.clone is None or plan.clone is not None)
-        and set(general.assumptions) <= set(plan.assumptions)
         and general.layout.pattern is plan.layout.pattern
         and general.producer.copy == plan.producer.copy
         and general.grain == plan.grain

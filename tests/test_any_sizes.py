@@ -49,6 +49,42 @@ end do
 """,
 ).replace("  integer, parameter :: n = 3, nz = 8\n", "")
 
+# only the allocation tells how long a plane is
+ALLOCATED = FIXED.replace("do z = 1, nz", "do z = 1, 8").replace("do i = 1, n\n", "do i = 1, 3\n")
+# the order of planes is a constant of the called procedure
+CALLED = """\
+module planes
+  implicit none
+contains
+  subroutine fill(s, n, nz, z, np)
+    integer, intent(in) :: n, nz, z, np
+    real(8), intent(inout) :: s(n,nz,np)
+    integer, parameter :: way = 1, start = 0
+    integer :: i, p
+    do p = 1, np
+      do i = 1, n
+        s(i, start + way*z, p) = i*z + p
+      end do
+    end do
+  end subroutine fill
+end module planes
+subroutine transpose(n, nz, np, comm, s, r)
+  use mpi
+  use planes
+  implicit none
+  integer, intent(in) :: n, nz, np, comm
+  real(8), intent(inout) :: s(n,nz,np), r(n,nz,np)
+  integer :: z, ierr
+  do z = 1, nz
+    call fill(s, n, nz, z, np)
+  end do
+  call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
+end subroutine transpose
+"""
+SEEN = CALLED.replace(
+    "contains\n", "  integer, parameter :: way = 1, start = 0\ncontains\n", 1
+).replace("    integer, parameter :: way = 1, start = 0\n", "", 1)
+
 
 def sizes(n: int, nz: int) -> str:
     return f"      integer, parameter :: n = {n}, nz = {nz}\n"
@@ -80,6 +116,17 @@ def test_a_proof_for_one_size_is_asked_for(tmp_path: Path) -> None:
     emitted = applied(tmp_path, FIXED, 3, 8)
     assert "! with other sizes than these, the call is made as it was" in emitted
     assert "n == 3 .and. nz == 8" in emitted
+
+
+def test_what_an_allocation_depends_on_is_asked_for(tmp_path: Path) -> None:
+    assert "nz == 8" in applied(tmp_path, ALLOCATED, 3, 8)
+
+
+def test_constants_of_called_procedures_are_asked_for_or_told(tmp_path: Path) -> None:
+    assert "start == 0 .and. way == 1" in applied(tmp_path, SEEN, 3, 8)
+    told = applied(tmp_path, CALLED, 3, 8)
+    assert "! proved for start = 0 of fill; transform anew where that changes" in told
+    assert "! proved for way = 1 of fill; transform anew where that changes" in told
 
 
 def test_what_unrolling_would_change_is_proved_for_its_size_only(tmp_path: Path) -> None:
