@@ -98,6 +98,9 @@ module asphalt_rt
   !! is the place in this list; elsewhere it is an address.
   type(companion_pointer), allocatable :: numbered(:)
 
+  !> Whether it has been told that an exchange was tiled.
+  logical :: told = .false.
+
   !> The key under which a communicator carries its companion; made at the first use.
   integer :: private_key = 0
   logical :: private_key_exists = .false.
@@ -230,6 +233,7 @@ contains
     end if
     if (k > 0) call private_duplicate(comm, own, k, ierror)
     if (k == 0) d = 1
+    if (k > 0) call tell_tiled()
   end subroutine asphalt_enter
 
   !> Rank and size; not usable: there is nothing to tile on, on any rank.  Nothing that only one
@@ -357,7 +361,30 @@ contains
     d = min(most(3), max(1, asphalt_pieces_of(scounts, np, piece)))
     call private_duplicate(comm, own, k, ierror)
     if (k == 0) piece = 0
+    if (k > 0) call tell_tiled()
   end subroutine asphalt_enter_uneven
+
+  !> Makes the file that the environment variable ASPHALT_TILED names, if there is one, at the first
+  !! exchange that is tiled: whoever checks a program can see that it was not only the original
+  !! call that was checked.
+  subroutine tell_tiled()
+    character(:), allocatable :: name
+    integer :: length, status, unit
+    logical :: taken
+
+    if (told) return
+    told = .true.
+    call get_environment_variable('ASPHALT_TILED', length=length, status=status)
+    if (status /= 0 .or. length == 0) return
+    allocate(character(length) :: name)
+    call get_environment_variable('ASPHALT_TILED', name)
+    do unit = 7001, 7999
+      inquire(unit=unit, opened=taken)
+      if (.not. taken) exit
+    end do
+    open(unit, file=name, iostat=status)
+    if (status == 0) close(unit)
+  end subroutine tell_tiled
 
   !> The size of so many iterations in units of 1024 bytes.
   pure integer function kibibytes(iterations, elements, bytes)

@@ -54,6 +54,7 @@ def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "mpi": None,
             "findings": [],
             "stacks": [],
+            "tiled": True,
         }
     ]
 

@@ -474,3 +474,15 @@ def test_simulated_ranks_are_threads(tmp_path: Path) -> None:
     (stack,) = simulated_stacks(output, tmp_path).found
     assert stack.ranks == (1,)
     assert stack.frames == ("mpi_send", "work::swap (main.f90:9)", "user_main (main.f90:20)")
+
+
+@needs_mpi
+def test_what_was_not_tiled_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """K = 0 makes the original call for data as small as these."""
+    compiled = ("--compile", "mpif90 {sources} -o {exe}", "--np", "2")
+    assert verify(*compiled, "--tile", "0,2", "--format", "json") == 0
+    assert [row["tiled"] for row in told(capsys)] == [False, True]
+    assert verify(*compiled, "--tile", "0") == 0
+    out = capsys.readouterr().out
+    assert "equal, not tiled" in out
+    assert "the original calls were made" in out

@@ -60,7 +60,7 @@ def verified_summary(rows: Sequence[Row]) -> str:
 
 def _result(row: Row) -> str:
     if row.passed:
-        return "equal"
+        return "equal, not tiled" if row.tiled is False else "equal"
     if row.difference is None:
         return "[red]equal, but[/red]"
     if row.difference.hang:

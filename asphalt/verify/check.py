@@ -34,6 +34,10 @@ _SAME = (
     "sources; give it paths below the tree"
 )
 _WATCHED = "results differ where buffers of pending receives are poisoned, or by timing"
+NOT_TILED = (
+    "not tiled: the original calls were made; K = 0 does so for small data, any K where "
+    "a condition that is asked for at run time does not hold"
+)
 _UNSTABLE = "the original's own output changes from run to run, at "
 _NOTHING = (
     "the program prints nothing and no file is compared: nothing but its exit status is; name what "
@@ -65,7 +69,8 @@ class Row:
     ``tile`` None: the original itself, watched and not.
 
     ``difference`` None: equal.  ``findings`` is what a setup found wrong with the transformed
-    program's run, ``stacks`` where ranks stood that hung, ``mpi`` None the default.
+    program's run, ``stacks`` where ranks stood that hung, ``mpi`` None the default, ``tiled``
+    whether any exchange was: else the original calls were compared with themselves.
     """
 
     tile: int | None
@@ -76,6 +81,7 @@ class Row:
     mpi: str | None = None
     findings: tuple[str, ...] = field(default=())
     stacks: tuple[Stack, ...] = field(default=())
+    tiled: bool | None = None
 
     @property
     def passed(self) -> bool:
@@ -215,10 +221,11 @@ class _Check:
                     depth,
                     ranks,
                     found,
-                    (*notes, *_remarks(run.stacks)),
+                    (*notes, *_remarks(run.stacks), *(() if run.tiled else (NOT_TILED,))),
                     self._setup.name,
                     tuple(finding.text for finding in findings),
                     run.stacks.found,
+                    run.tiled,
                 )
 
     def _watch_original(self, original: Built, ranks: int, watch: Setup) -> Row:

@@ -28,6 +28,7 @@ from asphalt.verify.stacks import (
 
 _NO_FILE = WrittenFile(b"", EXACT)
 _SCRATCH = "asphalt-scratch"
+_TILED = "asphalt-tiled"
 _DEADLOCK = b"Deadlock detected"
 _BLOCKED = re.compile(rb"(Actor \d+ \(.*\): waiting for .*)")
 
@@ -35,13 +36,16 @@ _BLOCKED = re.compile(rb"(Actor \d+ \(.*\): waiting for .*)")
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a run did: how it ended, the files that are compared, the patterns of those that it
-    wrote, what a setup finds wrong with it, and of a hang where the ranks stood."""
+    wrote, what a setup finds wrong with it, and of a hang where the ranks stood.
+
+    ``tiled``: some exchange was (the runtime tells), so that more than the original call ran."""
 
     outcome: Outcome
     files: Mapping[str, WrittenFile] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     findings: tuple[Finding, ...] = ()
     stacks: Stacks = field(default_factory=Stacks)
+    tiled: bool = False
 
 
 def run_directory(work: Path) -> Path:
@@ -60,11 +64,13 @@ def run_built(
     fresh_copy(built.directory, place)
     before = stamps(place, outputs)
     stacks: list[Stacks] = []
+    told = (work / _TILED).absolute()
+    told.unlink(missing_ok=True)
     outcome = run(
         _command(built, ranks, commands, setup, work),
         place,
         commands.timeout,
-        settings=_settings(setup, work),
+        settings={**_settings(setup, work), "ASPHALT_TILED": str(told)},
         stdin=commands.stdin,
         at_timeout=lambda leader: stacks.append(stacks_of(leader, place)),
     )
@@ -78,7 +84,8 @@ def run_built(
         stacks.append(_deadlock(built, ranks, commands, setup, work, outcome))
     shutil.rmtree(place)
     shutil.rmtree(work / _SCRATCH, ignore_errors=True)
-    return Result(outcome, files, patterns, findings, stacks[0] if stacks else Stacks())
+    stood = stacks[0] if stacks else Stacks()
+    return Result(outcome, files, patterns, findings, stood, told.exists())
 
 
 def result_difference(original: Result, transformed: Result, outputs: Outputs) -> Difference | None:
