@@ -127,6 +127,7 @@ def test_a_program_that_charges_itself(here: Path, capsys: pytest.CaptureFixture
     assert row["exposed_original"] == pytest.approx(message, rel=0.08)
 
 
+@pytest.mark.wide
 def test_sweep(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert simulate("src", "--np", "2", "--sweep", "tile", "--tiles", "1,4", "--depth", "2") == 0
     assert "best" in capsys.readouterr().out

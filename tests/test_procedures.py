@@ -408,6 +408,7 @@ def test_without_mpi4py(
     assert "pip install asphalt[procedures]" in capsys.readouterr().err
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(not HERE, reason="needs an MPI")
 def test_the_table(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--np", "3", "--tile", "2", "--draws", "3", "--assume", "control"]
