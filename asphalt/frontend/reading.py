@@ -6,7 +6,7 @@ The steps after the bytes run in worker processes and are kept in the cache.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -60,10 +60,16 @@ class FileEntry:
 
 
 class Reader:
-    """The files that could be read (``entries``, by path) and what was wrong (``problems``)."""
+    """The files that could be read (``entries``, by path) and what was wrong (``problems``).
 
-    def __init__(self, sources: Sequence[Path], settings: Settings) -> None:
+    ``edited``: what some of the files are to be taken for, whatever stands on the disk.
+    """
+
+    def __init__(
+        self, sources: Sequence[Path], settings: Settings, edited: Mapping[str, bytes] | None = None
+    ) -> None:
         self.settings = settings
+        self._edited = edited or {}
         self.problems: list[Problem] = []
         self.contents: dict[str, bytes] = {}
         self.headers = Headers(settings.include_dirs)
@@ -264,7 +270,7 @@ class Reader:
     def _entry(self, path: Path) -> FileEntry | None:
         name = str(path)
         try:
-            content = path.read_bytes()
+            content = self._edited[name] if name in self._edited else path.read_bytes()
         except OSError as error:
             self.problems.append(Problem(name, None, f"cannot be read: {error.strerror}"))
             return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -51,11 +51,14 @@ def load_tree(paths: Iterable[str | Path], settings: Settings | None = None) -> 
 class Tree:
     """Implements ``asphalt.ir.program.Program``; all names that it takes are folded."""
 
-    def __init__(self, roots: Sequence[Path], settings: Settings) -> None:
+    def __init__(
+        self, roots: Sequence[Path], settings: Settings, edited: Mapping[str, bytes] | None = None
+    ) -> None:
         self.roots = tuple(roots)
         self.settings = settings
+        self._edited = dict(edited or {})
         sources, self._path_problems = find_sources(roots)
-        self._reader = Reader(sources, settings)
+        self._reader = Reader(sources, settings, self._edited)
         self._mentions: dict[str, tuple[list[tuple[str, int]], list[str]]] | None = None
         self._recalled = 0
         self._mpi = MpiCalls(self._reader)
@@ -69,6 +72,10 @@ class Tree:
     def files(self) -> tuple[FileEntry, ...]:
         """The Fortran files that could be read, sorted."""
         return tuple(self._reader.entries.values())
+
+    def edited(self, contents: Mapping[str, bytes]) -> Tree:
+        """The tree in which some files, by path, have other contents than on the disk."""
+        return Tree(self.roots, self.settings, {**self._edited, **contents})
 
     @property
     def digest(self) -> str:

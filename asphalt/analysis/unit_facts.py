@@ -1,0 +1,74 @@
+"""What is known about one unit, for transformations that look at all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from asphalt.analysis.access import Footprint, Names, examine
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import Values
+from asphalt.ir.program import Located
+from asphalt.ir.source import Form
+from asphalt.ir.tree import Leaf, Node, Unit
+
+
+@dataclass(frozen=True)
+class UnitFacts:
+    """One unit of a program with its analyses, each made when it is asked for.
+
+    ``eol``: how lines end in its file.  The facts hold for this unit as it is: a unit that a
+    transformation returns has facts of its own.
+    """
+
+    located: Located
+    effects: Effects
+    eol: str = "\n"
+
+    @property
+    def unit(self) -> Unit:
+        """The unit itself."""
+        return self.located.unit
+
+    @property
+    def free(self) -> bool:
+        """Whether the source is in free form."""
+        return self.located.form is Form.FREE
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What names mean in the unit."""
+        return self.effects.scopes.of(self.located)
+
+    @cached_property
+    def values(self) -> Values:
+        """What its scalars are equal to."""
+        return Values(self.scope, self.effects)
+
+    @cached_property
+    def names(self) -> Names:
+        """How accesses are seen."""
+        return self.effects.names(self.scope)
+
+    @cached_property
+    def reaching(self) -> ReachingDefinitions:
+        """Its control flow and definitions."""
+        return ReachingDefinitions(self.scope, self.effects)
+
+    @cached_property
+    def _footprints(self) -> dict[int, Footprint]:
+        return {}
+
+    def footprint(self, node: Node) -> Footprint:
+        """What a statement or construct of the unit reads, writes and does besides."""
+        found = self._footprints.get(id(node))
+        if found is None:
+            found = self._footprints[id(node)] = examine((node,), self.names)
+        return found
+
+
+def line_of(leaf: Leaf) -> int:
+    """The line on which a statement begins; 0 for one that asphalt made."""
+    return 0 if leaf.span is None else leaf.span.first

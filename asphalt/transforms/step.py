@@ -1,0 +1,44 @@
+"""One application of a transformation: what is found possible before it is done.
+
+A transformation is a module with a ``NAME``, a function ``check`` and a function ``apply``::
+
+    def check(facts: UnitFacts) -> tuple[Found, ...]       # steps and refusals, in source order
+    def apply(facts: UnitFacts, step: Step) -> Unit        # the unit after one of these steps
+
+Both are pure.  ``apply`` is only called with a step that ``check`` gave for the same facts.  What a
+step changes is seen by the next ``check`` as any other source: the optimiser reads what was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
+from asphalt.ir.tree import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A possible application; each transformation has a subclass with what ``apply`` needs.
+
+    ``line``: where the statement stands that it is about; ``does``: for people, in one clause;
+    ``evidence``: why it is allowed, a sentence each.
+    """
+
+    line: int
+    does: str
+    evidence: tuple[str, ...]
+
+
+Found = Step | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Transformation:
+    """A transformation by its name, as ``--passes`` takes it."""
+
+    name: str
+    check: Callable[[UnitFacts], tuple[Found, ...]]
+    apply: Callable[[UnitFacts, Step], Unit]
