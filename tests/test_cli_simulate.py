@@ -42,6 +42,9 @@ program planes
                       MPI_COMM_WORLD, ierr)
   end do
   if (me == 0) print '(es24.16)', sum(b)
+  open(7, file='sum.out')
+  write(7, *) sum(b)
+  close(7)
   call MPI_Finalize(ierr)
 end program planes
 """
@@ -79,7 +82,7 @@ def simulate(*arguments: str) -> int:
 def test_what_it_would_gain(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # by a makefile that knows neither of the runtime nor of charges
     (here / "src" / "Makefile").write_text("planes: planes.f90\n\t$(FC) -O1 planes.f90 -o $@\n")
-    options = ("--tile", "1", "--depth", "2", "--build", "make FC={fc}")
+    options = ("--tile", "1", "--depth", "2", "--build", "make FC={fc}", "--output", "sum.out")
     assert simulate("src", "--np", "4", *options, "-o", "one") == 0
     shown = capsys.readouterr()
     assert "│ output                             │ equal" in shown.out
@@ -133,13 +136,29 @@ def test_sweep(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "best" in capsys.readouterr().out
     folder = here / "asphalt-simulation"
     (found,) = json.loads((folder / "simulation.json").read_text())["sweeps"]
-    assert [(run["tile"], run["depth"]) for run in found["transformed"]] == [(1, 2), (4, 2)]
+    # K = 0, what the default does, is always among them
+    assert [(run["tile"], run["depth"]) for run in found["transformed"]] == [(0, 2), (1, 2), (4, 2)]
     for run in found["transformed"]:
         assert run["difference"] is None
         assert run["slowdown"] == pytest.approx(run["seconds"] / found["computation"])
         assert found["computation"] < run["seconds"]
     assert found["pictures"] == ["slowdown-ethernet-10g-2.png"]
     assert (folder / "slowdown-ethernet-10g-2.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.wide
+def test_files_are_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # the time on the simulated clock, which tells both versions apart
+    told = "  open(7, file='time.out')\n  write(7, *) MPI_Wtime()\n  close(7)\n  call MPI_Finalize"
+    text = PLANES.replace("  call MPI_Finalize", told).replace("nz = 16", "nz = 4")
+    (here / "src" / "planes.f90").write_text(text)
+    options = ("--np", "2", "--tile", "1", "--format", "json")
+    compared = ("--output", "*.out", "--output", "none.out")
+    assert simulate("src", *options, *compared) == 1
+    shown = capsys.readouterr()
+    (row,) = json.loads(shown.out)["runs"]
+    assert row["difference"].startswith("time.out: line 1: ")
+    assert "asphalt: --output none.out: no run wrote such a file; check the name" in shown.err
 
 
 def test_list_platforms(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,12 +182,13 @@ FINE = "program p\n  use mpi\n  integer :: ierr\n  call MPI_Init(ierr)\n{}end pr
         ),
         (FINE.format("  x = none(\n"), (), "the original program does not build: "),
         (FINE.format(""), ("--platform", "no.xml"), "error: no.xml: No such file or directory"),
+        (FINE.format(""), ("--platform", "ib-hd"), "no platform 'ib-hd' (did you mean 'ib-hdr'?);"),
         (FINE.format(""), ("--machine", "no.toml"), "error: no.toml: "),
         (FINE.format(""), ("--sweep", "tile"), "nothing is transformed here, so that"),
         (FINE.format(""), ("--build", "make", "--compile", "x"), "give one of them"),
         (FINE.format(""), ("--np", "0"), "'0' is no list of whole numbers"),
     ],
-    ids=["mpi_f08", "build", "platform", "machine", "sweep", "builds", "np"],
+    ids=["mpi_f08", "build", "platform", "name", "machine", "sweep", "builds", "np"],
 )
 def test_bad_input(
     text: str,
@@ -191,7 +211,7 @@ def test_bad_input(
         ("  call MPI_Pcontrol(1)\n", "SMPI does not have MPI_Pcontrol, which the program calls"),
         (
             "  call MPI_Recv(i, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)\n",
-            "it ends in a deadlock",
+            "it ends in a deadlock: ranks 0, 1 wait in MPI_RECV, called by the main program\n",
         ),
         ("  do\n    i = i + 1\n  end do\n", "did not end within 5 s of this machine's time"),
         ("  stop 3\n", "without calling MPI_Finalize"),
@@ -211,6 +231,12 @@ def test_runs_that_fail(
     shown = capsys.readouterr().err
     assert "Ethernet 10 Gb/s, TCP: the original" in shown
     assert message in shown
+    assert "no run succeeded, so there are no timelines" in shown
+    assert "timelines are in" not in shown
+    found = json.loads(Path("asphalt-simulation/simulation.json").read_text())
+    assert found["runs"] == []
+    assert len(found["failures"]) == 1
+    assert [path.name for path in Path("asphalt-simulation").iterdir()] == ["simulation.json"]
 
 
 def test_without_smpi(

@@ -134,7 +134,12 @@ def test_hosts_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("ib-hdx", None, "there is no platform 'ib-hdx'; there are ethernet-1g, .* or a FILE.xml"),
+        ("atm", None, "there is no platform 'atm'; there are ethernet-1g, .* or a FILE.xml"),
+        (
+            "ib-hdx",
+            None,
+            r"no platform 'ib-hdx' \(did you mean 'ib-hdr'\?\); there are ethernet-1g",
+        ),
         ("none.xml", None, "none.xml: No such file or directory; 'asphalt simulate --list-"),
         ("bad.xml", "<platform>\n<host", r"bad\.xml:2: is no XML"),
         ("other.xml", "<project/>", "is no platform file: it holds a <project>"),

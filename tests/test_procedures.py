@@ -204,9 +204,9 @@ def test_both_versions_can_be_called(source: Path) -> None:
         assert version == MODES
     wrong = ["is missing", "no argument nothing", "does not fit", "rank 3, not 2",
              "is float64, not float32", "order='F'"]  # fmt: skip
-    assert all(
-        words in message for words, message in zip(wrong, told["refusals"], strict=True)
-    ), told["refusals"]
+    assert all(words in message for words, message in zip(wrong, told["refusals"], strict=True)), (
+        told["refusals"]
+    )
 
 
 @needs_openmpi
@@ -419,5 +419,3 @@ def test_the_table(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert captured.out.count("equal") == len(HERE)
     for mpi in HERE:
         assert f"{mpi}, 3 ranks: 3 draws compared\n" in captured.err
-
-

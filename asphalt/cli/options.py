@@ -147,3 +147,17 @@ depth_option = click.option(
     metavar="D",
     help="Tiles in flight, where the header holds no value of your own.",
 )
+output_option = click.option(
+    "--output",
+    "output_texts",
+    multiple=True,
+    metavar="FILE[:TOLERANCE]",
+    help="Compare this file, too (a pattern such as 'out.*'), bit for bit, or numbers in it within "
+    "a relative tolerance. '-:TOLERANCE': standard output.",
+)
+ignore_option = click.option(
+    "--ignore",
+    multiple=True,
+    metavar="REGEX",
+    help="Do not compare lines in which this is found (times).",
+)

@@ -18,6 +18,8 @@ from asphalt.cli.options import (
     assume_option,
     common_options,
     depth_option,
+    ignore_option,
+    output_option,
     tile_option,
 )
 from asphalt.cli.session import Output, note, open_project
@@ -36,6 +38,7 @@ from asphalt.simulation.platforms import Network
 from asphalt.simulation.study import Builder
 from asphalt.simulation.sweep import Tiling
 from asphalt.verify.builds import Commands
+from asphalt.verify.files import outputs
 
 SUBJECTS = {"tile": {"tile"}, "depth": {"depth"}, "tile,depth": {"tile", "depth"}}
 _FLOPS = "smpi_execute_flops"
@@ -131,9 +134,8 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
     metavar="D,...",
     help="D of a sweep.",
 )
-@click.option(
-    "--ignore", multiple=True, metavar="REGEX", help="Do not compare lines with this in them."
-)
+@output_option
+@ignore_option
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -144,7 +146,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 )
 @click.option(
     "-o",
-    "--output",
+    "--results",
     "directory",
     type=PATHS,
     default=Path("asphalt-simulation"),
@@ -171,6 +173,7 @@ def simulate(
     subject: str | None,
     tiles: Numbers,
     depths: Numbers,
+    output_texts: tuple[str, ...],
     ignore: tuple[str, ...],
     timeout: float,
     directory: Path,
@@ -184,6 +187,7 @@ def simulate(
     """
     if build_line is not None and compile_line is not None:
         raise UsageError("--build and --compile: give one of them")
+    compared = outputs(output_texts, ignore)
     SMPI.require()
     platforms = chosen(platform_names, overhead, test)
     for platform in platforms:
@@ -203,7 +207,7 @@ def simulate(
         ranks,
         timeout,
         common.jobs or os.cpu_count() or 1,
-        ignore,
+        compared,
         directory,
     )
     with tempfile.TemporaryDirectory(prefix="asphalt-simulate-") as work:
@@ -224,10 +228,15 @@ def simulate(
 def _choices(
     subject: set[str], tiles: Numbers, depths: Numbers, tile: int | None, depth: int | None
 ) -> tuple[Tiling, ...]:
-    """The K and D of a sweep; what is not swept has the value that is asked for."""
+    """The K and D of a sweep; what is not swept has the value that is asked for.
+
+    K = 0, which users get if they choose nothing, is always among them.
+    """
+    usual = DEFAULT_DEPTH if depth is None else depth
     across = tiles if "tile" in subject else (0 if tile is None else tile,)
-    down = depths if "depth" in subject else (DEFAULT_DEPTH if depth is None else depth,)
-    return tuple(product(across, down))
+    down = depths if "depth" in subject else (usual,)
+    on_entry = () if 0 in across else ((0, usual),)
+    return (*on_entry, *product(across, down))
 
 
 def _refuse_f08(project: Project) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -39,7 +39,7 @@ from asphalt.simulation.runs import Program, SimulationError, Simulator
 from asphalt.simulation.study import Builder, Study, study
 from asphalt.simulation.sweep import Sweep, Tiling, sweep
 from asphalt.transforms.charge import NotCharged
-from asphalt.verify.files import outputs
+from asphalt.verify.files import Outputs, never_written
 
 _SEVERAL = 5  # remarks that are told one by one
 _RESULTS = "simulation.json"
@@ -58,7 +58,7 @@ class Wanted:
     ranks: Numbers
     timeout: float
     workers: int
-    ignore: tuple[str, ...]
+    compared: Outputs
     directory: Path
 
 
@@ -79,7 +79,7 @@ def run_study(
         4 if changes else 3
     )
     found: list[tuple[Network | Described, Study]] = []
-    failed = False
+    failures: list[str] = []
     with _progress(total) as advance:
         original, not_charged = builder.build("original", ())
         advance()
@@ -88,21 +88,14 @@ def run_study(
             transformed, _ = builder.build("transformed", changes)
             advance()
         for platform, count in product(wanted.platforms, wanted.ranks):
-            simulator = Simulator(platform, wanted.speed, wanted.timeout)
+            simulator = Simulator(platform, wanted.speed, wanted.timeout, wanted.compared)
             try:
                 one = study(
-                    simulator,
-                    original,
-                    transformed,
-                    count,
-                    operations,
-                    outputs((), wanted.ignore).standard,
-                    wanted.workers,
-                    advance,
+                    simulator, original, transformed, count, operations, wanted.workers, advance
                 )
             except SimulationError as error:
-                note(f"{platform.title}: {error}")
-                failed = True
+                failures.append(f"{platform.title}: {error}")
+                note(failures[-1])
                 continue
             found.append((platform, one))
     _tell_not_charged(not_charged)
@@ -110,7 +103,7 @@ def run_study(
         study_json(platform.name, one, _draw(platform, one, wanted, _tilings(changes)))
         for platform, one in found
     ]
-    data = {"version": 1, "program": wanted.name, "runs": rows}
+    data = {"version": 1, "program": wanted.name, "runs": rows, "failures": failures}
     _keep(wanted.directory, data)
     for platform in wanted.platforms:
         here = [one for other, one in found if other is platform]
@@ -119,8 +112,9 @@ def run_study(
             _show(common, studies_table(platform.title, here), lines)
     if common.format == "json":
         print(json.dumps(data, indent=2))
-    note(f"{_RESULTS} and timelines are in {wanted.directory}")
-    return int(failed or any(one.difference for _, one in found))
+    _tell_place(wanted.directory, rows, "timelines")
+    wrong = bool(failures) or any(one.difference for _, one in found)
+    return _exit_code(wrong, wanted.compared, [one.written for _, one in found])
 
 
 def run_sweep(
@@ -136,7 +130,7 @@ def run_sweep(
     settings = len(wanted.platforms) * len(wanted.ranks)
     total = 1 + len(choices) + settings * (2 + len(choices))
     found: list[tuple[Network | Described, Sweep]] = []
-    failed = False
+    failures: list[str] = []
     with _progress(total) as advance:
         original, not_charged = builder.build("original", ())
         advance()
@@ -147,13 +141,12 @@ def run_sweep(
             programs[tiling], _ = builder.build(name, changes)
             advance()
         for platform, count in product(wanted.platforms, wanted.ranks):
-            simulator = Simulator(platform, wanted.speed, wanted.timeout)
-            likeness = outputs((), wanted.ignore).standard
+            simulator = Simulator(platform, wanted.speed, wanted.timeout, wanted.compared)
             try:
-                one = sweep(simulator, original, programs, count, likeness, wanted.workers, advance)
+                one = sweep(simulator, original, programs, count, wanted.workers, advance)
             except SimulationError as error:
-                note(f"{platform.title}: {error}")
-                failed = True
+                failures.append(f"{platform.title}: {error}")
+                note(failures[-1])
                 continue
             found.append((platform, one))
     _tell_not_charged(not_charged)
@@ -161,15 +154,35 @@ def run_sweep(
         sweep_json(platform.name, one, _draw_sweep(platform, one, wanted))
         for platform, one in found
     ]
-    data = {"version": 1, "program": wanted.name, "sweeps": rows}
+    data = {"version": 1, "program": wanted.name, "sweeps": rows, "failures": failures}
     _keep(wanted.directory, data)
     for platform, one in found:
         table = sweep_table(platform.title, one)
         _show(common, table, sweep_lines(platform.title, one))
     if common.format == "json":
         print(json.dumps(data, indent=2))
-    note(f"{_RESULTS} and the curves are in {wanted.directory}")
-    return int(failed or any(one.differences or one.failures for _, one in found))
+    _tell_place(wanted.directory, rows, "curves")
+    wrong = bool(failures) or any(one.differences or one.failures for _, one in found)
+    return _exit_code(wrong, wanted.compared, [one.written for _, one in found])
+
+
+def _tell_place(directory: Path, rows: Sequence[Mapping[str, Any]], pictures: str) -> None:
+    """Where results and pictures are, and that there are none."""
+    if not rows:
+        note(f"no run succeeded, so there are no {pictures}; {directory / _RESULTS} says why")
+    elif any(row["pictures"] for row in rows):
+        note(f"{_RESULTS} and {pictures} are in {directory}")
+    else:
+        note(f"{_RESULTS} is in {directory}")
+
+
+def _exit_code(wrong: bool, compared: Outputs, seen: Iterable[frozenset[str]]) -> int:
+    """1: a run failed or outputs differ; 2: no run wrote a file that was to be compared."""
+    patterns = list(seen)
+    missing = never_written(compared, frozenset().union(*patterns)) if patterns else []
+    for message in missing:
+        note(message)
+    return 1 if wrong else 2 if missing else 0
 
 
 def _tilings(changes: Sequence[Change]) -> str:

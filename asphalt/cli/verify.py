@@ -17,6 +17,8 @@ from asphalt.cli.options import (
     CommonOptions,
     assume_option,
     common_options,
+    ignore_option,
+    output_option,
     paths_argument,
 )
 from asphalt.cli.session import Output, note, open_project
@@ -77,20 +79,8 @@ from asphalt.verify.setups import NAMES, setups
     help="Mirror this directory with all that is in it, and build there (else the PATHs).",
 )
 @click.option("--stdin", type=PATHS, metavar="FILE", help="What each run reads.")
-@click.option(
-    "--output",
-    "output_texts",
-    multiple=True,
-    metavar="FILE[:TOLERANCE]",
-    help="Compare this file, too (a pattern such as 'out.*'), bit for bit, or numbers in it within "
-    "a relative tolerance. '-:TOLERANCE': standard output.",
-)
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="REGEX",
-    help="Do not compare lines in which this is found (times).",
-)
+@output_option
+@ignore_option
 @click.option(
     "--any-order", is_flag=True, help="Lines of standard output may come in another order."
 )

@@ -10,7 +10,7 @@ from rich.table import Table
 from asphalt.report.timeline_data import time_text
 from asphalt.simulation.platforms import NETWORKS
 from asphalt.simulation.study import Study
-from asphalt.simulation.sweep import Sweep
+from asphalt.simulation.sweep import Sweep, Tiling
 
 
 def platforms_table() -> Table:
@@ -41,6 +41,13 @@ def study_lines(platform: str, studies: Iterable[Study]) -> Iterator[str]:
         where = f"{platform}, {_ranks(found.ranks)}"
         if found.transformed is not None:
             yield f"{where}: {_ground(found)}"
+        if found.transformed is not None and (found.efficiency or 0.0) < 0:
+            lost = time_text(found.transformed - found.original)
+            yield (
+                f"{where}: a negative overlap efficiency means a loss: the transformed program "
+                f"takes {lost} longer, because more and shorter messages cost more than they hide; "
+                "try a larger --tile, --tile 0 (chosen on entry), or --sweep tile,depth"
+            )
         if found.difference is not None:
             yield f"{where}: the outputs differ: {found.difference.message}"
 
@@ -136,15 +143,32 @@ def sweep_lines(platform: str, found: Sweep) -> Iterator[str]:
         f"{where}: original {time_text(found.original)} ({slowdown:.3f}), "
         f"computation alone {time_text(found.computation)}"
     )
-    if found.best is not None:
-        best = found.seconds[found.best]
-        yield (
-            f"{where}: best {time_text(best)} ({best / found.computation:.3f}) at "
-            f"K = {found.best[0]}, D = {found.best[1]}, {found.original / best:.3f} times faster"
-        )
+    if found.best_tiled is not None:
+        seconds = found.seconds[found.best_tiled]
+        best = f"{_timed(found, found.best_tiled)}, {_against(found.original, seconds)}"
+        lost = "the original is fastest: the best tiled run is"
+        yield f"{where}: {lost if seconds >= found.original else 'best'} {best}"
+    if found.best_on_entry is not None:
+        seconds = found.seconds[found.best_on_entry]
+        usual = f"{_timed(found, found.best_on_entry)}, {_against(found.original, seconds)}"
+        yield f"{where}: with K chosen on entry (the default): {usual}"
     for what, told in (("output differs", found.differences), ("failed", found.failures)):
         for (tile, depth), message in told.items():
             yield f"{where}, K = {tile}, D = {depth}: {what}: {message}"
+
+
+def _timed(found: Sweep, tiling: Tiling) -> str:
+    seconds, (tile, depth) = found.seconds[tiling], tiling
+    return f"{time_text(seconds)} ({seconds / found.computation:.3f}) at K = {tile}, D = {depth}"
+
+
+def _against(original: float, seconds: float) -> str:
+    """How a time compares with the original's."""
+    if round(seconds / original, 3) == 1:
+        return "as long as the original"
+    if seconds > original:
+        return f"{seconds / original:.3f} times as long as the original"
+    return f"{original / seconds:.3f} times faster than the original"
 
 
 def sweep_json(platform: str, found: Sweep, pictures: Sequence[str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from asphalt.errors import UsageError
@@ -37,8 +38,12 @@ def _one(text: str, overhead: float | None, test: float | None) -> Network | Des
     if found is not None:
         return found
     if not text.endswith(".xml") and not Path(text).exists():
-        names = ", ".join(network.name for network in NETWORKS)
-        raise UsageError(f"there is no platform '{text}'; there are {names}, or a FILE.xml")
+        names = [network.name for network in NETWORKS]
+        close = get_close_matches(text, names, 1)
+        meant = f" (did you mean '{close[0]}'?)" if close else ""
+        raise UsageError(
+            f"there is no platform '{text}'{meant}; there are {', '.join(names)}, or a FILE.xml"
+        )
     usual = MessageCosts()
     costs = MessageCosts(
         usual.overhead if overhead is None else overhead, usual.test if test is None else test

@@ -13,10 +13,19 @@ from asphalt.analysis.mpi_table import table
 from asphalt.errors import AsphaltError
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import Outcome, run
+from asphalt.simulation.deadlock import TELL_BLOCKED, deadlock_text, is_deadlock, ranks_text
 from asphalt.simulation.paje import read_trace
 from asphalt.simulation.platforms import Platform
 from asphalt.simulation.timeline import Timeline
-from asphalt.verify.files import fresh_copy
+from asphalt.verify.compare import Difference, text_difference
+from asphalt.verify.files import (
+    Outputs,
+    WrittenFile,
+    files_difference,
+    fresh_copy,
+    stamps,
+    written,
+)
 
 _MARK = "asphalt-simulated"
 _TIME = re.compile(rf"^{_MARK}=([0-9.]+)=Simulated time", re.MULTILINE)
@@ -36,6 +45,9 @@ _TRACING = {
 }
 # ranks share the units of Fortran's run-time library unless each gets its own copy of it
 _OWN_UNITS = {"smpi/privatize-libs": "libgfortran.so.5"}
+
+
+_STANDARD_OUTPUT = Outputs()
 
 
 class SimulationError(AsphaltError):
@@ -61,23 +73,36 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a run took on the simulated clock, in seconds, and what it printed."""
+    """What a run took on the simulated clock, in seconds, what it printed, and the files that are
+    compared; ``written``: the patterns of those that it wrote."""
 
     seconds: float
     stdout: bytes
+    files: Mapping[str, WrittenFile]
+    written: frozenset[str]
     timeline: Timeline | None = None
+
+
+def output_difference(
+    original: Simulation, transformed: Simulation, compared: Outputs
+) -> Difference | None:
+    """The first difference in what both printed, or in the files that are compared."""
+    found = text_difference(original.stdout, transformed.stdout, compared.standard)
+    return found or files_difference(original.files, transformed.files)
 
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
     """Runs programs on one platform.
 
-    ``speed`` of its hosts in flop/s; ``timeout`` in seconds of this machine.
+    ``speed`` of its hosts in flop/s; ``timeout`` in seconds of this machine; ``compared``: what is
+    kept of a run's outputs.
     """
 
     platform: Platform
     speed: float
     timeout: float
+    compared: Outputs = _STANDARD_OUTPUT
 
     def run(self, program: Program, ranks: int, part: Part, trace: bool = False) -> Simulation:
         """One run; ``trace``: with its timeline.  Raises ``SimulationError`` if it fails."""
@@ -91,16 +116,25 @@ class Simulator:
             paje = Path(scratch) / "trace"
             fresh_copy(program.directory, place)  # runs are not to see each other's files
             cluster.write_text(text, encoding="utf-8")
-            command = [SMPI.launcher, "-np", str(ranks), "-platform", str(cluster)]
-            command += [*_cfg(settings), *_CLOCK]
-            if trace:
-                command += ["-trace", "-trace-file", str(paje), *_cfg(_TRACING)]
-            command += [program.executable, *program.arguments]
+            launcher = [SMPI.launcher, "-np", str(ranks), "-platform", str(cluster)]
+            launcher += [*_cfg(settings), *_CLOCK, TELL_BLOCKED]
+            tracing = ["-trace", "-trace-file", str(paje), *_cfg(_TRACING)] if trace else []
+            words = [program.executable, *program.arguments]
             # smpirun copies libraries to the temporary directory, under names of all runs
-            outcome = run(command, place, self.timeout, settings={"TMPDIR": scratch})
+            variables = {"TMPDIR": scratch}
+            before = stamps(place, self.compared)
+            outcome = run([*launcher, *tracing, *words], place, self.timeout, settings=variables)
+            told = outcome.stderr.decode("utf-8", "backslashreplace")
+            if is_deadlock(told):
+                fresh_copy(program.directory, place)
+                blocked = ranks_text(told)
+                if part is Part.WHOLE:  # the parts stand where the whole stands
+                    blocked = deadlock_text(told, launcher, words, place, self.timeout, variables)
+                raise SimulationError(f"it ends in a deadlock: {blocked}")
             seconds = self._seconds(outcome)
+            files, patterns = written(place, self.compared, before)
             timeline = _timeline(paje, seconds) if trace else None
-        return Simulation(seconds, outcome.stdout, timeline)
+        return Simulation(seconds, outcome.stdout, files, patterns, timeline)
 
     def _seconds(self, outcome: Outcome) -> float:
         told = outcome.stderr.decode("utf-8", "backslashreplace")
@@ -134,8 +168,6 @@ def _reason(told: str) -> str:
     """Why a run failed, in a line."""
     if found := _UNKNOWN.search(told):
         return f"SMPI does not have {found[1]}, which the program calls"
-    if "Deadlock detected" in told:
-        return "it ends in a deadlock: ranks wait for messages that nobody sends"
     if found := _CRITICAL.search(told):
         return found[1].strip()
     if "Segmentation fault" in told or "SIGSEGV" in told:

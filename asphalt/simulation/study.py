@@ -16,11 +16,18 @@ from asphalt.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.hideable import Hideable, hideable
 from asphalt.simulation.machine import Machine
-from asphalt.simulation.runs import Part, Program, Simulation, SimulationError, Simulator
+from asphalt.simulation.runs import (
+    Part,
+    Program,
+    Simulation,
+    SimulationError,
+    Simulator,
+    output_difference,
+)
 from asphalt.simulation.timeline import Timeline
 from asphalt.transforms.charge import NotCharged
 from asphalt.verify.builds import Built, Commands, build, essence
-from asphalt.verify.compare import Difference, Likeness, text_difference
+from asphalt.verify.compare import Difference
 from asphalt.verify.setups import setups
 
 
@@ -80,7 +87,8 @@ class Study:
     """One program on one platform and number of ranks; all times in simulated seconds.
 
     ``transformed`` None: nothing was transformed.  ``computation`` and ``communication`` are those
-    of the original, each alone.  ``difference``: how the outputs of both versions differ.
+    of the original, each alone.  ``difference``: how the outputs of both versions differ;
+    ``written``: the patterns of compared files that a run wrote.
     """
 
     ranks: int
@@ -91,6 +99,7 @@ class Study:
     hideable: Hideable | None
     difference: Difference | None
     timelines: tuple[Timeline, ...]
+    written: frozenset[str] = frozenset()
 
     @property
     def exposed(self) -> tuple[float, float | None]:
@@ -124,15 +133,13 @@ def study(
     transformed: Program | None,
     ranks: int,
     operations: Collection[str],
-    likeness: Likeness,
     workers: int,
     advance: Callable[[], None],
 ) -> Study:
     """Simulate both versions, and the original's computation and communication alone.
 
-    ``operations``: the MPI procedures that were transformed, in lower case.  ``likeness``: when
-    both versions' outputs count as equal.  ``advance`` is called when a run has ended.  Raises
-    ``SimulationError`` if one fails.
+    ``operations``: the MPI procedures that were transformed, in lower case.  ``advance`` is called
+    when a run has ended.  Raises ``SimulationError`` if one fails.
     """
 
     def one(task: tuple[str, Program, Part, bool]) -> Simulation:
@@ -162,6 +169,7 @@ def study(
         computation.seconds,
         communication.seconds,
         hideable(timelines[0], operations) if timelines else None,
-        None if after is None else text_difference(whole.stdout, after.stdout, likeness),
+        None if after is None else output_difference(whole, after, simulator.compared),
         timelines,
+        whole.written | (frozenset() if after is None else after.written),
     )

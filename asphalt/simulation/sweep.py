@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from asphalt.simulation.runs import Part, Program, Simulation, SimulationError, Simulator
-from asphalt.verify.compare import Likeness, text_difference
+from asphalt.simulation.runs import (
+    Part,
+    Program,
+    Simulation,
+    SimulationError,
+    Simulator,
+    output_difference,
+)
 
 Tiling = tuple[int, int]
 """K and D; K = 0: chosen on entry."""
@@ -17,7 +23,8 @@ Tiling = tuple[int, int]
 class Sweep:
     """Simulated times in seconds: of the original, of its computation alone, and of the transformed
     program for each K and D.  ``differences``: how an output differs from the original's;
-    ``failures``: why there is no time."""
+    ``failures``: why there is no time; ``written``: the patterns of compared files that a run
+    wrote."""
 
     ranks: int
     original: float
@@ -25,11 +32,21 @@ class Sweep:
     seconds: Mapping[Tiling, float]
     differences: Mapping[Tiling, str]
     failures: Mapping[Tiling, str]
+    written: frozenset[str] = frozenset()
 
     @property
-    def best(self) -> Tiling | None:
-        """The K and D of the shortest time."""
-        return min(self.seconds, key=lambda one: (self.seconds[one], one), default=None)
+    def best_tiled(self) -> Tiling | None:
+        """The K and D of the shortest time with a K that is given and the original's output."""
+        return self._best(lambda tile: tile > 0)
+
+    @property
+    def best_on_entry(self) -> Tiling | None:
+        """The same for K chosen on entry."""
+        return self._best(lambda tile: tile == 0)
+
+    def _best(self, wanted: Callable[[int], bool]) -> Tiling | None:
+        right = (one for one in self.seconds if wanted(one[0]) and one not in self.differences)
+        return min(right, key=lambda one: (self.seconds[one], one), default=None)
 
 
 def sweep(
@@ -37,7 +54,6 @@ def sweep(
     original: Program,
     transformed: Mapping[Tiling, Program],
     ranks: int,
-    likeness: Likeness,
     workers: int,
     advance: Callable[[], None],
 ) -> Sweep:
@@ -63,6 +79,7 @@ def sweep(
             raise SimulationError(f"the original on {ranks} ranks: {found}")
     assert isinstance(whole, Simulation)
     assert isinstance(computation, Simulation)
+    seen = whole.written
     seconds: dict[Tiling, float] = {}
     differences: dict[Tiling, str] = {}
     failures: dict[Tiling, str] = {}
@@ -71,7 +88,8 @@ def sweep(
             failures[tiling] = str(run)
             continue
         seconds[tiling] = run.seconds
-        difference = text_difference(whole.stdout, run.stdout, likeness)
+        seen |= run.written
+        difference = output_difference(whole, run, simulator.compared)
         if difference is not None:
             differences[tiling] = difference.message
-    return Sweep(ranks, whole.seconds, computation.seconds, seconds, differences, failures)
+    return Sweep(ranks, whole.seconds, computation.seconds, seconds, differences, failures, seen)

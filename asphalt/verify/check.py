@@ -15,7 +15,7 @@ from asphalt.errors import UsageError
 from asphalt.project import Change, Project
 from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.compare import Difference
-from asphalt.verify.files import Outputs
+from asphalt.verify.files import Outputs, never_written
 from asphalt.verify.findings import Finding, new_in
 from asphalt.verify.race import NEEDS_REAL_MPI, watched
 from asphalt.verify.rendezvous import prove_rendezvous
@@ -154,11 +154,7 @@ def check_all(
             failures.append(str(error))
     if not rows:
         raise UsageError("; ".join((*failures, *remarks)))
-    failures += [
-        f"--output {output.pattern}: no run wrote such a file; check the name"
-        for output in trial.outputs.files
-        if output.pattern not in seen
-    ]
+    failures += never_written(trial.outputs, seen)
     return Checked(tuple(rows), tuple(failures), tuple(remarks))
 
 

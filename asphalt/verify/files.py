@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from asphalt.errors import UsageError
-from asphalt.verify.compare import Likeness
+from asphalt.verify.compare import EXACT, Difference, Likeness, file_difference
 
 STANDARD_OUTPUT = "-"
 _Stamp = tuple[int, int]
@@ -49,6 +49,9 @@ class WrittenFile:
 
     content: bytes
     likeness: Likeness
+
+
+_NO_FILE = WrittenFile(b"", EXACT)
 
 
 def outputs(texts: Sequence[str], ignored: Sequence[str], any_order: bool = False) -> Outputs:
@@ -120,6 +123,31 @@ def written(
             if before.get(name) != _stamp(directory / name):
                 patterns.add(output.pattern)
     return contents, frozenset(patterns)
+
+
+def files_difference(
+    original: Mapping[str, WrittenFile], transformed: Mapping[str, WrittenFile]
+) -> Difference | None:
+    """The first of the compared files that differs, by name; None: all are equal."""
+    for name in sorted({*original, *transformed}):
+        old, new = original.get(name), transformed.get(name)
+        found = file_difference(
+            None if old is None else old.content,
+            None if new is None else new.content,
+            (old or new or _NO_FILE).likeness,
+        )
+        if found is not None:
+            return replace(found, message=f"{name}: {found.message}")
+    return None
+
+
+def never_written(wanted: Outputs, seen: Collection[str]) -> list[str]:
+    """A message for each compared file that no run wrote; ``seen``: the patterns of the others."""
+    return [
+        f"--output {output.pattern}: no run wrote such a file; check the name"
+        for output in wanted.files
+        if output.pattern not in seen
+    ]
 
 
 def _names(directory: Path, wanted: Outputs) -> Iterator[str]:

@@ -13,8 +13,15 @@ from pathlib import Path
 
 from asphalt.running.process import Outcome, fill, run
 from asphalt.verify.builds import Built, Commands
-from asphalt.verify.compare import EXACT, Difference, difference, file_difference
-from asphalt.verify.files import Outputs, WrittenFile, fresh_copy, stamps, written
+from asphalt.verify.compare import Difference, difference
+from asphalt.verify.files import (
+    Outputs,
+    WrittenFile,
+    files_difference,
+    fresh_copy,
+    stamps,
+    written,
+)
 from asphalt.verify.findings import Finding
 from asphalt.verify.setups import Setup, launcher
 from asphalt.verify.stacks import (
@@ -26,7 +33,6 @@ from asphalt.verify.stacks import (
     stacks_of,
 )
 
-_NO_FILE = WrittenFile(b"", EXACT)
 _SCRATCH = "asphalt-scratch"
 _TILED = "asphalt-tiled"
 _DEADLOCK = b"Deadlock detected"
@@ -93,16 +99,7 @@ def result_difference(original: Result, transformed: Result, outputs: Outputs) -
     found = difference(original.outcome, transformed.outcome, outputs.standard)
     if found is not None:
         return found
-    for name in sorted({*original.files, *transformed.files}):
-        old, new = original.files.get(name), transformed.files.get(name)
-        found = file_difference(
-            None if old is None else old.content,
-            None if new is None else new.content,
-            (old or new or _NO_FILE).likeness,
-        )
-        if found is not None:
-            return replace(found, message=f"{name}: {found.message}")
-    return None
+    return files_difference(original.files, transformed.files)
 
 
 def _command(

@@ -28,6 +28,7 @@ _FRAME = re.compile(
 _LOOK = re.compile(r"^(?=#0 )", re.MULTILINE)
 _THREAD = re.compile(r"^Thread (\d+) ")
 _SIMULATED_SOURCE = re.compile(r"_\w{10}\.[fF]\w*$")
+_COPY = re.compile(r"_\d+_\d+\.so$")  # of the program, which SMPI makes for each rank
 _QUIET = (
     "set debuginfod enabled off",
     "set pagination off",
@@ -232,7 +233,8 @@ def _frames(lines: Iterable[str], sources: Collection[str]) -> tuple[str, ...]:
             continue
         name, file = _demangled(match["name"]), match["file"]
         source = None if file is None else _SIMULATED_SOURCE.sub("", Path(file).name)
-        in_program = source in sources if source else not match["library"]
+        library = match["library"]
+        in_program = source in sources if source else not library or bool(_COPY.search(library))
         if name in ("main", "_start", "??") or name.startswith("__libc"):
             continue
         if not in_program:

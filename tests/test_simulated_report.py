@@ -1,0 +1,83 @@
+"""What ``asphalt simulate`` says about the times that it found."""
+
+from __future__ import annotations
+
+import pytest
+
+from asphalt.report.simulated import study_lines, sweep_lines
+from asphalt.simulation.deadlock import ranks_text
+from asphalt.simulation.hideable import Hideable
+from asphalt.simulation.runs import Simulation, output_difference
+from asphalt.simulation.study import Study
+from asphalt.simulation.sweep import Sweep
+from asphalt.verify.compare import Likeness
+from asphalt.verify.files import Outputs, WrittenFile
+
+
+def swept(seconds: dict[tuple[int, int], float], differences: tuple[int, int] | None = None) -> str:
+    """What is said of a sweep whose original takes 10 ms, its computation alone 5 ms."""
+    wrong = {} if differences is None else {differences: "line 1"}
+    return "\n".join(sweep_lines("net", Sweep(4, 10e-3, 5e-3, seconds, wrong, {})))
+
+
+def test_a_sweep_that_only_loses() -> None:
+    told = swept({(0, 4): 10e-3, (1, 4): 30e-3, (8, 4): 15e-3})
+    assert (
+        "net, 4 ranks: the original is fastest: the best tiled run is 15 ms (3.000) at K = 8, "
+        "D = 4, 1.500 times as long as the original" in told
+    )
+    assert (
+        "net, 4 ranks: with K chosen on entry (the default): 10 ms (2.000) at K = 0, D = 4, as "
+        "long as the original" in told
+    )
+    assert "faster" not in told
+
+
+def test_a_sweep_that_gains() -> None:
+    told = swept({(0, 4): 8e-3, (1, 4): 12e-3, (8, 4): 5e-3})
+    assert (
+        "net, 4 ranks: best 5 ms (1.000) at K = 8, D = 4, 2.000 times faster than the original"
+        in told
+    )
+    assert "D = 4, 1.250 times faster than the original" in told
+    assert "fastest" not in told
+
+
+def test_a_time_with_another_output_is_not_the_best() -> None:
+    told = swept({(1, 4): 12e-3, (8, 4): 5e-3}, differences=(8, 4))
+    assert "the best tiled run is 12 ms" in told
+
+
+def studied(transformed: float) -> list[str]:
+    found = Study(
+        4, 10e-3, transformed, 5e-3, 5e-3, Hideable(1, 4e-3, 5e-3, 4e-3), None, timelines=()
+    )
+    return list(study_lines("net", [found]))
+
+
+def test_a_negative_efficiency_is_explained() -> None:
+    (explained,) = [line for line in studied(12e-3) if "negative" in line]
+    assert "a loss: the transformed program takes 2 ms longer" in explained
+    assert "--tile 0" in explained
+    assert not [line for line in studied(8e-3) if "negative" in line]
+
+
+def test_blocked_ranks() -> None:
+    blocked = "".join(
+        f"[0.0] [ker_engine/INFO] Actor {rank + 1} ({rank}@n{rank}): waiting for communication\n"
+        for rank in (4, 0, 5, 6, 7, 9)
+    )
+    assert ranks_text(blocked) == "ranks 0, 4-7, 9 wait for ever"
+    assert ranks_text("Deadlock detected") == "ranks wait for ever"
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "message"), [(None, "a.out: line 1: '1.0' became '1.1'"), (0.2, None)]
+)
+def test_files_are_part_of_what_a_run_gives(tolerance: float | None, message: str | None) -> None:
+    first, second = (
+        Simulation(1.0, b"", {"a.out": WrittenFile(text, Likeness(tolerance))}, frozenset("a"))
+        for text in (b"1.0\n", b"1.1\n")
+    )
+    found = output_difference(first, second, Outputs())
+    assert (found and found.message) == message
