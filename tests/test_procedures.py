@@ -21,6 +21,7 @@ from asphalt.project import Change, Project
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi
 from asphalt.running.process import Outcome
 from asphalt.settings import Settings
+from asphalt.verify import load
 from asphalt.verify.procedures.compare import Compared, Tally, Wanted, compare
 from asphalt.verify.procedures.draws import Fixed, evaluate
 from asphalt.verify.procedures.find import find_procedure
@@ -381,6 +382,21 @@ def test_ranks_that_cannot_start_are_a_mistake() -> None:
         Tally(1).add([[refused]], ended(2), ORDER, 0)
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"tile": -2}, r"^tile=-2: tile is a whole number from 0 to"),
+        ({"depth": 0}, r"^depth=0: depth is a whole number from 1 to"),
+        ({"tile": True}, r"^tile=True: "),
+        ({"flags": "-O2 -g"}, r"^flags='-O2 -g': flags is a list of words, e.g. \['-O2', '-g'\]"),
+    ],
+)
+def test_arguments_of_load(source: Path, values: dict[str, Any], message: str) -> None:
+    """The argument is named; nothing is built before."""
+    with pytest.raises(UsageError, match=message):
+        load(source, "modern::typed", **values)
+
+
 # the command
 
 
@@ -394,7 +410,8 @@ def test_bad_usage(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean modern::typed" in told(f"{file}:typd")
     assert "no such file" in told(f"{file}x:typed")
     assert "has no such argument" in told(f"{file}:typed", "--set", "q=1")
-    assert "for whole programs" in told(f"{file}:typed", "--run", "x")
+    for option in (("--run", "x"), ("--tree", "."), ("--any-order",), ("--race",), ("--exe", "x")):
+        assert f"{option[0]}: for whole programs" in told(f"{file}:typed", *option)
     assert "has 3 dimensions" in told(f"{file}:typed", "--set", "s=1,2")
     assert "--mpi smpi" in told(f"{file}:typed", "--mpi", "smpi")
     assert "write NAME(ARGUMENTS)" in told(f"{file}:typed", "--first", "a b")

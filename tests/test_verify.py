@@ -1,18 +1,22 @@
 """Running commands of the user, and telling where two runs differ."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asphalt.cli.verify import verify
 from asphalt.errors import UsageError
 from asphalt.project import Change
 from asphalt.report.model import SiteReport
+from asphalt.running.diagnostics import essence
 from asphalt.running.process import Outcome, fill, run
-from asphalt.verify.builds import essence
+from asphalt.verify.builds import BUILD_PLACES, RUN_PLACES, Commands
 from asphalt.verify.check import causes
 from asphalt.verify.compare import Difference, difference
 
@@ -47,6 +51,23 @@ def test_bad_templates(template: str, message: str) -> None:
 def test_a_value_stays_one_word(value: str) -> None:
     """Names with spaces, quotes or braces are no syntax."""
     assert fill("run {exe} -x={exe}", {"exe": value}) == ["run", value, f"-x={value}"]
+
+
+@pytest.mark.parametrize("name", ["launcher", "foo", ""])
+def test_places_that_a_build_does_not_have(name: str) -> None:
+    with pytest.raises(
+        UsageError, match=r"there are \{fc\} \{f77\} \{cc\} \{mpi\} \{sources\} \{exe\}$"
+    ):
+        Commands(f"make {{{name}}}", "{launcher} {exe}", 1.0)
+
+
+def test_help_names_all_places_of_the_commands() -> None:
+    """What a wrong place is told is what --help tells."""
+    said = CliRunner().invoke(verify, ["--help"], terminal_width=1000).output
+    for option, places in (("--build", BUILD_PLACES), ("--run", RUN_PLACES)):
+        (line,) = (line for line in said.splitlines() if line.strip().startswith(f"{option} "))
+        words = line.replace("[default: {launcher} -np {ranks} {exe}]", "")
+        assert re.findall(r"\{(\w+)\}", words.replace("'make FC={fc}'", "")) == list(places)
 
 
 # running
@@ -194,3 +215,46 @@ def test_what_the_compiler_says_is_one_line() -> None:
     assert essence(output) == ("main.f90:5:6: Error: Symbol 'nothing' at (1) has no IMPLICIT type")
     assert essence("ld: a.o: undefined reference to `x'\n") == "ld: a.o: undefined reference to `x'"
     assert essence("") == ""
+
+
+QUOTED = """\
+main.f90:4:33:
+
+    4 | call mpi_init(ierror, nothing, 3)
+      |                                 1
+Error: No specific subroutine for the generic 'mpi_init' at (1)
+make: *** [Makefile:3: main.o] Error 1
+"""
+WARNED = """\
+main.f90:3:9:
+
+    3 | integer ierror
+      |         1
+Warning: Unused dummy argument 'ierror' at (1) [-Wunused-dummy-argument]
+f951: Warning: error: no such option
+/usr/bin/ld: main.o: in function `MAIN__':
+main.f90:(.text+0x14): undefined reference to `other_'
+collect2: error: ld returned 1 exit status
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (
+            QUOTED,
+            "main.f90:4:33: Error: No specific subroutine for the generic 'mpi_init' at (1)",
+        ),
+        (WARNED, "main.f90:(.text+0x14): undefined reference to `other_'"),
+        ("main.f90(5): error #6404: no type", "main.f90(5): error #6404: no type"),
+        ("\x1b[31mx.c:3:1: \x1b[1merror: \x1b[0mno\n", "x.c:3:1: error: no"),
+        (
+            "mpif90 -c mpi_errors.f90\nmake: *** No rule to make target 'x.o'.  Stop.\n",
+            "make: *** No rule to make target 'x.o'.  Stop.",
+        ),
+        ("echo errors\nmake: *** [Makefile:2: all] Error 3\n", "echo errors"),
+    ],
+)
+def test_the_compilers_error_is_told_and_no_line_that_it_quotes(output: str, told: str) -> None:
+    """Arguments named ierror, warnings and make's last words are no errors."""
+    assert essence(output) == told

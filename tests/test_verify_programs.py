@@ -95,7 +95,8 @@ def here(
 
 
 def verify(*arguments: str) -> int:
-    return main(["verify", "--jobs", "1", "src", "--tile", "2", *arguments])
+    tile = () if "--tile" in arguments else ("--tile", "2")
+    return main(["verify", "--jobs", "1", "src", *tile, *arguments])
 
 
 def script(text: str, *arguments: str, ranks: str = "1") -> int:
@@ -183,6 +184,54 @@ def test_the_whole_tree(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--keep src/new: lies in src" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--set", "n=3"),
+        ("--first", "setup(2)"),
+        ("--draws", "10"),
+        ("--seed", "1"),
+        ("--flags=-O1",),
+    ],
+)
+def test_options_of_procedures_are_refused_for_programs(
+    arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify(*arguments) == 2
+    option = arguments[0].partition("=")[0]
+    assert f"{option}: for a procedure, FILE:PROCEDURE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--run", "a", "--run", "b"), "--run: given 2 times, which takes one"),
+        (("--free", "--fixed"), "--free and --fixed: given 2 times"),
+    ],
+)
+def test_nothing_that_is_given_twice_is_dropped(
+    arguments: tuple[str, ...], words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify(*arguments) == 2
+    assert words in capsys.readouterr().err
+    assert main(["apply", "src", "-o", "out", "--tile", "2", "--tile", "3"]) == 2
+    assert "--tile: given 2 times" in capsys.readouterr().err
+    assert main(["simulate", "src", "--tile", "2", "--tile", "3"]) == 2
+    assert "--tile: given 2 times" in capsys.readouterr().err
+
+
+def test_lists_that_are_given_in_parts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--tile", "2", "--tile", "5,2", "--ranks", "1", "--np", "2", "--format", "json")
+    assert verify("--compile", "touch {exe}", "--run", "true", *arguments) == 0
+    rows = [(row["tile"], row["ranks"]) for row in told(capsys)]
+    assert rows == [(2, 1), (2, 2), (5, 1), (5, 2)]
+
+
+def test_the_name_of_no_mpi(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify("--build", "make MPI={mpi}") == 2
+    assert "{mpi} stands for what --mpi names; give --mpi" in capsys.readouterr().err
+
+
 def test_only_one_way_to_build(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify("--build", "make", "--compile", "cc") == 2
     assert "--build or --compile" in capsys.readouterr().err
@@ -267,12 +316,19 @@ def test_patterns_and_tolerances_of_files_below(here: Path) -> None:
 
 
 def test_what_outputs_are() -> None:
-    found = outputs(["a.dat", "t*.txt:1e-3", "x:y", "-:0.5"], ["^#"])
-    assert found.files == (Output("a.dat"), Output("t*.txt", 1e-3), Output("x:y"))
+    found = outputs(["a.dat", "t*.txt:1e-3", "x:y:", "12:00:00:1e-9", "-:0.5"], ["^#"])
+    assert found.files == (
+        Output("a.dat"),
+        Output("t*.txt", 1e-3),
+        Output("x:y"),
+        Output("12:00:00", 1e-9),
+    )
     assert found.standard.tolerance == 0.5
-    for text in ("/etc/passwd", "../x", "a:-1", "a:nan", ":1"):
+    for text in ("/etc/passwd", "../x", "a:-1", "a:nan", "a:inf", ":1", ":"):
         with pytest.raises(UsageError):
             outputs([text], [])
+    with pytest.raises(UsageError, match=r"'abc' is no tolerance; write FILE:1e-9.*'F:abc:' if"):
+        outputs(["F:abc"], [])
     with pytest.raises(UsageError, match="no regular expression"):
         outputs([], ["("])
 

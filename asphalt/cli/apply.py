@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from asphalt.cli.command import Command
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
@@ -26,7 +27,7 @@ from asphalt.project import Change, Project
 from asphalt.report.model import SiteReport
 
 
-@click.command()
+@click.command(cls=Command)
 @paths_argument
 @click.option("-o", "--output", type=PATHS, metavar="DIR", help="Write the whole tree below DIR.")
 @click.option("--in-place", is_flag=True, help="Replace the transformed files themselves.")

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS
 from asphalt.cli.session import note
 from asphalt.output.atomic import write_atomically
@@ -18,7 +19,7 @@ from asphalt.simulation.calibration import calibrate as calibrated
 from asphalt.simulation.machine_file import machine_text
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("-o", "--output", type=PATHS, metavar="FILE.toml", help="Write the machine file.")
 @click.option(
     "--fc", default="gfortran", show_default=True, metavar="COMMAND", help="The Fortran compiler."

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from asphalt.cli.command import Command
 from asphalt.cli.options import (
     CommonOptions,
     assume_option,
@@ -27,7 +28,7 @@ from asphalt.resources import RUNTIME
 from asphalt.unparse.params import HEADER, Parameter, kept_values, merge_header
 
 
-@click.command()
+@click.command(cls=Command)
 @paths_argument
 @common_options
 @assume_option

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from asphalt.analysis.codes import ALL_CODES
+from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
 from asphalt.cli.session import note, open_project, reports_of, show, sources_of, strokes, tell
 from asphalt.errors import InputError, UsageError
@@ -25,7 +26,7 @@ _CODE = re.compile(r"ASP\d+", re.IGNORECASE)
 _MOST = 5  # exchanges that are named where there is none
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("what", metavar="FILE:LINE|CODE")
 @click.argument("paths", nargs=-1, type=PATHS, metavar="[PATH]...")
 @common_options

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from asphalt.cli.command import Command
 from asphalt.resources import MAKEFILE, shipped
 
 
-@click.command()
+@click.command(cls=Command)
 def mk() -> None:
     """Print the path of asphalt.mk, for a makefile's include line.
 

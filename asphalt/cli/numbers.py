@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -12,17 +13,32 @@ Numbers = tuple[int, ...]
 RANKS = Limits(1, 10**6)
 
 
-def numbers(
-    limits: Limits,
-) -> Callable[[click.Context, click.Parameter, str | None], Numbers | None]:
-    """Reads a comma-separated list of whole numbers within limits."""
+def numbers_option(
+    *names: str, limits: Limits, default: str | None = None, metavar: str, help: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that takes whole numbers within limits, separated by commas or given one by one.
 
-    def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> Numbers | None:
-        if value is None:
-            return None
-        words = value.split(",")
-        if not all(word.strip().isdecimal() and int(word) in limits for word in words):
-            raise click.BadParameter(f"'{value}' is no list of whole numbers from {limits}.")
-        return tuple(dict.fromkeys(map(int, words)))
+    ``--tile 2,3`` and ``--tile 2 --tile 3`` are the same; a number that is repeated counts once.
+    Its value is None where there is neither one nor a ``default``.
+    """
 
-    return convert
+    def convert(
+        ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+    ) -> Numbers | None:
+        found: list[int] = []
+        for value in values:
+            words = value.split(",")
+            if not all(word.strip().isdecimal() and int(word) in limits for word in words):
+                raise click.BadParameter(f"'{value}' is no list of whole numbers from {limits}.")
+            found += map(int, words)
+        return tuple(dict.fromkeys(found)) or None
+
+    return click.option(
+        *names,
+        callback=convert,
+        multiple=True,
+        default=None if default is None else (default,),
+        show_default=default or False,
+        metavar=metavar,
+        help=help,
+    )

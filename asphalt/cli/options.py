@@ -153,7 +153,7 @@ output_option = click.option(
     multiple=True,
     metavar="FILE[:TOLERANCE]",
     help="Compare this file, too (a pattern such as 'out.*'), bit for bit, or numbers in it within "
-    "a relative tolerance. '-:TOLERANCE': standard output.",
+    "a relative tolerance. '-:TOLERANCE': standard output. A name that has a colon ends with one.",
 )
 ignore_option = click.option(
     "--ignore",

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from asphalt.cli.command import Command
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
 from asphalt.cli.session import open_project, reports_of, tell
 
 UNPROVED = frozenset({"refused", "assumed"})
 
 
-@click.command()
+@click.command(cls=Command)
 @paths_argument
 @common_options
 @assume_option

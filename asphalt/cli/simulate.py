@@ -11,7 +11,9 @@ from pathlib import Path
 
 import click
 
-from asphalt.cli.numbers import RANKS, Numbers, numbers
+from asphalt.cli.build_options import Building, build_options
+from asphalt.cli.command import Command
+from asphalt.cli.numbers import RANKS, Numbers, numbers_option
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
@@ -24,7 +26,7 @@ from asphalt.cli.options import (
 )
 from asphalt.cli.session import Output, note, open_project
 from asphalt.cli.simulate_runs import Wanted, run_study, run_sweep
-from asphalt.errors import InputError, UsageError
+from asphalt.errors import InputError
 from asphalt.limits import DEPTH, TILE
 from asphalt.project import DEFAULT_DEPTH, Project
 from asphalt.report.simulated import (
@@ -50,31 +52,17 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
         ctx.exit()
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("paths", nargs=-1, required=True, type=PATHS, metavar="PATH...")
-@click.option(
-    "--build",
-    "build_line",
-    metavar="COMMAND",
-    help="How to build, e.g. 'make FC={fc}'; it runs in the mirrored tree. {fc} {f77} {cc}: "
-    "SMPI's compilers.",
-)
-@click.option(
-    "--compile",
-    "compile_line",
-    metavar="COMMAND",
-    help="Or a line that compiles all.  [default: {fc} FLAGS {sources} -o {exe}]",
-)
+@build_options("{fc} FLAGS {sources} -o {exe}")
 @click.option("--flags", default="-O2", show_default=True, help="Flags of the default line.")
-@click.option("--exe", metavar="FILE", help="The program below the tree, if the build has others.")
 @click.option("--arguments", default="", metavar="TEXT", help="What the program is called with.")
-@click.option(
+@numbers_option(
     "--np",
     "--ranks",
     "ranks",
-    callback=numbers(RANKS),
+    limits=RANKS,
     default="16",
-    show_default=True,
     metavar="N,...",
     help="Numbers of ranks, each on a node of its own.",
 )
@@ -118,22 +106,8 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
     type=click.Choice(list(SUBJECTS)),
     help="Try many K, D or both, and draw how communication slows the program down.",
 )
-@click.option(
-    "--tiles",
-    callback=numbers(TILE),
-    default="1,2,4,8",
-    show_default=True,
-    metavar="K,...",
-    help="K of a sweep.",
-)
-@click.option(
-    "--depths",
-    callback=numbers(DEPTH),
-    default="1,2,4",
-    show_default=True,
-    metavar="D,...",
-    help="D of a sweep.",
-)
+@numbers_option("--tiles", limits=TILE, default="1,2,4,8", metavar="K,...", help="K of a sweep.")
+@numbers_option("--depths", limits=DEPTH, default="1,2,4", metavar="D,...", help="D of a sweep.")
 @output_option
 @ignore_option
 @click.option(
@@ -158,10 +132,8 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 @assume_option
 def simulate(
     paths: tuple[Path, ...],
-    build_line: str | None,
-    compile_line: str | None,
+    building: Building,
     flags: str,
-    exe: str | None,
     arguments: str,
     ranks: Numbers,
     platform_names: tuple[str, ...],
@@ -185,8 +157,6 @@ def simulate(
     Computation costs what a machine file says, messages what the platform says; nothing is timed,
     so that every run gives the same digits.  Exits with 1 if outputs differ or a run fails.
     """
-    if build_line is not None and compile_line is not None:
-        raise UsageError("--build and --compile: give one of them")
     compared = outputs(output_texts, ignore)
     SMPI.require()
     platforms = chosen(platform_names, overhead, test)
@@ -199,7 +169,7 @@ def simulate(
     charges_itself = project.mentions(_FLOPS)
     if charges_itself:
         note(f"the program calls {_FLOPS}: it charges its computation itself, nothing is added")
-    line = build_line or compile_line or f"{{fc}} {flags} {{sources}} -o {{exe}}"
+    line = building.line(f"{{fc}} {flags} {{sources}} -o {{exe}}")
     wanted = Wanted(
         _name(project, paths),
         platforms,
@@ -213,7 +183,7 @@ def simulate(
     with tempfile.TemporaryDirectory(prefix="asphalt-simulate-") as work:
         builder = Builder(
             paths,
-            Commands(line, "{launcher} -np {ranks} {exe}", timeout, exe),
+            Commands(line, "{launcher} -np {ranks} {exe}", timeout, building.executable),
             tuple(shlex.split(arguments)),
             None if charges_itself else costs,
             project.settings,

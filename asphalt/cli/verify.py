@@ -11,7 +11,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from asphalt.cli.numbers import RANKS, numbers
+from asphalt.cli.build_options import Building, build_options, places_text
+from asphalt.cli.command import Command
+from asphalt.cli.numbers import RANKS, numbers_option
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
@@ -26,6 +28,7 @@ from asphalt.cli.verify_procedure import (
     ProcedureOptions,
     procedure_options,
     procedure_path,
+    refuse_for_programs,
     verify_procedure,
 )
 from asphalt.errors import UsageError
@@ -36,41 +39,23 @@ from asphalt.report.verified import (
     verified_summary,
     verified_table,
 )
-from asphalt.verify.builds import DEFAULT_BUILD, EXECUTABLE, Commands
+from asphalt.verify.builds import DEFAULT_BUILD, EXECUTABLE, RUN_PLACES, Commands
 from asphalt.verify.check import Checked, Trial, check_all
 from asphalt.verify.files import outputs
 from asphalt.verify.rendezvous import without_eager_sends
 from asphalt.verify.setups import NAMES, setups
 
 
-@click.command()
+@click.command(cls=Command)
 @paths_argument
-@click.option(
-    "--build",
-    "build_line",
-    metavar="COMMAND",
-    help="How to build, e.g. 'make FC={fc}'; it runs in the mirrored tree. {fc} {f77} {cc}: the "
-    "MPI's compilers; {mpi}: its name.",
-)
-@click.option(
-    "--compile",
-    "compile_line",
-    metavar="COMMAND",
-    help="Or a line that compiles all, e.g. 'mpif90 -O2 {sources} -o {exe}'. {sources}: all "
-    f"Fortran files, modules before their users.  [default: {DEFAULT_BUILD}]",
-)
-@click.option(
-    "--exe",
-    metavar="FILE",
-    help="The program below the tree (else {exe}, or what the build makes).",
-)
+@build_options(DEFAULT_BUILD)
 @click.option(
     "--run",
     "run_line",
     default="{launcher} -np {ranks} {exe}",
     show_default=True,
     metavar="COMMAND",
-    help="How to run, with the program's arguments; {launcher}: the MPI's mpirun.",
+    help=f"How to run, with the program's arguments. {places_text(RUN_PLACES)}.",
 )
 @click.option(
     "--tree",
@@ -84,27 +69,23 @@ from asphalt.verify.setups import NAMES, setups
 @click.option(
     "--any-order", is_flag=True, help="Lines of standard output may come in another order."
 )
-@click.option(
+@numbers_option(
     "--np",
     "--ranks",
     "ranks",
-    callback=numbers(RANKS),
+    limits=RANKS,
     default="1,2,3,4",
-    show_default=True,
     metavar="N,...",
-    help="Numbers of ranks.",
+    help="Numbers of ranks, each tried.",
 )
-@click.option(
+@numbers_option(
     "--tile",
-    callback=numbers(TILE),
+    limits=TILE,
     default="0,1,3",
-    show_default=True,
     metavar="K,...",
     help="Iterations a tile, each tried (0: chosen on entry; small data is not tiled then).",
 )
-@click.option(
-    "--depth", callback=numbers(DEPTH), metavar="D,...", help="Tiles in flight, each tried."
-)
+@numbers_option("--depth", limits=DEPTH, metavar="D,...", help="Tiles in flight, each tried.")
 @click.option(
     "--mpi",
     "mpis",
@@ -136,9 +117,7 @@ from asphalt.verify.setups import NAMES, setups
 @assume_option
 def verify(
     paths: tuple[Path, ...],
-    build_line: str | None,
-    compile_line: str | None,
-    exe: str | None,
+    building: Building,
     run_line: str,
     tree: Path | None,
     stdin: Path | None,
@@ -166,22 +145,18 @@ def verify(
     something could not be tried.
     """
     target = procedure_path(paths[0])
-    if target is not None and race:
-        raise UsageError("--race watches whole programs; leave it out for a procedure")
     if target is not None:
         choices = tuple(product(tile, depth or (None,)))
         with _work_directory(keep) as work:
             return verify_procedure(
                 target, paths[1:], ranks, choices, mpis, work, drawing, common, assume
             )
-    if build_line is not None and compile_line is not None:
-        raise UsageError("there is one command to build with; give --build or --compile")
+    refuse_for_programs()
     if stdin is not None and not stdin.is_file():
         raise UsageError(f"--stdin {stdin}: no such file; check the path")
-    if build_line is None:
-        build_line = DEFAULT_BUILD if compile_line is None else compile_line
-        exe = exe or EXECUTABLE
-    commands = Commands(build_line, run_line, timeout, exe, stdin and stdin.absolute())
+    exe = building.executable or (EXECUTABLE if building.build is None else None)
+    line = building.line(DEFAULT_BUILD)
+    commands = Commands(line, run_line, timeout, exe, stdin and stdin.absolute())
     _refuse_misplaced(paths, tree, keep)
     compared = outputs(output_texts, ignore, any_order)
     surroundings, missing = setups(mpis)

@@ -26,8 +26,9 @@ from asphalt.verify.procedures.environment import require_mpi4py
 
 _REAL = (OPENMPI, MPICH)
 _DEFAULT_LIMIT = 30.0  # seconds for one call, where --timeout says nothing
-_PROGRAMS_ONLY = ("build_line", "compile_line", "exe", "run_line", "stdin", "output_texts",
-                  "ignore", "rendezvous")  # fmt: skip
+_PROGRAMS_ONLY = ("build_line", "compile_line", "exe", "run_line", "tree", "stdin", "output_texts",
+                  "ignore", "any_order", "rendezvous", "race")  # fmt: skip
+_PROCEDURES_ONLY = ("draws", "seed", "fixed", "first", "flags")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +130,8 @@ def verify_procedure(
     assume: tuple[str, ...],
 ) -> int:
     """Compare and tell; the exit code.  ``paths`` are given besides the file."""
-    refused = sorted(map(_option, filter(_is_given, _PROGRAMS_ONLY)))
-    if refused:
-        raise UsageError(
-            f"{', '.join(refused)}: for whole programs; a procedure is compiled by --flags"
-        )
+    if refused := _given(_PROGRAMS_ONLY):
+        raise UsageError(f"{refused}: for whole programs; a procedure is compiled by --flags")
     require_mpi4py()
     from asphalt.verify.procedures.compare import Wanted, compare
     from asphalt.verify.procedures.draws import Fixed
@@ -173,6 +171,20 @@ def verify_procedure(
     if not all(row.passed for row in found.rows):
         return 1
     return 2 if found.failures else 0
+
+
+def refuse_for_programs() -> None:
+    """Raises ``UsageError`` if the command line has options that a whole program has no use for."""
+    if refused := _given(_PROCEDURES_ONLY):
+        raise UsageError(
+            f"{refused}: for a procedure, FILE:PROCEDURE; a whole program is built by --build or "
+            "--compile, and calls its procedures itself"
+        )
+
+
+def _given(parameters: Sequence[str]) -> str:
+    """Those of the options that the command line has, in a row."""
+    return ", ".join(sorted(map(_option, filter(_is_given, parameters))))
 
 
 def _is_given(parameter: str) -> bool:

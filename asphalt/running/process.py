@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +40,9 @@ def fill(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
         words = shlex.split(template)
     except ValueError as error:
         raise UsageError(f"{template}: {error}") from None
+    refuse_other_places(template, values)
     filled: list[str] = []
     for word in words:
-        for name in _PLACE.findall(word):
-            if name not in values:
-                known = " ".join(f"{{{known}}}" for known in values)
-                raise UsageError(f"{template}: {{{name}}} means nothing here; there are {known}")
         whole = _PLACE.fullmatch(word)
         value = values[whole[1]] if whole else word
         if not isinstance(value, str):
@@ -55,6 +52,14 @@ def fill(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
     if not filled:
         raise UsageError("an empty command line; write the command that is to be run")
     return filled
+
+
+def refuse_other_places(template: str, known: Collection[str]) -> None:
+    """Raises ``UsageError`` for a ``{name}`` in a command line that is not ``known``."""
+    for name in _PLACE.findall(template):
+        if name not in known:
+            places = " ".join(f"{{{one}}}" for one in known)
+            raise UsageError(f"{template}: {{{name}}} means nothing here; there are {places}")
 
 
 def run(

@@ -10,6 +10,7 @@ from pathlib import Path
 from asphalt.errors import UsageError
 from asphalt.output.write import write_tree
 from asphalt.project import Change
+from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import run
 from asphalt.settings import Settings
@@ -26,7 +27,7 @@ from asphalt.simulation.runs import (
 )
 from asphalt.simulation.timeline import Timeline
 from asphalt.transforms.charge import NotCharged
-from asphalt.verify.builds import Built, Commands, build, essence
+from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.compare import Difference
 from asphalt.verify.setups import setups
 

@@ -17,16 +17,32 @@ from asphalt.output.modules import compile_order, is_fortran, used_modules
 from asphalt.output.write import write_tree
 from asphalt.project import Change
 from asphalt.resources import RUNTIME
-from asphalt.running.process import Outcome, fill, run
+from asphalt.running.diagnostics import essence
+from asphalt.running.process import Outcome, fill, refuse_other_places, run
 from asphalt.verify.compilers import compilers
 from asphalt.verify.setups import CannotError, Setup
 
 EXECUTABLE = "./asphalt-verified"
+_MPI_PLACE = "what --mpi names"
+BUILD_PLACES = {
+    "fc": "the MPI's compilers",
+    "f77": "the MPI's compilers",
+    "cc": "the MPI's compilers",
+    "mpi": _MPI_PLACE,
+    "sources": "all Fortran files, modules before their users",
+    "exe": "the program",
+}
+"""What may stand in braces in a build command, and what it stands for."""
+RUN_PLACES = {
+    "launcher": "the MPI's mpirun",
+    "ranks": "how many",
+    "exe": "the program",
+    "mpi": _MPI_PLACE,
+}
+"""The same for the command of a run."""
 DEFAULT_BUILD = "{fc} -O2 -g {sources} -o {exe}"
 LOG = "asphalt-build.log"
-_ERROR = re.compile(r"(?i:error)(?<!collect2: error)|undefined reference|multiple definition")
 _RUNTIME_MISSING = re.compile(r"asphalt_rt\.mod|undefined reference to [`'\"]?__asphalt_rt_")
-_PLACE = re.compile(r".+:\d+(:\d+)?:")  # gfortran's, on a line of its own
 _CMAKE = "CMakeFiles"  # trial programs of CMake's own
 _LEAST_SECONDS = 1800.0  # what a build may take; the time limit is meant for runs
 _INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})
@@ -36,9 +52,9 @@ _INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})
 class Commands:
     """How to build and run: templates with places in braces; seconds that a run may take.
 
-    ``build`` may have ``{fc} {f77} {cc} {mpi} {sources} {exe}``, ``run`` ``{launcher} {ranks} {exe}
-    {mpi}``.  ``executable`` is the program's path below the tree, if the user names it; ``stdin``
-    what each run reads.
+    ``build`` may have the places of ``BUILD_PLACES``, ``run`` those of ``RUN_PLACES``.
+    ``executable`` is the program's path below the tree, if the user names it; ``stdin`` what each
+    run reads.  Raises ``UsageError`` for another place.
     """
 
     build: str
@@ -46,6 +62,10 @@ class Commands:
     timeout: float
     executable: str | None = None
     stdin: Path | None = None
+
+    def __post_init__(self) -> None:
+        refuse_other_places(self.build, BUILD_PLACES)
+        refuse_other_places(self.run, RUN_PLACES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,20 +212,6 @@ def _reason(outcome: Outcome) -> str:
 
 def _text(output: bytes) -> str:
     return output.decode("utf-8", "backslashreplace")
-
-
-def essence(output: str, *, only_errors: bool = False) -> str:
-    """The compiler's first error, in a line: where it is and what.
-
-    Where nothing says that it is an error: the first line, or nothing for ``only_errors``.
-    """
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for place, line in enumerate(lines):
-        if _ERROR.search(line):
-            before = reversed(lines[:place]) if line.startswith(("Error:", "Fatal Error:")) else ()
-            where = next((one for one in before if _PLACE.fullmatch(one)), "")
-            return f"{where} {line}".strip()
-    return lines[0] if lines and not only_errors else ""
 
 
 def _temporary(log: bytes) -> Path:

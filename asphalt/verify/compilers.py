@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from asphalt.errors import UsageError
+from asphalt.running.diagnostics import essence
 from asphalt.verify.compiler import Wrapper
 from asphalt.verify.setups import Setup
 
@@ -49,5 +50,5 @@ def _compile(setup: Setup, runtime: Path, folder: Path) -> None:
         except OSError as error:
             raise UsageError(f"{command[0]}: cannot be started: {error.strerror}") from None
         if done.returncode != 0:
-            told = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-            raise UsageError(f"{command[0]} does not take {runtime.name}: {' '.join(told[:5])}")
+            told = essence(done.stderr.decode("utf-8", "backslashreplace"))
+            raise UsageError(f"{command[0]} does not take {runtime.name}: {told}")

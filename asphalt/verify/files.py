@@ -55,7 +55,8 @@ _NO_FILE = WrittenFile(b"", EXACT)
 
 
 def outputs(texts: Sequence[str], ignored: Sequence[str], any_order: bool = False) -> Outputs:
-    """Reads ``FILE`` and ``FILE:TOLERANCE``, and regular expressions of lines to be ignored.
+    """Reads ``FILE``, ``FILE:TOLERANCE``, ``NAME:WITH:COLONS:``, and expressions of lines to be
+    ignored.
 
     Raises ``UsageError`` for what is no relative path, no number, no expression.
     """
@@ -76,21 +77,30 @@ def outputs(texts: Sequence[str], ignored: Sequence[str], any_order: bool = Fals
 
 
 def _output(text: str) -> Output:
+    """``FILE``, ``FILE:TOLERANCE``, or ``FILE:`` for a file with a colon in its name."""
     name, colon, number = text.rpartition(":")
-    tolerance: float | None = None
-    if colon:
-        try:
-            tolerance = float(number)
-        except ValueError:
-            name = text
-        if tolerance is not None and (math.isnan(tolerance) or tolerance < 0):
-            raise UsageError(f"--output {text}: '{number}' is no tolerance; write 1e-9, say")
-    else:
+    tolerance = None
+    if not colon:
         name = text
+    elif number:
+        tolerance = _tolerance(text, number)
     path = PurePosixPath(name)
     if not name or path.is_absolute() or ".." in path.parts:
         raise UsageError(f"--output {text}: write the file's path below the tree")
     return Output(str(path), tolerance)
+
+
+def _tolerance(text: str, number: str) -> float:
+    try:
+        tolerance = float(number)
+    except ValueError:
+        tolerance = math.nan
+    if not math.isfinite(tolerance) or tolerance < 0:
+        raise UsageError(
+            f"--output {text}: '{number}' is no tolerance; write FILE:1e-9, say (a relative "
+            f"difference of numbers), or '{text}:' if that is the name of a file"
+        )
+    return tolerance
 
 
 def fresh_copy(built: Path, place: Path) -> None:

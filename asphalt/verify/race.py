@@ -14,9 +14,9 @@ from pathlib import Path
 
 from asphalt.errors import UsageError
 from asphalt.resources import RACE, shipped
+from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import how_to_get
 from asphalt.running.process import Outcome, run
-from asphalt.verify.builds import essence
 from asphalt.verify.findings import Finding
 from asphalt.verify.race_log import findings_in
 from asphalt.verify.runs import run_directory

@@ -123,6 +123,8 @@ def require_places(setup: Setup, build: str, run: str) -> None:
         )
     if setup.link and not _has(build, "fc", "cc"):
         raise UsageError(f"nothing can be linked by the build '{build}'; write {{fc}} in it")
+    if "mpi" not in setup.places and (_has(build, "mpi") or _has(run, "mpi")):
+        raise UsageError("{mpi} stands for what --mpi names; give --mpi")
     for name, words in setup.places.items():
         template = run if name == "launcher" else build
         if name != "mpi" and _has(template, name) and shutil.which(words[0]) is None:

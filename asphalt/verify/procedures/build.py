@@ -23,6 +23,7 @@ from asphalt.output.mirror import absolute, base_of
 from asphalt.output.modules import compile_order
 from asphalt.output.write import write_tree
 from asphalt.project import Change
+from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.settings import Settings
@@ -113,12 +114,7 @@ def _told(outcome: Outcome, text: str, missing: Collection[str]) -> str:
             f"does not build: no {names} is defined; name the sources that define what it calls, "
             "or the libraries (--flags=-lNAME)"
         )
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    wrong = [place for place, line in enumerate(lines) if "error" in line.lower()]
-    if not wrong:
-        return f"does not build: {lines[0] if lines else f'status {outcome.status}'}"
-    where = next((one for one in reversed(lines[: wrong[0]]) if one.endswith(":")), "")
-    return f"does not build: {where} {lines[wrong[0]]}".replace("  ", " ")
+    return f"does not build: {essence(text) or f'status {outcome.status}'}"
 
 
 def _compile(

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from asphalt.errors import UsageError
+from asphalt.limits import DEPTH, TILE
 from asphalt.project import Project
 from asphalt.report.model import SiteReport
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
@@ -107,6 +108,7 @@ def load(
     Raises ``UsageError`` and ``InputError`` for sources, procedures and compilers that cannot be
     used, with what to do about it.
     """
+    _check(tile, depth, flags)
     chosen = _mpi(mpi)
     paths = [source] if isinstance(source, str | Path) else list(source)
     for path in map(Path, paths):
@@ -140,6 +142,18 @@ def _pair(versions: Versions, libraries: tuple[ctypes.CDLL, ...], number: int, o
     )
     sites = versions.sites_of(number)
     return Pair(original, transformed, other or bool(sites), sites)
+
+
+def _check(tile: int | None, depth: int | None, flags: Sequence[str]) -> None:
+    """Raises ``UsageError``, which names the argument of ``load``."""
+    for name, value, limits in (("tile", tile, TILE), ("depth", depth, DEPTH)):
+        if value is None:
+            continue
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or value not in limits:
+            raise UsageError(f"{name}={value!r}: {name} is a whole number from {limits}")
+    if isinstance(flags, str):
+        raise UsageError(f"flags={flags!r}: flags is a list of words, e.g. {flags.split()!r}")
 
 
 def _mpi(name: str | None) -> Mpi:
