@@ -73,7 +73,7 @@ module asphalt_rt
 
   !> What the ranks of a communicator remember of a site, all of them the same.
   type :: site_memory
-    character(63) :: site = ''
+    character(:), allocatable :: site
     !> Entries that will not ask whether to tile.
     integer :: resting = 0
     type(site_memory), pointer :: next => null()

@@ -18,7 +18,7 @@ from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import how_to_get
 from asphalt.running.process import Outcome, run
 from asphalt.verify.findings import Finding
-from asphalt.verify.race_log import findings_in
+from asphalt.verify.race_log import findings_in, refusal_in
 from asphalt.verify.runs import run_directory
 from asphalt.verify.setups import CannotError, Setup
 
@@ -33,7 +33,8 @@ def watched(setup: Setup, run_line: str, work: Path) -> Setup:
     """The setup under which runs are watched, too; the library is built in ``work``.
 
     Raises ``CannotError`` if the MPI's ranks cannot be watched, ``UsageError`` if the library
-    cannot be built or the run does not name the program.
+    cannot be built or the run does not name the program.  A program that cannot be watched is told
+    by a ``UsageError`` of the run.
     """
     if setup.simulated:
         raise CannotError(NEEDS_REAL_MPI)
@@ -50,6 +51,9 @@ def watched(setup: Setup, run_line: str, work: Path) -> Setup:
                 "--race: no call of MPI was seen; the program must be linked with the MPI's shared "
                 f"library, and {setup.places['cc'][0]} must be of the same MPI"
             )
+        refusal = refusal_in(log)
+        if refusal is not None:
+            raise UsageError(f"--race cannot watch this program: {refusal}")
         return findings_in(log)
 
     return replace(setup, before_program=words, findings=findings)

@@ -53,20 +53,32 @@ def findings_in(log: Path) -> tuple[Finding, ...]:
     )
 
 
+def refusal_in(log: Path) -> str | None:
+    """Why a rank did not let itself be watched; None: all did."""
+    for file in _files(log):
+        for record in _lines(file):
+            if record["kind"] == "refused":
+                return str(record["detail"])
+    return None
+
+
 def _files(log: Path) -> list[Path]:
     return sorted(log.glob("rank.*"), key=lambda path: int(path.suffix[1:]))
 
 
 def _records(file: Path) -> list[Mapping[str, object]]:
-    """The findings of a rank; a line that it did not end, because it was stopped, is left out."""
+    """The findings of a rank."""
+    return [record for record in _lines(file) if record["kind"] not in ("start", "refused")]
+
+
+def _lines(file: Path) -> list[Mapping[str, object]]:
+    """What a rank wrote; a line that it did not end, because it was stopped, is left out."""
     records = []
     for line in file.read_text("utf-8", "backslashreplace").splitlines():
         try:
-            record = json.loads(line)
+            records.append(json.loads(line))
         except ValueError:
             continue
-        if record["kind"] != "start":
-            records.append(record)
     return records
 
 

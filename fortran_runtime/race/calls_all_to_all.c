@@ -3,16 +3,6 @@
 
 #define BLOCK_BYTES block_of(sent, send_count, send_type, receive_count, receive_type)
 
-/* What a blocking call reads; nothing is gathered where nothing is poisoned. */
-static void check_blocks(const char *call, const void *buffer, MPI_Comm comm, const int counts[],
-                         const int displacements[], MPI_Datatype type)
-{
-  Region region = {0};
-  if (!pending_receives()) return;
-  add_blocks(&region, buffer, comm, counts, displacements, type);
-  check_region(call, comm, MPI_UNDEFINED, MPI_UNDEFINED, &region);
-}
-
 static void check_buffer(const char *call, const void *buffer, MPI_Comm comm, long count,
                          MPI_Datatype type)
 {
@@ -26,6 +16,7 @@ int MPI_Allgather(const void *sent, int send_count, MPI_Datatype send_type, void
               comm);
   agree(comm, "MPI_Allgather", NO_ROOT, MPI_OP_NULL, BLOCK_BYTES);
   if (sent != MPI_IN_PLACE) check_buffer("MPI_Allgather", sent, comm, send_count, send_type);
+  check_written("MPI_Allgather", received, (long)receive_count * ranks_of(comm), receive_type);
   return CALL(MPI_Allgather, sent, send_count, send_type, received, receive_count, receive_type,
               comm);
 }
@@ -54,6 +45,8 @@ int MPI_Allgatherv(const void *sent, int send_count, MPI_Datatype send_type, voi
   agree(comm, "MPI_Allgatherv", NO_ROOT, MPI_OP_NULL,
         bytes_of(sum_of(comm, receive_counts), receive_type));
   if (sent != MPI_IN_PLACE) check_buffer("MPI_Allgatherv", sent, comm, send_count, send_type);
+  check_blocks_written("MPI_Allgatherv", received, comm, receive_counts, displacements,
+                       receive_type);
   return CALL(MPI_Allgatherv, sent, send_count, send_type, received, receive_counts, displacements,
               receive_type, comm);
 }
@@ -86,6 +79,7 @@ int MPI_Alltoall(const void *sent, int send_count, MPI_Datatype send_type, void 
                  receive_type);
   else
     check_buffer("MPI_Alltoall", sent, comm, (long)send_count * ranks_of(comm), send_type);
+  check_written("MPI_Alltoall", received, (long)receive_count * ranks_of(comm), receive_type);
   return CALL(MPI_Alltoall, sent, send_count, send_type, received, receive_count, receive_type,
               comm);
 }
@@ -113,10 +107,12 @@ int MPI_Alltoallv(const void *sent, const int send_counts[], const int send_disp
               receive_counts, receive_displacements, receive_type, comm);
   agree(comm, "MPI_Alltoallv", NO_ROOT, MPI_OP_NULL, NO_BYTES);
   if (sent == MPI_IN_PLACE)
-    check_blocks("MPI_Alltoallv", received, comm, receive_counts, receive_displacements,
-                 receive_type);
+    check_blocks_read("MPI_Alltoallv", received, comm, receive_counts, receive_displacements,
+                      receive_type);
   else
-    check_blocks("MPI_Alltoallv", sent, comm, send_counts, send_displacements, send_type);
+    check_blocks_read("MPI_Alltoallv", sent, comm, send_counts, send_displacements, send_type);
+  check_blocks_written("MPI_Alltoallv", received, comm, receive_counts, receive_displacements,
+                       receive_type);
   return CALL(MPI_Alltoallv, sent, send_counts, send_displacements, send_type, received,
               receive_counts, receive_displacements, receive_type, comm);
 }
@@ -147,6 +143,16 @@ int MPI_Alltoallw(const void *sent, const int send_counts[], const int send_disp
   PASS_INSIDE(MPI_Alltoallw, sent, send_counts, send_displacements, send_types, received,
               receive_counts, receive_displacements, receive_types, comm);
   agree(comm, "MPI_Alltoallw", NO_ROOT, MPI_OP_NULL, NO_BYTES);
+  if (pending_requests()) {
+    Region out = {0}, in = {0};
+    add_typed_blocks(&in, received, comm, receive_counts, receive_displacements, receive_types);
+    if (sent == MPI_IN_PLACE)
+      add_typed_blocks(&out, received, comm, receive_counts, receive_displacements, receive_types);
+    else
+      add_typed_blocks(&out, sent, comm, send_counts, send_displacements, send_types);
+    check_region("MPI_Alltoallw", comm, MPI_UNDEFINED, MPI_UNDEFINED, &out);
+    check_landing("MPI_Alltoallw", &in);
+  }
   return CALL(MPI_Alltoallw, sent, send_counts, send_displacements, send_types, received,
               receive_counts, receive_displacements, receive_types, comm);
 }

@@ -24,7 +24,11 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
   if (race_inside) return REAL(MPI_Init_thread)(argc, argv, required, provided);
   int outcome = CALL(MPI_Init_thread, argc, argv, required, provided);
-  if (outcome == MPI_SUCCESS) start();
+  if (outcome != MPI_SUCCESS) return outcome;
+  start();
+  if (required == MPI_THREAD_MULTIPLE && *provided == MPI_THREAD_MULTIPLE)
+    refuse("it asks for MPI_THREAD_MULTIPLE and gets it; what several threads do in MPI at once is "
+           "not watched (MPI_THREAD_SERIALIZED and less are)");
   return outcome;
 }
 BOTH_NAMES(MPI_Init_thread);

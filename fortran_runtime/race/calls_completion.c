@@ -4,26 +4,53 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+/* MPI refuses negative ones. */
+static size_t size_of_array(int count) { return count > 0 ? (size_t)count : 0; }
+
 /* What the library knows about an array of requests before MPI changes it. */
 static Request **watched_of(int count, const MPI_Request handles[])
 {
-  Request **watched = malloc((count + 1) * sizeof *watched);
+  Request **watched = malloc((size_of_array(count) + 1) * sizeof *watched);
   for (int i = 0; i < count; i++) watched[i] = request_find(handles[i]);
   return watched;
 }
 
 static MPI_Status *statuses_for(int count, MPI_Status *given)
 {
-  return given == MPI_STATUSES_IGNORE ? malloc((count + 1) * sizeof(MPI_Status)) : given;
+  return given == MPI_STATUSES_IGNORE ? malloc((size_of_array(count) + 1) * sizeof(MPI_Status)) : given;
+}
+
+static int class_of(int outcome)
+{
+  int class = outcome;
+  if (outcome != MPI_SUCCESS) PMPI_Error_class(outcome, &class);
+  return class;
 }
 
 /* Whether the i-th of several requests is complete, given what the call of MPI returned. */
 static bool came_to_an_end(int outcome, const MPI_Status *status)
 {
   if (outcome == MPI_SUCCESS) return true;
-  int class = outcome;
-  PMPI_Error_class(outcome, &class);
-  return class == MPI_ERR_IN_STATUS && status->MPI_ERROR != MPI_ERR_PENDING;
+  return class_of(outcome) == MPI_ERR_IN_STATUS && status->MPI_ERROR != MPI_ERR_PENDING;
+}
+
+/* Whether a call for one request says what became of it: else it was called in a wrong way, and
+ * flag and index tell nothing.  A message may be complete and wrong (MPI_ERR_TRUNCATE). */
+static bool told(int outcome)
+{
+  switch (class_of(outcome)) {
+  case MPI_ERR_REQUEST:
+  case MPI_ERR_ARG:
+  case MPI_ERR_COUNT:
+  case MPI_ERR_BUFFER: return false;
+  default: return true;
+  }
+}
+
+/* The request that a call for one of `count` says is complete; NULL: none that is watched. */
+static Request *chosen(int outcome, int count, Request *const watched[], int index)
+{
+  return told(outcome) && index >= 0 && index < count ? watched[index] : NULL;
 }
 
 int MPI_Wait(MPI_Request *handle, MPI_Status *status)
@@ -32,7 +59,7 @@ int MPI_Wait(MPI_Request *handle, MPI_Status *status)
   Request *watched = request_find(*handle);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Wait, handle, got);
-  if (watched) request_complete(watched, handle, got, got == &own, "MPI_Wait");
+  if (watched && told(outcome)) request_complete(watched, handle, got, got == &own, "MPI_Wait");
   return outcome;
 }
 BOTH_NAMES(MPI_Wait);
@@ -43,7 +70,8 @@ int MPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
   Request *watched = request_find(*handle);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Test, handle, flag, got);
-  if (watched && *flag) request_complete(watched, handle, got, got == &own, "MPI_Test");
+  if (watched && told(outcome) && *flag)
+    request_complete(watched, handle, got, got == &own, "MPI_Test");
   return outcome;
 }
 BOTH_NAMES(MPI_Test);
@@ -70,8 +98,8 @@ int MPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses
   Request **watched = watched_of(count, handles);
   MPI_Status *got = statuses_for(count, statuses);
   int outcome = CALL(MPI_Testall, count, handles, flag, got);
-  for (int i = 0; i < count && *flag; i++)
-    if (watched[i] && came_to_an_end(outcome, &got[i]))
+  for (int i = 0; i < count; i++)
+    if (watched[i] && came_to_an_end(outcome, &got[i]) && *flag)
       request_complete(watched[i], &handles[i], &got[i], got != statuses || statuses_ignored,
                        "MPI_Testall");
   if (got != statuses) free(got);
@@ -86,8 +114,8 @@ int MPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status
   Request **watched = watched_of(count, handles);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Waitany, count, handles, index, got);
-  if (*index != MPI_UNDEFINED && watched[*index])
-    request_complete(watched[*index], &handles[*index], got, got == &own, "MPI_Waitany");
+  Request *ended = chosen(outcome, count, watched, *index);
+  if (ended) request_complete(ended, &handles[*index], got, got == &own, "MPI_Waitany");
   free(watched);
   return outcome;
 }
@@ -99,8 +127,8 @@ int MPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Sta
   Request **watched = watched_of(count, handles);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Testany, count, handles, index, flag, got);
-  if (*flag && *index != MPI_UNDEFINED && watched[*index])
-    request_complete(watched[*index], &handles[*index], got, got == &own, "MPI_Testany");
+  Request *ended = chosen(outcome, count, watched, *index);
+  if (ended && *flag) request_complete(ended, &handles[*index], got, got == &own, "MPI_Testany");
   free(watched);
   return outcome;
 }
@@ -116,7 +144,8 @@ static int complete_some(const char *call, SomeCall real, int count, MPI_Request
   race_inside++;
   int outcome = real(count, handles, done, indices, got);
   race_inside--;
-  for (int i = 0; *done != MPI_UNDEFINED && i < *done; i++)
+  bool some = outcome == MPI_SUCCESS || class_of(outcome) == MPI_ERR_IN_STATUS;
+  for (int i = 0; some && *done != MPI_UNDEFINED && i < *done; i++)
     if (watched[indices[i]] && came_to_an_end(outcome, &got[i]))
       request_complete(watched[indices[i]], &handles[indices[i]], &got[i],
                        got != statuses || statuses_ignored, call);
@@ -146,7 +175,7 @@ int MPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
   Request *watched = request_find(handle);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Request_get_status, handle, flag, got);
-  if (watched && *flag)
+  if (watched && outcome == MPI_SUCCESS && *flag)
     request_complete(watched, NULL, got, got == &own, "MPI_Request_get_status");
   return outcome;
 }

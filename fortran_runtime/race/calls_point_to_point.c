@@ -136,6 +136,7 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_
              MPI_Status *status)
 {
   PASS_INSIDE(MPI_Recv, buffer, count, type, peer, tag, comm, status);
+  if (peer != MPI_PROC_NULL) check_written("MPI_Recv", buffer, count, type);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Recv, buffer, count, type, peer, tag, comm, got);
   if (outcome == MPI_SUCCESS)
@@ -151,6 +152,7 @@ int MPI_Sendrecv(const void *sent, int send_count, MPI_Datatype send_type, int t
   PASS_INSIDE(MPI_Sendrecv, sent, send_count, send_type, to, send_tag, received, receive_count,
               receive_type, from, receive_tag, comm, status);
   check_read("MPI_Sendrecv", comm, to, send_tag, sent, send_count, send_type);
+  if (from != MPI_PROC_NULL) check_written("MPI_Sendrecv", received, receive_count, receive_type);
   return CALL(MPI_Sendrecv, sent, send_count, send_type, to, send_tag, received, receive_count,
               receive_type, from, receive_tag, comm, status);
 }
@@ -162,6 +164,7 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int
   PASS_INSIDE(MPI_Sendrecv_replace, buffer, count, type, to, send_tag, from, receive_tag, comm,
               status);
   check_read("MPI_Sendrecv_replace", comm, to, send_tag, buffer, count, type);
+  if (from != MPI_PROC_NULL) check_written("MPI_Sendrecv_replace", buffer, count, type);
   return CALL(MPI_Sendrecv_replace, buffer, count, type, to, send_tag, from, receive_tag, comm,
               status);
 }

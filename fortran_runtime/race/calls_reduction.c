@@ -9,6 +9,7 @@
     agree(comm, #f, NO_ROOT, op, bytes_of(count, type));                                           \
     check_read(#f, comm, MPI_UNDEFINED, MPI_UNDEFINED, sent == MPI_IN_PLACE ? received : sent,     \
                count, type);                                                                       \
+    check_written(#f, received, count, type);                                                      \
     return CALL(f, sent, received, count, type, op, comm);                                         \
   }                                                                                                \
   BOTH_NAMES(f);                                                                                   \
@@ -35,6 +36,10 @@ int MPI_Reduce_scatter(const void *sent, void *received, const int counts[], MPI
   agree(comm, "MPI_Reduce_scatter", NO_ROOT, op, bytes_of(sum_of(comm, counts), type));
   check_read("MPI_Reduce_scatter", comm, MPI_UNDEFINED, MPI_UNDEFINED,
              sent == MPI_IN_PLACE ? received : sent, sum_of(comm, counts), type);
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  check_written("MPI_Reduce_scatter", received,
+                sent == MPI_IN_PLACE ? sum_of(comm, counts) : counts[rank], type);
   return CALL(MPI_Reduce_scatter, sent, received, counts, type, op, comm);
 }
 BOTH_NAMES(MPI_Reduce_scatter);
@@ -61,6 +66,8 @@ int MPI_Reduce_scatter_block(const void *sent, void *received, int count, MPI_Da
   agree(comm, "MPI_Reduce_scatter_block", NO_ROOT, op, bytes_of(count, type));
   check_read("MPI_Reduce_scatter_block", comm, MPI_UNDEFINED, MPI_UNDEFINED,
              sent == MPI_IN_PLACE ? received : sent, (long)count * ranks_of(comm), type);
+  check_written("MPI_Reduce_scatter_block", received,
+                sent == MPI_IN_PLACE ? (long)count * ranks_of(comm) : count, type);
   return CALL(MPI_Reduce_scatter_block, sent, received, count, type, op, comm);
 }
 BOTH_NAMES(MPI_Reduce_scatter_block);

@@ -32,7 +32,10 @@ int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm com
 {
   PASS_INSIDE(MPI_Bcast, buffer, count, type, root, comm);
   agree(comm, "MPI_Bcast", root, MPI_OP_NULL, bytes_of(count, type));
-  if (am_root(comm, root)) check_read("MPI_Bcast", comm, root, MPI_UNDEFINED, buffer, count, type);
+  if (am_root(comm, root))
+    check_read("MPI_Bcast", comm, root, MPI_UNDEFINED, buffer, count, type);
+  else if (root != MPI_PROC_NULL)
+    check_written("MPI_Bcast", buffer, count, type);
   return CALL(MPI_Bcast, buffer, count, type, root, comm);
 }
 BOTH_NAMES(MPI_Bcast);
@@ -61,6 +64,8 @@ int MPI_Scatter(const void *sent, int send_count, MPI_Datatype send_type, void *
   if (am_root(comm, root))
     check_read("MPI_Scatter", comm, root, MPI_UNDEFINED, sent, (long)send_count * ranks_of(comm),
                send_type);
+  if (root >= 0 && received != MPI_IN_PLACE)
+    check_written("MPI_Scatter", received, receive_count, receive_type);
   return CALL(MPI_Scatter, sent, send_count, send_type, received, receive_count, receive_type, root,
               comm);
 }
@@ -88,6 +93,10 @@ int MPI_Scatterv(const void *sent, const int send_counts[], const int displaceme
   PASS_INSIDE(MPI_Scatterv, sent, send_counts, displacements, send_type, received, receive_count,
               receive_type, root, comm);
   agree(comm, "MPI_Scatterv", root, MPI_OP_NULL, NO_BYTES);
+  if (am_root(comm, root))
+    check_blocks_read("MPI_Scatterv", sent, comm, send_counts, displacements, send_type);
+  if (root >= 0 && received != MPI_IN_PLACE)
+    check_written("MPI_Scatterv", received, receive_count, receive_type);
   return CALL(MPI_Scatterv, sent, send_counts, displacements, send_type, received, receive_count,
               receive_type, root, comm);
 }
@@ -121,6 +130,8 @@ int MPI_Gather(const void *sent, int send_count, MPI_Datatype send_type, void *r
   agree(comm, "MPI_Gather", root, MPI_OP_NULL, GATHER_BYTES);
   if (sent != MPI_IN_PLACE)
     check_read("MPI_Gather", comm, root, MPI_UNDEFINED, sent, send_count, send_type);
+  if (am_root(comm, root))
+    check_written("MPI_Gather", received, (long)receive_count * ranks_of(comm), receive_type);
   return CALL(MPI_Gather, sent, send_count, send_type, received, receive_count, receive_type, root,
               comm);
 }
@@ -151,6 +162,9 @@ int MPI_Gatherv(const void *sent, int send_count, MPI_Datatype send_type, void *
   agree(comm, "MPI_Gatherv", root, MPI_OP_NULL, NO_BYTES);
   if (sent != MPI_IN_PLACE)
     check_read("MPI_Gatherv", comm, root, MPI_UNDEFINED, sent, send_count, send_type);
+  if (am_root(comm, root))
+    check_blocks_written("MPI_Gatherv", received, comm, receive_counts, displacements,
+                         receive_type);
   return CALL(MPI_Gatherv, sent, send_count, send_type, received, receive_counts, displacements,
               receive_type, root, comm);
 }
@@ -181,6 +195,7 @@ int MPI_Reduce(const void *sent, void *received, int count, MPI_Datatype type, M
   agree(comm, "MPI_Reduce", root, op, bytes_of(count, type));
   if (sent != MPI_IN_PLACE)
     check_read("MPI_Reduce", comm, root, MPI_UNDEFINED, sent, count, type);
+  if (am_root(comm, root)) check_written("MPI_Reduce", received, count, type);
   return CALL(MPI_Reduce, sent, received, count, type, op, root, comm);
 }
 BOTH_NAMES(MPI_Reduce);

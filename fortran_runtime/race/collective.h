@@ -25,6 +25,13 @@ void add_blocks(Region *, const void *buffer, MPI_Comm, const int counts[],
 void add_typed_blocks(Region *, const void *buffer, MPI_Comm, const int counts[],
                       const int displacements[], const MPI_Datatype types[]);
 
+/* What a blocking call reads and where it receives, with a block for each rank; nothing is gathered
+ * where nothing is pending. */
+void check_blocks_read(const char *call, const void *buffer, MPI_Comm, const int counts[],
+                       const int displacements[], MPI_Datatype);
+void check_blocks_written(const char *call, const void *buffer, MPI_Comm, const int counts[],
+                          const int displacements[], MPI_Datatype);
+
 /* The call as MPI gets it: what is received goes to the shadow. */
 #define POST(request, received, f, ...)                                                            \
   ({                                                                                               \

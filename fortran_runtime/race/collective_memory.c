@@ -62,3 +62,21 @@ void add_typed_blocks(Region *region, const void *buffer, MPI_Comm comm, const i
   for (int i = 0; i < ranks_of(comm); i++)
     region_add(region, buffer, displacements[i], counts[i], types[i]);
 }
+
+void check_blocks_read(const char *call, const void *buffer, MPI_Comm comm, const int counts[],
+                       const int displacements[], MPI_Datatype type)
+{
+  Region region = {0};
+  if (!pending_receives()) return;
+  add_blocks(&region, buffer, comm, counts, displacements, type);
+  check_region(call, comm, MPI_UNDEFINED, MPI_UNDEFINED, &region);
+}
+
+void check_blocks_written(const char *call, const void *buffer, MPI_Comm comm, const int counts[],
+                          const int displacements[], MPI_Datatype type)
+{
+  Region region = {0};
+  if (!pending_requests()) return;
+  add_blocks(&region, buffer, comm, counts, displacements, type);
+  check_landing(call, &region);
+}

@@ -71,7 +71,8 @@ void region_free(Region *);
 /* The bytes that the region covers, `delta` bytes further on; one allocation, the caller's. */
 unsigned char *region_pack(const Region *, ptrdiff_t delta);
 void region_unpack(const Region *, ptrdiff_t delta, const unsigned char *packed);
-bool regions_meet(const Region *, const Region *);
+/* Whether two regions have a byte in common; the gaps of data types count as no memory. */
+bool regions_overlap(const Region *, const Region *);
 
 /* What stands in the buffers of pending receives: a NaN in each kind of real, a large odd integer. */
 unsigned char *poison_bytes(size_t bytes);
@@ -107,6 +108,8 @@ typedef struct Subject {
 void report(const char *kind, const Subject *, const char *during, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void report_start(int rank, int ranks);
+/* Says why the program cannot be watched, and ends it. */
+void refuse(const char *why) __attribute__((noreturn));
 int my_rank(void);
 const char *log_directory(void);
 void communicator_name(MPI_Comm, char *text, size_t room);
@@ -155,11 +158,28 @@ void requests_left(void);
 void progress(void);
 /* Receives, also of collectives, whose memory is poisoned. */
 int pending_receives(void);
+/* All that is started and not complete. */
+int pending_requests(void);
+/* The next one; the first after NULL; NULL after the last. */
+Request *next_pending(const Request *after);
+Subject subject_of(const Request *);
+
+/* ---- what a call does to pending buffers (checks.c) ---- */
+
+/* The pending receive that has memory of a region, or NULL. */
+const Request *receive_at(const Region *);
+/* Reports poison at byte `at` of what is sent. */
+void report_poison(const Subject *, const Region *, long at);
 /* Reports what a blocking call reads from the buffer of a pending receive; frees the region. */
 void check_region(const char *call, MPI_Comm, int peer, int tag, Region *);
 /* The same for one buffer. */
 void check_read(const char *call, MPI_Comm, int peer, int tag, const void *buffer, long count,
                 MPI_Datatype);
+/* Reports that a blocking call receives into the buffers of pending communication; frees the
+ * region. */
+void check_landing(const char *call, Region *);
+/* The same for one buffer. */
+void check_written(const char *call, const void *buffer, long count, MPI_Datatype);
 
 /* ---- which message went where (matching.c) ---- */
 

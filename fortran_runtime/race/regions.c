@@ -95,9 +95,50 @@ void region_unpack(const Region *region, ptrdiff_t delta, const unsigned char *p
   }
 }
 
-bool regions_meet(const Region *one, const Region *other)
+static bool is_dense(const Region *region)
 {
-  return one->pieces && other->pieces && one->low < other->high && other->low < one->high;
+  for (int i = 0; i < region->pieces; i++)
+    if (!region->piece[i].dense) return false;
+  return true;
+}
+
+/* A byte for each of `region`, from its `low` on: 1 where it has memory, else 0. */
+static unsigned char *coverage(const Region *region)
+{
+  unsigned char *mask = calloc(1, region->high - region->low + 1);
+  unsigned char *ones = malloc(region->bytes + 1);
+  memset(ones, 1, region->bytes);
+  region_unpack(region, (char *)mask - region->low, ones);
+  free(ones);
+  return mask;
+}
+
+static bool masks_meet(const Region *one, const Region *other)
+{
+  unsigned char *mine = coverage(one), *theirs = coverage(other);
+  bool found = false;
+  char *low = one->low > other->low ? one->low : other->low;
+  char *high = one->high < other->high ? one->high : other->high;
+  for (char *at = low; at < high && !found; at++)
+    found = mine[at - one->low] && theirs[at - other->low];
+  free(mine);
+  free(theirs);
+  return found;
+}
+
+bool regions_overlap(const Region *one, const Region *other)
+{
+  if (!one->pieces || !other->pieces || one->low >= other->high || other->low >= one->high)
+    return false;
+  if (!is_dense(one) || !is_dense(other)) return masks_meet(one, other);
+  for (int i = 0; i < one->pieces; i++)
+    for (int j = 0; j < other->pieces; j++) {
+      const Piece *mine = &one->piece[i], *theirs = &other->piece[j];
+      if (mine->address < theirs->address + theirs->bytes &&
+          theirs->address < mine->address + mine->bytes)
+        return true;
+    }
+  return false;
 }
 
 unsigned char *poison_bytes(size_t bytes)

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_FINDINGS = 200, LINE = 8192 };
+enum { MOST_FINDINGS = 200, LINE = 8192, REFUSED = 87, GRACE = 400000 /* microseconds */ };
 
 __thread int race_inside = 0;
 
@@ -204,4 +204,15 @@ void report(const char *kind, const Subject *subject, const char *during, const 
             "%s; found in %s at %s\n",
             rank_of_world, kind, subject->call, subject->bytes, subject->buffer,
             peer[0] ? peer : "none", tag[0] ? tag : "none", comm, detail, at, during, seen);
+}
+
+void refuse(const char *why)
+{
+  if (log_is_a_file)
+    dprintf(log_file, "{\"kind\":\"refused\",\"rank\":%d,\"detail\":\"%s\"}\n", rank_of_world, why);
+  else
+    fprintf(stderr, "asphalt race: the program is not watched: %s\n", why);
+  usleep(GRACE); /* what is written may be lost with the process */
+  PMPI_Abort(MPI_COMM_WORLD, REFUSED);
+  abort();
 }

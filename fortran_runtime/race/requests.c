@@ -21,6 +21,7 @@ enum { BUCKETS = 4093, ALIGNMENT = 64, LARGE = 1 << 20 };
 static Request *bucket[BUCKETS];
 static Request *orphans;         /* active receives that the program freed; linked by `next` */
 static int active_receives = 0;  /* with poison in the program's memory */
+static int active_requests = 0;
 
 static size_t bucket_of(MPI_Request handle)
 {
@@ -48,7 +49,7 @@ Request *request_new(const char *call, MPI_Comm comm, int peer, int tag)
   return request;
 }
 
-static Subject subject_of(const Request *request)
+Subject subject_of(const Request *request)
 {
   const Region *region = request->in.pieces ? &request->in : &request->out;
   return (Subject){request->call,
@@ -93,52 +94,23 @@ static void free_shadow(Request *request)
 
 int pending_receives(void) { return active_receives; }
 
-/* The pending receive whose memory a region meets, or NULL. */
-static Request *receive_at(const Region *region)
-{
-  for (size_t i = 0; i < BUCKETS; i++)
-    for (Request *other = bucket[i]; other; other = other->next)
-      if (other->active && other->shadow && regions_meet(&other->in, region)) return other;
-  return NULL;
-}
+int pending_requests(void) { return active_requests; }
 
-static void report_poison(const Subject *subject, const Region *region, long at)
+Request *next_pending(const Request *after)
 {
-  Request *from = receive_at(region);
-  char posted[1024] = "";
-  if (from) describe_place(&from->place, posted, sizeof posted);
-  report("receive-read", subject, subject->call,
-         from ? "byte %ld of what is sent belongs to the buffer of a pending receive, posted by "
-                "%s at %s"
-              : "byte %ld of what is sent was computed from the buffer of a pending receive",
-         at, from ? from->call : "", posted);
-}
-
-void check_region(const char *call, MPI_Comm comm, int peer, int tag, Region *region)
-{
-  if (active_receives && region->pieces) {
-    unsigned char *bytes = region_pack(region, 0);
-    long at = find_poison(bytes, region);
-    Subject subject = {call, region->piece[0].address, (long)region->bytes, peer, tag, comm, NULL};
-    if (at >= 0) report_poison(&subject, region, at);
-    free(bytes);
+  size_t i = after ? bucket_of(after->handle) : 0;
+  Request *request = after ? after->next : bucket[0];
+  for (;;) {
+    for (; request; request = request->next)
+      if (request->active) return request;
+    if (++i == BUCKETS) return NULL;
+    request = bucket[i];
   }
-  region_free(region);
-}
-
-void check_read(const char *call, MPI_Comm comm, int peer, int tag, const void *buffer, long count,
-                MPI_Datatype type)
-{
-  Region region = {0};
-  if (!active_receives) return;
-  region_add(&region, buffer, 0, count, type);
-  check_region(call, comm, peer, tag, &region);
 }
 
 void request_begin(Request *request)
 {
   request->place = here();
-  request->active = true;
   if (request->out.pieces) {
     request->sent = region_pack(&request->out, 0);
     long at = active_receives ? find_poison(request->sent, &request->out) : -1;
@@ -147,10 +119,10 @@ void request_begin(Request *request)
   }
   if (request->in.pieces) {
     unsigned char *before = region_pack(&request->in, 0);
-    Request *other = active_receives && find_poison(before, &request->in) >= 0
-                         ? receive_at(&request->in)
-                         : NULL;
-    if (other && other != request) {
+    const Request *other = active_receives && find_poison(before, &request->in) >= 0
+                               ? receive_at(&request->in)
+                               : NULL;
+    if (other) {
       Subject subject = subject_of(request);
       char posted[1024];
       describe_place(&other->place, posted, sizeof posted);
@@ -165,6 +137,8 @@ void request_begin(Request *request)
     free(poison);
     active_receives++;
   }
+  request->active = true;
+  active_requests++;
   if (request->receives) matching_posted(request);
 }
 
@@ -172,6 +146,7 @@ void request_begin(Request *request)
 static void hand_over(Request *request, const char *during)
 {
   request->active = false;
+  active_requests--;
   if (request->sent) {
     unsigned char *now = region_pack(&request->out, 0);
     long at = first_difference(request->sent, now, request->out.bytes);
@@ -276,6 +251,7 @@ void request_complete(Request *request, MPI_Request *handle, MPI_Status *status,
 void request_forget(Request *request)
 {
   unlink_request(request);
+  if (request->active) active_requests--;
   if (request->active && request->in.pieces) active_receives--;
   destroy(request);
 }

@@ -72,6 +72,8 @@ program clean_messages
   call MPI_Type_commit(row, ierr)
   call MPI_Irecv(grid(1, 1), 1, row, left, 6, MPI_COMM_WORLD, pair(1), ierr)
   call MPI_Isend(grid(6, 1), 1, row, right, 6, MPI_COMM_WORLD, pair(2), ierr)
+  call MPI_Sendrecv(grid(5, 1), 1, row, right, 16, grid(2, 1), 1, row, left, 16, MPI_COMM_WORLD, &
+                    status, ierr)
   call MPI_Type_free(row, ierr)
   grid(2:5, :) = grid(2:5, :) + rank
   call MPI_Waitall(2, pair, MPI_STATUSES_IGNORE, ierr)

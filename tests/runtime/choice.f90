@@ -61,6 +61,7 @@ program main
     call short_blocks()
     call first_blocks()
     call resting()
+    call resting_long_names()
     call resting_uneven()
     call several_communicators()
   end if
@@ -115,6 +116,26 @@ contains
     call check(k == 0, 'asked at every entry, once tiled')
     call MPI_Comm_free(comm, ierr)
   end subroutine resting
+
+  !> Names are told apart, and remembered, however long they are.
+  subroutine resting_long_names()
+    character(80) :: one, two
+    integer :: comm, entry
+    one = repeat('n', 79)//'1'
+    two = repeat('n', 79)//'2'
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    call even(one, comm, 16, rank /= ranks - 1, .false.)
+    call check(k == 0, 'not legal on the last rank, long name')
+    call even(two, comm, 16, .true., .false.)
+    call check(k == 2, 'another site with a long name is tiled')
+    do entry = 1, 63
+      call even(one, comm, 16, .true., .false.)
+      call check(k == 0, 'resting, long name')
+    end do
+    call even(one, comm, 16, .true., .false.)
+    call check(k == 2, 'asked again, long name')
+    call MPI_Comm_free(comm, ierr)
+  end subroutine resting_long_names
 
   subroutine resting_uneven()
     integer :: comm, entry
