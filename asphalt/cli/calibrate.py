@@ -12,9 +12,10 @@ from rich.table import Table
 
 from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS
+from asphalt.cli.progress import progress
 from asphalt.cli.session import note
 from asphalt.output.atomic import write_atomically
-from asphalt.simulation.calibration import Calibration
+from asphalt.simulation.calibration import Calibration, steps
 from asphalt.simulation.calibration import calibrate as calibrated
 from asphalt.simulation.machine_file import machine_text
 
@@ -38,7 +39,9 @@ def calibrate(output: Path | None, fc: str, flags: str, name: str | None, repeat
     little harm.  Programs are to be compiled with the same flags.
     """
     own = name or platform.node() or "this machine"
-    found = calibrated(fc, shlex.split(flags), own, repeats)
+    note(f"timing small loops, {repeats} times each; with the usual 50 this takes about a minute")
+    with progress("timing", steps(repeats)) as advance:
+        found = calibrated(fc, shlex.split(flags), own, repeats, advance)
     _show(found)
     if output is not None:
         write_atomically(output, machine_text(found.machine).encode(), 0o644)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from asphalt.cli.numbers import Numbers
 from asphalt.cli.options import (
     CommonOptions,
 )
+from asphalt.cli.progress import progress
 from asphalt.cli.session import Output, note
 from asphalt.errors import UsageError
 from asphalt.output.atomic import write_atomically
@@ -80,7 +78,7 @@ def run_study(
     )
     found: list[tuple[Network | Described, Study]] = []
     failures: list[str] = []
-    with _progress(total) as advance:
+    with progress("simulating", total) as advance:
         original, not_charged = builder.build("original", ())
         advance()
         transformed = None
@@ -131,7 +129,7 @@ def run_sweep(
     total = 1 + len(choices) + settings * (2 + len(choices))
     found: list[tuple[Network | Described, Sweep]] = []
     failures: list[str] = []
-    with _progress(total) as advance:
+    with progress("simulating", total) as advance:
         original, not_charged = builder.build("original", ())
         advance()
         programs: dict[Tiling, Program] = {}
@@ -248,20 +246,3 @@ def _tell_not_charged(found: Sequence[NotCharged]) -> None:
         note(f"{one.file}:{one.line}: takes no simulated time: {one.message}")
     if len(found) > _SEVERAL:
         note(f"{len(found) - _SEVERAL} more places take no simulated time")
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar on stderr; what it gives is called after each step."""
-    columns = (
-        TextColumn("simulating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("simulating", total=total)
-        yield lambda: bar.advance(task)

@@ -10,8 +10,10 @@ measures operations that loops are then made of in the same spirit.)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -35,6 +37,7 @@ _DATA = Path(__file__).resolve().parent.parent / "data"
 _FILES = ("calibration.f90", "arguments.inc", "plane.inc")
 _LINE = re.compile(r"^(\w+)\s+(\S+)$", re.MULTILINE)
 _TIMEOUT = 300.0
+_AT_ONCE = 5  # repeats that one run does
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +61,30 @@ class Calibration:
     loops: tuple[Loop, ...]
 
 
-def calibrate(compiler: str, flags: Sequence[str], name: str, repeats: int = 50) -> Calibration:
+def calibrate(
+    compiler: str,
+    flags: Sequence[str],
+    name: str,
+    repeats: int = 50,
+    advance: Callable[[], None] = lambda: None,
+) -> Calibration:
     """Times the loops with a compiler and its flags, and fits a machine to them.
 
-    Raises ``UsageError`` if scipy is not there, or if a loop does not compile or run.
+    ``advance`` is called after each of ``steps(repeats)`` steps.  Raises ``UsageError`` if scipy
+    is not there, or if a loop does not compile or run.
     """
-    times = measure(compiler, flags, repeats)
-    units = {u.unit.name: u for u in _units() if u.unit.name in times}
-    busy = {n: _counts(u) for n, u in units.items() if n.startswith("busy_")}
-    waits = {n: _chain(u) for n, u in units.items() if n.startswith("wait_")}
+    if find_spec("scipy") is None:  # told before anything is timed
+        raise UsageError("calibration needs scipy; get it with 'pip install asphalt[calibrate]'")
+    times = measure(compiler, flags, repeats, advance)
+    source = _DATA / _FILES[0]
+    tree = load_tree((source,), Settings(cache=False, jobs=1))
+    try:
+        scopes = Scopes(tree)
+        units = {u.unit.name: u for u in tree.units_of(str(source)) if u.unit.name in times}
+        busy = {n: _counts(scopes, u) for n, u in units.items() if n.startswith("busy_")}
+        waits = {n: _chain(scopes, u) for n, u in units.items() if n.startswith("wait_")}
+    finally:
+        tree.close()
     seconds = _fitted(busy, times, CLASSES)
     latency = _fitted(waits, times, LATENCIES)
     machine = Machine(name, compiler, tuple(flags), seconds, latency)
@@ -75,11 +93,23 @@ def calibrate(compiler: str, flags: Sequence[str], name: str, repeats: int = 50)
         for rows, w in ((busy, seconds), (waits, latency))
         for n, counts in rows.items()
     ]
+    advance()
     return Calibration(machine, tuple(loops))
 
 
-def measure(compiler: str, flags: Sequence[str], repeats: int) -> dict[str, float]:
+def steps(repeats: int) -> int:
+    """How many steps a calibration has: it compiles, times in several runs, and fits."""
+    return len(_portions(repeats)) + 2
+
+
+def measure(
+    compiler: str,
+    flags: Sequence[str],
+    repeats: int,
+    advance: Callable[[], None] = lambda: None,
+) -> dict[str, float]:
     """The processor time of each loop in seconds: the least of some repeats."""
+    times: dict[str, float] = {}
     with TemporaryDirectory(prefix="asphalt-calibrate-") as folder:
         place = Path(folder)
         for file in _FILES:
@@ -87,11 +117,21 @@ def measure(compiler: str, flags: Sequence[str], repeats: int) -> dict[str, floa
         names = re.findall(
             r"^  subroutine (\w+)", (place / _FILES[0]).read_text(encoding="ascii"), re.MULTILINE
         )
-        (place / "driver.f90").write_text(_driver(names, repeats), encoding="ascii")
+        (place / "driver.f90").write_text(_driver(names), encoding="ascii")
         command = [compiler, *flags, "-o", "calibration", _FILES[0], "driver.f90"]
         _checked(command, place)
-        text = _checked([str(place / "calibration")], place)
-    return {name: float(seconds) for name, seconds in _LINE.findall(text)}
+        advance()
+        for portion in _portions(repeats):
+            text = _checked([str(place / "calibration"), str(portion)], place)
+            for name, seconds in _LINE.findall(text):
+                times[name] = min(float(seconds), times.get(name, inf))
+            advance()
+    return times
+
+
+def _portions(repeats: int) -> list[int]:
+    """The repeats of each run of the program."""
+    return [min(_AT_ONCE, repeats - done) for done in range(0, repeats, _AT_ONCE)]
 
 
 def _checked(command: list[str], place: Path) -> str:
@@ -102,11 +142,11 @@ def _checked(command: list[str], place: Path) -> str:
     return done.stdout.decode()
 
 
-def _driver(names: Iterable[str], repeats: int) -> str:
-    """The main program that times all loops; they are called through pointers, so that none is
-    compiled into it."""
+def _driver(names: Iterable[str]) -> str:
+    """The main program that times all loops as often as its argument says; they are called through
+    pointers, so that none is compiled into it."""
     calls = "\n".join(f"  call timed('{name}', {name})" for name in names)
-    return _DRIVER.format(calls=calls, repeats=repeats, length=LENGTH, side=SIDE)
+    return _DRIVER.format(calls=calls, length=LENGTH, side=SIDE)
 
 
 _DRIVER = """\
@@ -119,8 +159,11 @@ program drive
   integer :: k(n), l(n), i, j, m
   complex(real64) :: z(n), w(n)
   real(real64) :: best(200)
-  integer :: times(200), number, round
-  do round = 0, {repeats}  ! each loop in turn, so that a busy moment spoils no loop
+  integer :: times(200), number, round, repeats
+  character(20) :: word
+  call get_command_argument(1, word)
+  read (word, *) repeats
+  do round = 0, repeats  ! each loop in turn, so that a busy moment spoils no loop
     number = 0
 {calls}
   end do
@@ -176,7 +219,7 @@ contains
       call cpu_time(ended)
       best(number) = min(best(number), (ended - began)/times(number))
     end if
-    if (round == {repeats}) print '(a, 1x, es13.6)', name, best(number)
+    if (round == repeats) print '(a, 1x, es13.6)', name, best(number)
   end subroutine timed
 end program drive
 
@@ -190,35 +233,26 @@ end subroutine asphalt_called
 """
 
 
-def _units() -> tuple[Located, ...]:
-    tree = load_tree((_DATA / _FILES[0],), Settings(cache=False, jobs=1))
-    try:
-        return tree.units_of(str(_DATA / _FILES[0]))
-    finally:
-        tree.close()
-
-
-def _charger(located: Located, latency: Mapping[str, float]) -> Charger:
-    tree = load_tree((_DATA / _FILES[0],), Settings(cache=False, jobs=1))
-    scope = Scopes(tree).of(located)
+def _charger(scopes: Scopes, located: Located, latency: Mapping[str, float]) -> Charger:
+    scope = scopes.of(located)
     return Charger(scope, Costs({}, latency), lambda call, scope: False, Form.FREE, "\n")
 
 
-def _counts(located: Located) -> dict[str, float]:
+def _counts(scopes: Scopes, located: Located) -> dict[str, float]:
     """The operations of a loop by class."""
     found: dict[str, float] = {}
-    for charge in _charger(located, {}).estimate(located.unit.body):
+    for charge in _charger(scopes, located, {}).estimate(located.unit.body):
         times = _times(charge.trips)
         for name, number in charge.counts.entries:
             found[name] = found.get(name, 0.0) + times * number
     return found
 
 
-def _chain(located: Located) -> dict[str, float]:
+def _chain(scopes: Scopes, located: Located) -> dict[str, float]:
     """The results by class that a loop waits for, one after the other."""
     found = {}
     for name in LATENCIES:
-        charges = _charger(located, {name: 1.0}).estimate(located.unit.body)
+        charges = _charger(scopes, located, {name: 1.0}).estimate(located.unit.body)
         found[name] = sum(charge.waiting * _times(charge.trips) for charge in charges)
     return {name: number for name, number in found.items() if number}
 
@@ -242,13 +276,9 @@ def _fitted(
     rows: Mapping[str, Mapping[str, float]], times: Mapping[str, float], classes: Sequence[str]
 ) -> dict[str, float]:
     """Non-negative seconds of each class that explain the times best."""
-    try:
-        import numpy
-        from scipy.optimize import nnls
-    except ImportError:
-        raise UsageError(
-            "calibration needs scipy; get it with 'pip install asphalt[calibrate]'"
-        ) from None
+    import numpy
+    from scipy.optimize import nnls
+
     matrix = numpy.array([[row.get(c, 0.0) / times[n] for c in classes] for n, row in rows.items()])
     solution, _ = nnls(matrix, numpy.ones(len(rows)))
     return {name: float(value) for name, value in zip(classes, solution, strict=True)}

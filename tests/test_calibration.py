@@ -1,0 +1,112 @@
+"""``asphalt calibrate``, with a real compiler: what its machine file holds, and that it is used."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mpi_run import SMPI, installed
+
+from asphalt.analysis.costs import CLASSES
+from asphalt.cli.main import main
+from asphalt.simulation.calibration import steps
+from asphalt.simulation.machine import LATENCIES, Machine, load_machine
+from asphalt.simulation.machine_file import machine_text
+
+# Divisions that do not wait for each other: their number times the seconds of one is the least.
+DIVISIONS = """\
+program divisions
+  use mpi
+  implicit none
+  integer, parameter :: n = 100000
+  real(8) :: a(n), b(n)
+  integer :: i, ierr
+  call MPI_Init(ierr)
+  do i = 1, n
+    a(i) = i
+    b(i) = 1.5d0
+  end do
+  do i = 1, n
+    a(i) = a(i)/(a(i)/(a(i)/(a(i)/b(i))))
+  end do
+  if (sum(a) < 0) print *, a(1)
+  call MPI_Finalize(ierr)
+end program divisions
+"""
+TURNS = 100000
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A machine file, and what was said on stderr, as if that were a terminal."""
+    file = tmp_path_factory.mktemp("calibrated") / "machine.toml"
+    options = ("--repeats", "1", "--flags", "-O1", "--name", "a box", "-o", str(file))
+    done = subprocess.run(
+        [sys.executable, "-m", "asphalt", "calibrate", *options],
+        env=os.environ | {"FORCE_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return file, done.stderr
+
+
+@pytest.fixture
+def written(calibrated: tuple[Path, str]) -> Path:
+    return calibrated[0]
+
+
+def test_the_machine_file_is_valid_and_positive(written: Path) -> None:
+    machine = load_machine(written)  # which refuses unknown and missing classes
+    assert (machine.name, machine.compiler, machine.flags) == ("a box", "gfortran", ("-O1",))
+    times = [*machine.seconds.values(), *machine.latency.values()]
+    assert all(math.isfinite(time) and 0 <= time < 1e-4 for time in times)
+    # loops differ in these alone, so that no other class can explain their times
+    for name in ("divide", "sqrt", "power", "exp", "log", "sin", "integer_divide"):
+        assert machine.seconds[name] > 0
+        assert machine.latency[name] > 0
+    assert machine.seconds["divide"] <= machine.latency["divide"]
+
+
+def test_every_machine_file_has_the_same_form(written: Path) -> None:
+    machine = load_machine(written)
+    assert tuple(machine.seconds) == CLASSES
+    assert tuple(machine.latency) == LATENCIES
+    assert machine_text(machine) == written.read_text()
+
+
+@pytest.mark.wide
+@pytest.mark.skipif(not installed(SMPI), reason="needs SMPI")
+def test_simulate_charges_what_the_machine_file_says(
+    written: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("divisions.f90").write_text(DIVISIONS)
+    machine = load_machine(written)
+    slow = Machine("slow", "", (), {k: 10 * v for k, v in machine.seconds.items()}, machine.latency)
+    Path("slow.toml").write_text(machine_text(slow))
+    found = []
+    for file in (written, Path("slow.toml")):
+        arguments = ["simulate", "divisions.f90", "--np", "1", "--no-cache", "--format", "json"]
+        assert main([*arguments, "--machine", str(file)]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["runs"]
+        found.append(row["computation"])
+    assert found[0] > 4 * TURNS * machine.seconds["divide"]
+    assert found[1] > 40 * TURNS * machine.seconds["divide"]
+    assert found[1] > found[0]
+
+
+def test_progress_is_told(calibrated: tuple[Path, str]) -> None:
+    _, told = calibrated
+    assert "asphalt: timing small loops, 1 times each" in told
+    assert f"/{steps(1)}" in told  # the bar
+    # it compiles, times in runs of 5, 5 and 2 repeats, and fits
+    assert steps(12) == 1 + 3 + 1
