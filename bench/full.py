@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
-from bench.lab.build import VERSIONS
 from bench.lab.case import ROOT, Case, Simulated, load_cases
 from bench.lab.changes import committed, compare, gone
 from bench.lab.jobs import AT_ONCE, Job, count, simulate
@@ -31,6 +30,7 @@ from bench.lab.papers import (
     slowdown_panels,
     sweep_panels,
 )
+from bench.lab.platforms import named
 from bench.lab.ratios import PLATFORMS, SHAPES, compare_all
 from bench.lab.ratios import SIZES as RATIO_RANKS
 from bench.lab.rows import Row, as_json, from_json
@@ -59,7 +59,12 @@ class Bench:
         self.console = console
         self.quick = quick
         self.out = QUICK_RESULTS if quick else RESULTS
-        self.cases = tuple(c for c in load_cases() if not kernels or c.name in kernels)
+        lab = "quick" if quick else "bench"
+        self.cases = tuple(
+            case
+            for case in load_cases()
+            if (case.name in kernels if kernels else lab in case.labs)
+        )
         self.failures: list[str] = []
         self.remarks: list[str] = []
         self.written: list[Path] = []
@@ -105,7 +110,7 @@ class Bench:
     def versions(self, case: Case) -> tuple[str, ...]:
         """The versions beside the original; for a kernel that asphalt refuses, the transformed one
         is the original once more."""
-        return tuple(v for v in VERSIONS[1:] if available() or v != "transformed")
+        return tuple(v for v in case.versions if available() or v != "transformed")
 
     def measure_simulated(self) -> None:
         """Every version of every kernel on the simulated cluster."""
@@ -117,12 +122,18 @@ class Bench:
             for what in case.simulated
             for chosen in self.simulated(case, what)
         ]
+        platforms = dict.fromkeys(job.what.platform for job in jobs)
+        rows: list[Row] = []
         with progress_on(self.console) as progress:
             task = progress.add_task("simulating", total=count(jobs))
-            done = simulate(jobs, Simulator(), lambda: progress.advance(task))
-        for failure in done.failures:
-            self.fail(failure)
-        self.save("simulated.json", [row for sweep in done.sweeps for row in sweep.rows()])
+            for platform in platforms:
+                here = [job for job in jobs if job.what.platform == platform]
+                simulator = Simulator(named(platform))
+                done = simulate(here, simulator, lambda: progress.advance(task))
+                for failure in done.failures:
+                    self.fail(failure)
+                rows += [row for sweep in done.sweeps for row in sweep.rows()]
+        self.save("simulated.json", rows)
 
     def simulated(self, case: Case, what: Simulated) -> list[Simulated]:
         """A measurement on all numbers of ranks; quickly, on few and at few K and D."""

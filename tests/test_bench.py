@@ -13,13 +13,14 @@ from rich.console import Console
 from asphalt.running.mpi import OPENMPI, SMPI
 from bench.full import Bench
 from bench.lab.build import Recipe, build, sources_of
-from bench.lab.case import KERNELS, load_case, load_cases
+from bench.lab.case import KERNELS, Case, load_case, load_cases
 from bench.lab.changes import compare, gone
 from bench.lab.jobs import Job, count, simulate
 from bench.lab.measure import Simulator, run_smpi
 from bench.lab.nonblocking import without_blocking
 from bench.lab.page import page
 from bench.lab.places import place_for
+from bench.lab.platforms import named
 from bench.lab.ratios import Compared, Example, Timed
 from bench.lab.rows import Row, as_json, from_json, schema
 from bench.lab.run import LabError
@@ -29,6 +30,10 @@ from bench.lab.terminal import kernel_figure, kernel_table
 
 ROW = Row("kernel/variant", "transformed", "SMPI 10 Gb/s", 16, 4, 2, 0.5, 0.5, 0.9)
 RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results"
+
+
+def exchanges_of_all() -> tuple[Case, ...]:
+    return tuple(case for case in load_cases() if "ialltoall" in case.versions)
 
 
 def test_rows_survive_their_file() -> None:
@@ -61,7 +66,7 @@ def test_committed_results_follow_the_schema(path: Path) -> None:
     Draft202012Validator(schema()).validate(_plain(from_json(text)))
 
 
-@pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", exchanges_of_all(), ids=lambda case: case.name)
 def test_only_the_call_becomes_non_blocking(case: object) -> None:
     found = load_case(KERNELS / str(getattr(case, "name", "")))
     before = sources_of(Recipe(found, "original", OPENMPI))
@@ -94,7 +99,7 @@ def test_an_exchange_under_a_one_line_if_is_told() -> None:
 
 
 def test_a_message_holds_as_much_on_any_number_of_ranks() -> None:
-    for case in load_cases():
+    for case in exchanges_of_all():
         for what in case.simulated:
             assert what.all_ranks == (4, 16, 24, 48, 64)
     (fig3,) = load_case(KERNELS / "synthetic_fig3").simulated
@@ -150,6 +155,36 @@ def test_one_kernel_that_fails_does_not_stop_the_others() -> None:
     assert all(row.tile is None and row.overlap_efficiency is None for row in rows)
     assert rows[0].ratio == 1
     assert rows[1].ratio == rows[1].seconds / rows[0].seconds
+
+
+def test_a_kernel_says_what_it_takes_part_in() -> None:
+    console = Console(quiet=True)
+    quick = {case.name for case in Bench(console, True, ()).cases}
+    full = {case.name for case in Bench(console, False, ()).cases}
+    assert quick < full
+    assert "halo_2d" in full - quick
+    halo = load_case(KERNELS / "halo_2d")
+    assert Bench(console, True, ("halo_2d",)).cases == (halo,)
+    assert Bench(console, False, ()).versions(halo) == ("hand",)
+
+
+def test_a_measurement_may_have_platforms_of_its_own() -> None:
+    halo = load_case(KERNELS / "halo_2d")
+    assert [what.platform for what in halo.simulated] == ["ib-ddr-2009", "ethernet-1g"]
+    assert named("ethernet-1g").title == "SMPI ethernet-1g"
+    assert named(None).title == "SMPI 10 Gb/s"
+
+
+def test_where_times_do_not_add_up_there_is_no_efficiency() -> None:
+    halo = load_case(KERNELS / "halo_2d")
+    small = replace(halo.simulated[0], ranks=2, sizes={"nx": 8, "ny": 8, "steps": 1})
+    done = simulate([Job(halo, small, ("hand",))], Simulator(), lambda: None)
+    assert not done.failures
+    rows = [row for sweep in done.sweeps for row in sweep.rows()]
+    assert [(row.version, row.overlap_efficiency) for row in rows] == [
+        ("original", None),
+        ("hand", None),
+    ]
 
 
 def test_a_place_is_whole_or_not_there(tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ from bench.lab.run import run_program
 from bench.lab.transform import HEADER, RUNTIME, apply, set_tiling, sites, transform
 
 CASES = load_cases()
+COLLECTIVE = tuple(case for case in CASES if "ialltoall" in case.versions)
+POINT_TO_POINT = tuple(case for case in CASES if case not in COLLECTIVE)
+ALL = (*COLLECTIVE, *(pytest.param(case, marks=pytest.mark.wide) for case in POINT_TO_POINT))
 CHANGED = tuple(case for case in CASES if case.transformable)
 CHECKED = ("-O0", "-fcheck=all", "-Wall")
 
@@ -43,6 +46,7 @@ def test_there_is_a_kernel_for_each_shape() -> None:
     assert {case.name for case in CASES} == {
         "fft_inplace",
         "fixed_legacy",
+        "halo_2d",
         "plane_slab",
         "sample_sort",
         "spectral_transpose",
@@ -51,13 +55,13 @@ def test_there_is_a_kernel_for_each_shape() -> None:
     }
 
 
-@pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.parametrize("case", ALL, ids=named)
 def test_asphalt_says_what_the_case_expects(case: Case) -> None:
     said = [(str(s["operation"]).upper(), s["verdict"]) for s in sites(sources_of(original(case)))]
     assert said == [(site.operation, site.verdict) for site in case.sites]
 
 
-@pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.parametrize("case", ALL, ids=named)
 def test_refusals_have_a_code_and_a_reason(case: Case) -> None:
     for site in sites(sources_of(original(case))):
         if site["verdict"] == "refused":
@@ -65,7 +69,7 @@ def test_refusals_have_a_code_and_a_reason(case: Case) -> None:
             assert site["message"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.parametrize("case", ALL, ids=named)
 def test_only_the_file_with_the_site_changes(case: Case) -> None:
     files = sources_of(original(case))
     out = apply(files)
@@ -98,11 +102,23 @@ def test_the_header_and_the_runtime_are_written(case: Case) -> None:
     assert "= 3" in edited
 
 
-@pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.parametrize("case", ALL, ids=named)
 @pytest.mark.parametrize("mpi", MPIS, ids=named)
 def test_hand_written_results_are_the_originals(case: Case, mpi: Mpi) -> None:
     check = Check(case, "hand", installed(mpi), 3)
     assert check.run() is None
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("case", POINT_TO_POINT, ids=named)
+@pytest.mark.parametrize("mpi", MPIS, ids=named)
+def test_transfers_between_two_are_the_originals_on_any_number_of_ranks(
+    case: Case, mpi: Mpi
+) -> None:
+    installed(mpi)
+    for ranks in (*case.ranks, *(what.ranks for what in case.simulated if mpi is SMPI)):
+        for tiling in case.tiling or (None,):
+            assert Check(case, "hand", mpi, ranks, tiling, CHECKED).run() is None
 
 
 @pytest.mark.parametrize("case", CHANGED, ids=named)
@@ -121,15 +137,34 @@ def test_every_k_and_d_gives_the_same_results(case: Case) -> None:
         assert Check(case, "transformed", MPICH, 2, tiling, CHECKED).run() is None
 
 
+def without_buffers(case: Case, version: str, ranks: int, *flags: str) -> bytes:
+    """What a version prints where all sends wait for their receive: what relies on eager sends
+    hangs."""
+    tiling = case.tiling[1] if case.tiling and version != "original" else None
+    program = build(Recipe(case, version, SMPI, tiling=tiling, flags=flags or ("-O3",)))
+    platform = Simulator().platform
+    command = platform.command(ranks, program, {"smpi/send-is-detached-thresh": "0"})
+    return run_program(command, program.parent, 60).output
+
+
 @pytest.mark.parametrize("case", CHANGED, ids=named)
 def test_no_message_relies_on_buffering(case: Case) -> None:
-    """All sends wait for their receive: what relies on eager sends would hang."""
     installed(SMPI)
-    outputs = []
-    for version in ("original", "transformed"):
-        tiling = None if version == "original" else case.tiling[1]
-        program = build(Recipe(case, version, SMPI, tiling=tiling))
-        platform = Simulator().platform
-        command = platform.command(4, program, {"smpi/send-is-detached-thresh": "0"})
-        outputs.append(run_program(command, program.parent, 60).output)
-    assert outputs[0] == outputs[1]
+    assert without_buffers(case, "transformed", 4) == without_buffers(case, "original", 4)
+
+
+@pytest.mark.parametrize("case", POINT_TO_POINT, ids=named)
+def test_no_transfer_between_two_relies_on_buffering(case: Case) -> None:
+    installed(SMPI)
+    expected = without_buffers(case, "original", 4, "-O0")
+    assert len(expected.splitlines()) == 4
+    assert without_buffers(case, "hand", 4, "-O0") == expected
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("case", POINT_TO_POINT, ids=named)
+def test_no_transfer_between_two_relies_on_buffering_on_many_ranks(case: Case) -> None:
+    installed(SMPI)
+    for ranks in {*case.ranks, *(what.ranks for what in case.simulated)}:
+        expected = without_buffers(case, "original", ranks)
+        assert without_buffers(case, "hand", ranks) == expected

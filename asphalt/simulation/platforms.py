@@ -226,6 +226,23 @@ INFINIBAND_HDR = Network(
     eager=8192,
     collectives="mvapich2",
 )
+INFINIBAND_DDR_2009 = Network(
+    name="ib-ddr-2009",
+    title="InfiniBand 4X DDR, 20 Gb/s (2009)",
+    # The cluster of Danalis et al. (2009), section 6: 20 Gb/s on the wire are 16 Gb/s of data, of
+    # which PCI Express of that time lets through about 1.4 GB/s (assumed)
+    bandwidth=1.4 * GB,
+    latency=2 * US,  # assumed: 3 us in all, as MPI libraries of that time gave it
+    copy_bandwidth=_COPY_2007,
+    copy_latency=0.5 * US,
+    # 0.5 us at either end (assumed); what is smaller than 8 KiB is copied, what is larger is read
+    # out of the user's memory
+    sending=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
+    receiving=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
+    test=0.1 * US,  # assumed
+    eager=8192,
+    collectives="mvapich2",
+)
 MYRINET_2007 = Network(
     name="myrinet-2007",
     title="Myrinet-2000 with MX, 2 Gb/s (2007)",
@@ -266,6 +283,7 @@ NETWORKS = (
     ETHERNET_10,
     ETHERNET_25,
     INFINIBAND_HDR,
+    INFINIBAND_DDR_2009,
     MYRINET_2007,
     RDMA_ETHERNET_2007,
 )

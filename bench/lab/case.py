@@ -12,6 +12,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "kernels"
 STAND_INS = ROOT / "bench" / "smpi"
+VERSIONS = ("hand", "ialltoall", "transformed")
+"""What there is of a kernel beside the original."""
+LABS = ("demo", "quick", "bench")
+"""What measures kernels: ``make demo``, ``make bench-quick`` and ``make bench``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,12 @@ class Elsewhere:
 class Simulated:
     """One measurement on the simulated cluster.
 
+    ``platform`` names a network of ``asphalt simulate``; None: the bench's own cluster.
+
     ``charge`` gives thousands of operations: of a plane before the exchange and, where a kernel
-    works after it too, of a slice after it.  ``best`` is the K and D that a short run uses.
+    works after it too, of a slice after it.  Kernels with work of another kind say what they charge
+    in their stand-in.  ``adds_up``: whether the original's time is computation and communication,
+    one after the other.  ``best`` is the K and D that a short run uses.
     ``tilings``: the pairs of K and D that are measured.  ``small``: sizes at which results are
     compared where ranks share memory, and have none.
 
@@ -59,6 +67,8 @@ class Simulated:
     grow: Mapping[str, int]
     per_peer: bool
     elsewhere: tuple[Elsewhere, ...]
+    platform: str | None = None
+    adds_up: bool = True
 
     @property
     def tiles(self) -> tuple[int, ...]:
@@ -114,7 +124,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A kernel; ``sources`` and ``hand`` are in the order of compilation."""
+    """A kernel; ``sources`` and ``hand`` are in the order of compilation.
+
+    ``versions``: what is measured beside the original.  ``labs``: which of LABS take the kernel.
+    ``sites``: what `asphalt apply` says; transfers between two ranks are not among them.
+    """
 
     name: str
     directory: Path
@@ -129,6 +143,8 @@ class Case:
     tiling: tuple[tuple[int, int], ...]
     simulated: tuple[Simulated, ...]
     link: Link | None
+    versions: tuple[str, ...]
+    labs: tuple[str, ...]
 
     @property
     def transformable(self) -> bool:
@@ -149,15 +165,22 @@ def load_case(directory: Path) -> Case:
         hand=tuple(data["hand"]),
         stand_in=data.get("stand_in"),
         flags=tuple(data["flags"]),
-        sites=tuple(ExpectedSite(s["operation"], s["verdict"]) for s in data["site"]),
+        sites=tuple(ExpectedSite(s["operation"], s["verdict"]) for s in data.get("site", ())),
         ranks=tuple(data["check"]["ranks"]),
         tiling=tuple((k, d) for k, d in data["check"]["tiling"]),
-        simulated=tuple(_simulated(s) for s in data.get("simulated", ())),
+        simulated=tuple(one for s in data.get("simulated", ()) for one in _on_platforms(s)),
         link=None if link is None else Link(link["sizes"], (link["best"][0], link["best"][1])),
+        versions=tuple(data.get("versions", VERSIONS)),
+        labs=tuple(data.get("labs", LABS)),
     )
 
 
-def _simulated(data: Mapping[str, Any]) -> Simulated:
+def _on_platforms(data: Mapping[str, Any]) -> tuple[Simulated, ...]:
+    """A measurement on each of its platforms."""
+    return tuple(_simulated(data, platform) for platform in data.get("platforms", (None,)))
+
+
+def _simulated(data: Mapping[str, Any], platform: str | None) -> Simulated:
     tilings = [(k, d) for k in data["tiles"] for d in data["depths"]]
     return Simulated(
         variant=data.get("variant", ""),
@@ -178,6 +201,8 @@ def _simulated(data: Mapping[str, Any]) -> Simulated:
             )
             for other in data.get("elsewhere", ())
         ),
+        platform=platform,
+        adds_up=data.get("adds_up", True),
     )
 
 

@@ -31,12 +31,15 @@ class Parts:
 
     ``before`` is the computation before the exchange, which prepushing may hide behind
     ``communication``, or the other way round; ``after`` the computation after it, which it may not.
+    ``adds_up``: whether there is no time beside; ranks that wait for each other in turn, or one
+    message after the other, leave no floor to be known.
     """
 
     original: float
     before: float
     communication: float
     after: float
+    adds_up: bool = True
 
     @property
     def floor(self) -> float:
@@ -45,9 +48,9 @@ class Parts:
 
     def efficiency(self, seconds: float) -> float | None:
         """The part of what could be hidden that is hidden in a run of ``seconds``; None where
-        there is nothing to hide."""
+        there is nothing to hide, or the floor is not known."""
         hidden = self.original - self.floor
-        if hidden <= NOTHING_TO_HIDE * self.original:
+        if not self.adds_up or hidden <= NOTHING_TO_HIDE * self.original:
             return None
         return (self.original - seconds) / hidden
 
@@ -164,7 +167,8 @@ class Simulator:
         if "charge_after" in what.charge:
             later = nothing | {"charge_after": what.charge["charge_after"]}
             after = self.time(replace(recipe, charge=later), what.ranks).seconds - bare
-        return Parts(whole.seconds, whole.seconds - bare - after, bare, after), whole
+        before = whole.seconds - bare - after
+        return Parts(whole.seconds, before, bare, after, what.adds_up), whole
 
     def measure(
         self, case: Case, what: Simulated, versions: Iterable[str], tiling: Tiling

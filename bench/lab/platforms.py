@@ -11,7 +11,7 @@ from pathlib import Path
 
 from asphalt.running.mpi import SMPI
 from asphalt.running.simgrid import Cluster
-from asphalt.simulation.platforms import Network
+from asphalt.simulation.platforms import NETWORKS, Network
 from bench.lab.case import ROOT
 
 NODES = 64
@@ -61,6 +61,13 @@ def of_cluster(title: str, cluster: Cluster) -> Platform:
 
 
 TEN_GIGABIT = of_cluster("SMPI 10 Gb/s", Cluster())
+
+
+def named(name: str | None) -> Platform:
+    """The platform with the name of a network; None: the bench's own.  Raises KeyError."""
+    if name is None:
+        return TEN_GIGABIT
+    return of_network({network.name: network for network in NETWORKS}[name])
 
 
 def of_network(network: Network) -> Platform:
