@@ -79,10 +79,20 @@ class Result:
         return frozenset(list(self.lines)[-1:])
 
 
+Edits = tuple[tuple[str, str], ...]
+
+
 def build(
-    cases: Sequence[Case], after: bool, folder: Path, mpi: Mpi = SMPI, flags: Sequence[str] = ()
+    cases: Sequence[Case],
+    after: bool,
+    folder: Path,
+    mpi: Mpi = SMPI,
+    flags: Sequence[str] = (),
+    runtime: Edits = (),
 ) -> Path:
     """The executable of all cases before or ``after`` the transformation.
+
+    ``runtime``: what is replaced in the text of the run-time library.
 
     Raises:
         BuildError: with the compiler's words.
@@ -96,7 +106,7 @@ def build(
     calls = "".join(f"  call fz_mark('{c.tag}')\n  call {c.tag}\n" for c in cases)
     texts["main.f90"] = _MAIN.format(calls=calls)
     (folder / "asphalt_params.inc").write_text("".join(case.header for case in cases))
-    common = _common(mpi, tuple(flags))
+    common = _common(mpi, tuple(flags), runtime)
     objects = _compiled(texts, folder, mpi, [*flags, f"-I{common}"])
     objects += [str(common / f"{Path(name).stem}.o") for name in _COMMON]
     _checked(run([mpi.free, *flags, *objects, "-o", "cases"], folder, _BUILD_SECONDS))
@@ -118,11 +128,15 @@ def _compiled(
 
 
 @cache
-def _common(mpi: Mpi, flags: tuple[str, ...]) -> Path:
+def _common(mpi: Mpi, flags: tuple[str, ...], runtime: Edits) -> Path:
     """The folder with what all batches link, compiled once in this process."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-common-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    _compiled({name: path.read_text() for name, path in _COMMON.items()}, folder, mpi, flags)
+    texts = {name: path.read_text() for name, path in _COMMON.items()}
+    for before, instead in runtime:
+        assert before in texts[RUNTIME.name], before
+        texts[RUNTIME.name] = texts[RUNTIME.name].replace(before, instead)
+    _compiled(texts, folder, mpi, flags)
     return folder
 
 
@@ -130,7 +144,8 @@ def flags_for(cases: Sequence[Case], level: str) -> tuple[str, ...]:
     """The compiler's options: bounds are checked where no program leaves a dimension on purpose."""
     odd = [exchange.odd for case in cases for exchange in case.program.exchanges]
     checked = not any(ODDITIES[name].unchecked for name in odd)
-    return (level, "-w", *(["-fcheck=bounds"] if checked and level == "-O0" else []))
+    bounds = ["-fcheck=bounds"] if checked and level == "-O0" else []
+    return (level, "-w", "-cpp", "-DFZ_OTHER", *bounds)
 
 
 def as_subroutine(case: Case, after: bool) -> str:

@@ -78,7 +78,8 @@ def body(procedure: Procedure, names: Sequence[Names], tag: str, number: int) ->
     for one in names:
         show = _SHOW[one.exchange.type]
         lines.append(f"call {show}('{tag} r{one.q}', {one.r}, size({one.r}))")
-        lines.append(f"call {show}('{tag} s{one.q}', {one.s}, size({one.s}))")
+        if not one.exchange.silent:
+            lines.append(f"call {show}('{tag} s{one.q}', {one.s}, size({one.s}))")
         if procedure.prints:
             lines.append(f"call fz_real8('{tag} w{one.q}', w{one.q}, size(w{one.q}))")
     if procedure.prints or not names:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from asphalt.running.mpi import SMPI, Mpi
 from asphalt.verify.findings import new_in
-from fuzz.batch import RANKS, BuildError, Result, build, execute, flags_for
+from fuzz.batch import RANKS, BuildError, Edits, Result, build, execute, flags_for
 from fuzz.program import Program, simpler
 from fuzz.strategy import lawful
 from fuzz.transformation import Case, transformed
@@ -20,11 +20,15 @@ Transform = Callable[[Program, str, Path, bool], Case]
 
 @dataclass(frozen=True)
 class Setting:
-    """How programs are built and run; ``bits``: last digits may change by assumption."""
+    """How programs are built and run; ``bits``: last digits may change by assumption.
+
+    ``runtime``: what is replaced in the text of the run-time library.
+    """
 
     level: str = "-O0"
     mpi: Mpi = SMPI
     ranks: tuple[int, ...] = RANKS
+    runtime: Edits = ()
 
     @property
     def bits(self) -> bool:
@@ -88,7 +92,7 @@ def _together(
     except BuildError as failure:
         return "original", f"does not compile:\n{str(failure)[:3000]}", nobody
     try:
-        after = build(cases, True, folder / "transformed", setting.mpi, flags)
+        after = build(cases, True, folder / "transformed", setting.mpi, flags, setting.runtime)
     except BuildError as failure:
         return "does not compile", str(failure)[:3000], nobody
     for ranks in setting.ranks:

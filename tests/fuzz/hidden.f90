@@ -7,3 +7,13 @@ subroutine fz_hidden(x)
   call MPI_Barrier(MPI_COMM_WORLD, ierr)
   x = x + 1
 end subroutine fz_hidden
+
+! Another value on odd ranks than on even ones.
+subroutine fz_choice(i)
+  use mpi
+  implicit none
+  integer, intent(out) :: i
+  integer :: me, ierr
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  i = mod(me, 2)
+end subroutine fz_choice

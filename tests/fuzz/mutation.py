@@ -51,11 +51,15 @@ class Switch:
 
 @dataclass(frozen=True)
 class Mutant:
-    """``codes``: the verdicts of programs that it may treat differently (``proved`` included)."""
+    """``codes``: the verdicts of programs that it may treat differently (``proved`` included).
+
+    ``runtime``: what is replaced in the run-time library, where that asks once more.
+    """
 
     name: str
     codes: tuple[str, ...]
     switches: Sequence[Switch]
+    runtime: tuple[tuple[str, str], ...] = ()
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -113,10 +117,14 @@ def _nest_before(original: Replacement) -> Replacement:
 
 
 def _condition(
-    name: str, code: str, module: ModuleType, functions: Sequence[str] = ("check",)
+    name: str,
+    code: str,
+    module: ModuleType,
+    functions: Sequence[str] = ("check",),
+    runtime: tuple[tuple[str, str], ...] = (),
 ) -> Mutant:
     switches = [Switch(module, function, _holds((code,))) for function in functions]
-    return Mutant(f"{code} {name}", (code,), switches)
+    return Mutant(f"{code} {name}", (code,), switches, runtime)
 
 
 def _blind(code: str) -> Callable[[Replacement], Replacement]:
@@ -240,7 +248,11 @@ MUTANTS = (
     _effect("state", "ASP707"),
     _condition("contiguous", "ASP801", contiguous),
     _condition("derived types", "ASP802", contiguous),
-    _condition("types that differ", "ASP803", contiguous),
+    _condition(
+        "types that differ", "ASP803", contiguous,
+        runtime=(("dense = size == bytes .and. extent == bytes .and. lower == 0",
+                  "dense = .true."),),
+    ),
     Mutant("ASP902 rotation", ("ASP902",), [Switch(pairing, "carried_by_rotation", _always(None))]),
     _condition("backwards", "ASP902", pairing),
     _condition("uneven and backwards", "ASP904", pairing),
@@ -250,8 +262,11 @@ MUTANTS = (
         ("ASP1001", "proved"),
         [Switch(one_decision, "check", _always(Decision((), OFF)))],
     ),
-    _condition("intercommunicators", "ASP1101", own_messages),
-)
+    _condition(
+        "intercommunicators", "ASP1101", own_messages,
+        runtime=((" .or. between_groups) return", ") return"),),
+    ),
+)  # fmt: skip
 
 
 def named(name: str) -> Mutant:

@@ -122,6 +122,43 @@ class Names:
         }[self.exchange.shape]
 
     @cached_property
+    def layout(self) -> str:
+        """How the array that is copied from lies: a value of ``work``, where the shape has it."""
+        shape, work = self.exchange.shape, self.exchange.work
+        if self.exchange.inner == "section" and work in ("stepped", "spread"):
+            return "dropped"
+        if shape == "slab" and work in ("transposed", "planes first"):
+            return "planes first"
+        return work if shape == "block" else "dropped"
+
+    def source(self, i: str) -> str:
+        """The subscripts, in the array that is copied from, of what becomes an element."""
+        e, plane = self.exchange, self.plane
+        mirrored = f"{plus(self.plane_count, 2 * e.lower - 1)}-({plane})"
+        if self.layout == "planes first" and e.shape == "slab":
+            return f"({plane},{i})"
+        return {
+            "transposed": f"({i},p,{plane})",
+            "planes first": f"({plane},{i},p)",
+            "stepped": f"(2*{i},{plane},p)",
+            "mirrored": f"({i},{mirrored},p)",
+            "spread": f"({i}+n*(p-({e.base})),{plane})",
+        }.get(self.layout, self.subscripts(i, plane, "p"))
+
+    @property
+    def source_dims(self) -> str:
+        """The bounds of the array that is copied from."""
+        if self.layout == "dropped":
+            return self.dims()
+        n, planes, ranks = (*self.dims().split(", "), "")[:3]
+        return {
+            "transposed": f"{n}, {ranks}, {planes}",
+            "planes first": f"{planes}, {n}, {ranks}".removesuffix(", "),
+            "stepped": f"2*{n}, {planes}, {ranks}",
+            "spread": f"{n}*{self.rank_count}, {planes}",
+        }.get(self.layout, self.dims())
+
+    @cached_property
     def corner(self) -> str:
         """The subscripts of the first element."""
         return self.subscripts("1", str(self.exchange.lower), str(self.exchange.base), "1")

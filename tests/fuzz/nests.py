@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fuzz.names import Names
 from fuzz.oddities import Oddity
+from fuzz.program import DROPPED
 
 _ELEMENT_CALLS = ("block", "slab", "planes")
 
@@ -16,11 +17,15 @@ def nest(names: Names, oddity: Oddity) -> list[str]:
     value, before = e.value, []
     if e.work:
         before, value = _work(names)
+        before += _format(e.middle, names)
+        value += e.copied
     body = _plane(names, value, oddity)
     return [*before, *body]
 
 
-def _over(variable: str, names: Names, body: Sequence[str], label: str = "") -> list[str]:
+def _over(
+    variable: str, names: Names, body: Sequence[str], label: str = "", against: bool = False
+) -> list[str]:
     e = names.exchange
     first, last = {
         "i": ("1", "n"),
@@ -29,7 +34,7 @@ def _over(variable: str, names: Names, body: Sequence[str], label: str = "") -> 
         "z": (names.first, names.last),
     }[variable]
     bounds = f"{first}, {last}"
-    if variable == "z" and e.down:
+    if variable == "z" and e.down != against:
         bounds = f"{last}, {first}, -1"
     if label:
         return [f"do {label} {variable} = {bounds}", *body, f"{label} continue"]
@@ -153,7 +158,7 @@ def _work(names: Names) -> tuple[list[str], str]:
     """A nest that computes first, and the value that is copied from it."""
     e, w = names.exchange, f"w{names.q}"
     index = i = "1" if e.shape == "line" else "i"
-    if e.work in ("dropped", "transposed"):
+    if e.work in DROPPED:
         return _dropped(names, _filled(e.value, names, i, index), index)
     value = _filled(e.value, names, i, index, str(e.base), "1")  # there is no loop over ranks
     target = f"{w}({index},z)"
@@ -175,19 +180,13 @@ def _work(names: Names) -> tuple[list[str], str]:
 def _dropped(names: Names, value: str, index: str) -> tuple[list[str], str]:
     """A nest into an array that is only copied."""
     e = names.exchange
-    element = names.subscripts(index, names.plane, "p")
-    if e.work == "transposed" and e.shape == "block":
-        element = f"({index},p,{names.plane})"
-    body = [f"t{names.q}{element} = {value}"]
+    body = [f"t{names.q}{names.source(index)} = {value}"]
     order = "z" if names.slab else "zp"
     order += "" if e.shape == "line" else "i"
     order += "c" if e.shape == "planes" else ""
     for loop in reversed(order):
-        body = _over(loop, names, body)
-    read = names.subscripts("{I}", names.plane, "p")
-    if e.work == "transposed" and e.shape == "block":
-        read = f"({{I}},p,{names.plane})"
-    return body, f"t{names.q}{read}"
+        body = _over(loop, names, body, against=e.against)
+    return body, f"t{names.q}{names.source('{I}')}"
 
 
 def _format(templates: Sequence[str], names: Names) -> list[str]:

@@ -9,54 +9,12 @@ others may be handled, or refused: results tell.  None of this asks asphalt's an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
-Lines = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Oddity:
-    """Statements for places around an exchange, as templates (``Names.known``).
-
-    ``wants``: choices that the exchange must have.  ``homes``: where it may stand; empty: anywhere.
-    ``unchecked``: a subscript leaves its dimension, so that no build may check bounds.
-    ``other``: the nest and the call are repeated there, behind ``other`` in the text.
-    """
-
-    stays: bool
-    wants: Mapping[str, object] = field(default_factory=dict)
-    homes: Lines = ()
-    declare: Lines = ()
-    open: Lines = ()
-    ahead: Lines = ()
-    nest: tuple[Lines, Lines] = ((), ())
-    each: Lines = ()
-    inside: Lines = ()
-    end: Lines = ()
-    between: Lines = ()
-    around_call: tuple[Lines, Lines] = ((), ())
-    call: Lines = ()
-    behind: Lines = ()
-    close: Lines = ()
-    other: Lines = ()
-    units: Lines = ()
-    contained: Lines = ()
-    subscript: str = ""
-    bounds: str = ""
-    unchecked: bool = False
-    gaps: bool = False
-    twice: bool = False
-    known: bool = False
-
+from fuzz.odd_arguments import ARGUMENTS
+from fuzz.oddity import BLOCK, PLAIN_LOOPS, Lines, Oddity, call_with
 
 NONE = Oddity(False)
-_BLOCK = {"shape": "block", "uneven": ""}
-_PLAIN_LOOPS = {"inner": "loops", "condition": "", "late": 0}
-
-
-def _call(send: str, comm: str = "MPI_COMM_WORLD", buffer: str = "{s}") -> Lines:
-    return (f"call MPI_Alltoall({buffer}, {send}, {{r}}, {send}, {comm}, ierr)",)
 
 
 def _touching(declare: Lines) -> Lines:
@@ -68,8 +26,6 @@ def _touching(declare: Lines) -> Lines:
         "end subroutine {tag}_touch{q}",
     )
 
-
-_ALLOCATE_R = "deallocate({r})\nallocate({r}({received}))\n{r} = -2"
 
 # The send buffer changes under its own name or another one, after it is final for the nest.
 _CHANGED = {
@@ -130,12 +86,12 @@ _CHANGED = {
         True, {"storage": "explicit"}, homes=("procedure", "module"), twice=True,
         between=("b{q}{corner} = 7",),
     ),
-    "modulo": Oddity(False, {**_BLOCK, **_PLAIN_LOOPS}, subscript="{modulo}"),
-    "index array": Oddity(False, {**_BLOCK, **_PLAIN_LOOPS}, subscript="{shuffled}"),
-    "planes by index": Oddity(False, {**_BLOCK, **_PLAIN_LOOPS, "lower": 1},
+    "modulo": Oddity(False, {**BLOCK, **PLAIN_LOOPS}, subscript="{modulo}"),
+    "index array": Oddity(False, {**BLOCK, **PLAIN_LOOPS}, subscript="{shuffled}"),
+    "planes by index": Oddity(False, {**BLOCK, **PLAIN_LOOPS, "lower": 1},
                               subscript="{plane_shuffled}"),
     "into the plane before": Oddity(
-        False, {**_BLOCK, **_PLAIN_LOOPS, "down": False}, unchecked=True,
+        False, {**BLOCK, **PLAIN_LOOPS, "down": False}, unchecked=True,
         inside=("if (z > {first}) {s}{below} = {s}{below} + 1",),
     ),
 }  # fmt: skip
@@ -199,8 +155,12 @@ _SEEN = {
         False, {"uneven": ""}, declare=("{communicator} :: part{q}", "integer :: turn{q}"),
         open=("call MPI_Comm_split(MPI_COMM_WORLD, mod(me, 2), me, part{q}, ierr)",
               "do turn{q} = 1, 1 + mod(me, 2)"),
-        call=_call("{count}, {mpi}", "part{q}"),
+        call=call_with("{count}, {mpi}", "part{q}"),
         close=("end do", "call MPI_Comm_free(part{q}, ierr)"),
+    ),
+    "two places, nobody knows": Oddity(
+        True, {"labelled": False}, open=("call fz_choice(cnt)", "if (cnt == 0) then"),
+        other=("else",), close=("end if",),
     ),
     "any source": Oddity(
         False, declare=("integer :: got{q}", "{request} :: pending{q}"),
@@ -211,89 +171,18 @@ _SEEN = {
                 "call fz_integer('{tag} got{q}', [got{q}], 1)"),
     ),
     "two statements": Oddity(False, between=("x = 1; y = 2",)),
+    "one line": Oddity(False, {"uneven": "", "call": "plain"}, call=(
+        "if (me < 0) x = 1; call MPI_Alltoall({s}, {count}, {mpi}, {r}, {count}, {mpi}, "
+        "MPI_COMM_WORLD, ierr)",
+    )),
+    "preprocessor": Oddity(True, between=("#ifdef FZ_OTHER", "{s0} = 99", "#endif")),
+    "preprocessor in nest": Oddity(
+        True, {"order": "zpi"},
+        end=("#ifdef FZ_OTHER", "if (z >= {first} + mod(me, 2)) exit", "#endif"),
+    ),
 }  # fmt: skip
 
-# The arguments of the call, the buffers, the bounds.
-_ARGUMENTS = {
-    "in place": Oddity(
-        True, {"uneven": ""},
-        call=("call MPI_Alltoall(MPI_IN_PLACE, {count}, {mpi}, {s}, {count}, {mpi}, "
-              "MPI_COMM_WORLD, ierr)",),
-    ),
-    "counted in the nest": Oddity(
-        True, {**_BLOCK, "skipped": (0, 0)}, ahead=("cnt = 0",),
-        end=("if (v(1) > -1d30) cnt = cnt + n",), call=_call("cnt, {mpi}"),
-    ),
-    "count set late": Oddity(
-        False, {"uneven": ""}, ahead=("cnt = 0",), between=("cnt = {count}",),
-        call=_call("cnt, {mpi}"),
-    ),
-    "count in a function": Oddity(
-        True, {"uneven": ""}, declare=("integer, external :: {tag}_count{q}",),
-        call=("call MPI_Alltoall({s}, {tag}_count{q}({count}), {mpi}, {r}, {count}, {mpi}, "
-              "MPI_COMM_WORLD, ierr)",),
-        units=("integer function {tag}_count{q}(most)", "implicit none", "integer :: most",
-               "integer, save :: calls = 0", "calls = calls + 1",
-               "{tag}_count{q} = most",
-               "end function {tag}_count{q}"),
-    ),
-    "communicator set late": Oddity(
-        False, {"uneven": ""}, declare=("{communicator} :: part{q}",),
-        ahead=("part{q} = MPI_COMM_SELF",), between=("part{q} = MPI_COMM_WORLD",),
-        call=_call("{count}, {mpi}", "part{q}"),
-    ),
-    "communicator split between": Oddity(
-        True, {"uneven": ""}, declare=("{communicator} :: part{q}",),
-        between=("call MPI_Comm_split(MPI_COMM_WORLD, 0, -me, part{q}, ierr)",),
-        call=_call("{count}, {mpi}", "part{q}"), behind=("call MPI_Comm_free(part{q}, ierr)",),
-    ),
-    "reversed ranks": Oddity(
-        False, {"uneven": ""}, declare=("{communicator} :: part{q}",),
-        open=("call MPI_Comm_split(MPI_COMM_WORLD, 0, -me, part{q}, ierr)",),
-        call=_call("{count}, {mpi}", "part{q}"), close=("call MPI_Comm_free(part{q}, ierr)",),
-    ),
-    "self": Oddity(False, {"uneven": ""}, call=_call("{count}, {mpi}", "MPI_COMM_SELF")),
-    "derived type": Oddity(
-        True, {"shape": "slab", "uneven": ""}, declare=("{datatype} :: kind{q}",),
-        open=("call MPI_Type_contiguous(nz, {mpi}, kind{q}, ierr)",
-              "call MPI_Type_commit(kind{q}, ierr)"),
-        call=_call("n, kind{q}"), close=("call MPI_Type_free(kind{q}, ierr)",),
-    ),
-    "bytes": Oddity(False, {"uneven": ""}, call=_call("{bytes}*{count}, MPI_BYTE")),
-    "pairs of types": Oddity(
-        False, {"uneven": "", "type": "real8"},
-        call=("call MPI_Alltoall({s}, {count}, {mpi}, {r}, 8*({count}), MPI_BYTE, "
-              "MPI_COMM_WORLD, ierr)",),
-    ),
-    "allocated between": Oddity(True, {"storage": "allocatable"}, between=(_ALLOCATE_R,)),
-    "allocated in nest": Oddity(
-        True, {"storage": "allocatable"}, each=(f"if (z == {{first}}) then\n{_ALLOCATE_R}\nend if",)
-    ),
-    "pointer moves": Oddity(
-        True, {"storage": "pointer", "skipped": (0, 0)},
-        declare=("{type}, pointer :: q{q}({deferred})",),
-        ahead=("allocate(q{q}({dims}))", "q{q} = 3"), between=("{s} => q{q}",),
-    ),
-    "pointer moves in nest": Oddity(
-        True, {"storage": "pointer", "skipped": (0, 0)},
-        declare=("{type}, pointer :: q{q}({deferred})",),
-        ahead=("allocate(q{q}({dims}))", "q{q} = 3"), each=("if (z == {last}) {s} => q{q}",),
-    ),
-    "gaps": Oddity(
-        True, {"storage": "assumed", "uneven": "", "inner": "loops", "call": "plain",
-               "shape": "block"},
-        homes=("module", "internal"), gaps=True,
-    ),
-    "bounds by rank": Oddity(False, {"down": False}, bounds="{first} + mod(me, 2), {last}"),
-    "bounds by np": Oddity(False, {"down": False}, bounds="{first} + mod(np, 2), {last}"),
-    "bounds changed in nest": Oddity(
-        False, {"down": False}, ahead=("cnt = {last}",), bounds="{first}, cnt", each=("cnt = 1",)
-    ),
-    "step of two": Oddity(False, {"down": False, "late": 0}, bounds="{first}, {last}, 2"),
-    "count less": Oddity(False, {**_BLOCK}, call=_call("n*max(0, nz-1), {mpi}")),
-    "received twice": Oddity(False, behind=("if (nz > 0) {s0} = {r0}",)),
-}  # fmt: skip
-
-ODDITIES: Mapping[str, Oddity] = MappingProxyType({"": NONE, **_CHANGED, **_SEEN, **_ARGUMENTS})
-MUST_STAY = tuple(name for name, oddity in ODDITIES.items() if oddity.stays)
-MAY_CHANGE = tuple(name for name, oddity in ODDITIES.items() if name and not oddity.stays)
+ODDITIES: Mapping[str, Oddity] = MappingProxyType({"": NONE, **_CHANGED, **_SEEN, **ARGUMENTS})
+_DRAWN = {name: oddity for name, oddity in ODDITIES.items() if name and not oddity.real}
+MUST_STAY = tuple(name for name, oddity in _DRAWN.items() if oddity.stays)
+MAY_CHANGE = tuple(name for name, oddity in _DRAWN.items() if not oddity.stays)

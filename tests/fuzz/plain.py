@@ -1,6 +1,6 @@
 """The simplest program for each mutant that shows it: what the random ones are full of.
 
-Those without one: see docs/fuzzing.md.
+Random programs find the others, too: see docs/fuzzing.md.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ def _exchange(**choices: object) -> Exchange:
 
 PLAIN: Mapping[str, Exchange] = MappingProxyType(
     {
+        "ASP001": _exchange(odd="nonblocking"),
+        "ASP004": _exchange(odd="preprocessor"),
         "ASP006": _exchange(odd="skip"),
         "ASP102/": _exchange(odd="exit"),
         "ASP601 ": _exchange(odd="changed after"),
         "ASP106": _exchange(order="pzi", each=("x = x + z",), value="x + {i}"),
         "ASP105 fusion": _exchange(work="shifted"),
+        "ASP105 the copy": _exchange(work="planes first", against=True, order="pzi"),
         "ASP201": _exchange(odd="two places"),
+        "ASP202": _exchange(odd="two places, nobody knows"),
         "ASP301": _exchange(odd="communicator set late"),
         "ASP302/": _exchange(odd="allocated between"),
         "ASP303": _exchange(odd="count in a function"),

@@ -19,7 +19,11 @@ STORAGES = (
 )  # fmt: skip
 ORDERS = ("zpi", "pzi", "zip", "ipz", "piz")
 INNERS = ("loops", "section", "plane call", "column call", "function")
-WORKS = ("", "same", "shifted", "reverse", "carried", "columns", "dropped", "transposed")
+WORKS = (
+    "", "same", "shifted", "reverse", "carried", "columns", "dropped", "transposed", "planes first",
+    "stepped", "mirrored", "spread",
+)  # fmt: skip
+DROPPED = WORKS[WORKS.index("dropped") :]
 WAYS = ("", "if", "agreed if", "late if", "select", "block")
 CALLS = ("plain", "wrapper", "count variable", "first element")
 HOMES = ("procedure", "main", "module", "internal")
@@ -33,7 +37,10 @@ class Exchange:
     loop leaves out in front and behind.  ``shift``: the loop's variable minus the plane.
     ``each``/``end``: statements of an iteration before and after its plane; ``ahead``, ``between``,
     ``behind``: before the nest, between nest and call, behind the call.  ``late``: how many planes
-    back an iteration changes.  ``odd``: something that may make prepushing illegal (``oddities``).
+    back an iteration changes.  ``work``: what a nest before computes, or into which layout;
+    ``against``: that nest runs the other way; ``middle``: statements behind it; ``copied``: what is
+    added to the copy of it.  ``silent``: the send buffer is not shown at the end.  ``odd``:
+    something that may make prepushing illegal (``oddities``).
     ``tile``, ``depth``: K and D.
     """
 
@@ -51,6 +58,10 @@ class Exchange:
     labelled: bool = False
     value: str = "{z} + 10*{i} + 1000*me"
     work: str = ""
+    against: bool = False
+    middle: tuple[str, ...] = ()
+    copied: str = ""
+    silent: bool = False
     condition: str = ""
     late: int = 0
     each: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from asphalt.errors import UsageError
 from asphalt.frontend.workers import shared_workers
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
 from fuzz.checking import Failure, Setting, failures, smallest
+from fuzz.hazards import HAZARDS
 from fuzz.statistics import Statistics
 from fuzz.strategy import numbered_program
 from fuzz.transformation import Case, must_stay, transformed
@@ -34,13 +35,17 @@ _BINDINGS = ("use mpi_f08", "", "")  # of programs for MPIs that have a module m
 
 @dataclass(frozen=True)
 class Task:
-    """The programs ``first`` to ``first + count - 1`` of a stream, and how they are run."""
+    """The programs ``first`` to ``first + count - 1`` of a stream, and how they are run.
+
+    ``near``: the hazard that they are under; empty: any or none.
+    """
 
     seed: int
     first: int
     count: int
     setting: Setting
     keep: Path | None = None
+    near: str = ""
 
 
 @dataclass
@@ -54,7 +59,7 @@ class Outcome:
 def program_of(task: Task, number: int) -> Case:
     """Case ``number`` of a task's stream, transformed."""
     binding = "" if task.setting.mpi.simulated else _BINDINGS[number % len(_BINDINGS)]
-    program = numbered_program(task.seed, number, binding)
+    program = numbered_program(task.seed, number, binding, task.near)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         return transformed(program, f"c{number}", Path(folder), task.setting.bits)
 
@@ -98,13 +103,15 @@ def keep(failure: Failure, task: Task, folder: Path) -> Path:
     return place
 
 
-def tasks(seed: int, first: int, count: int, mpi: Mpi, real: bool, folder: Path) -> Iterator[Task]:
+def tasks(
+    seed: int, first: int, count: int, mpi: Mpi, real: bool, folder: Path, near: str = ""
+) -> Iterator[Task]:
     """Batches; with ``real``, every tenth runs on Open MPI or MPICH instead of SMPI."""
     for number, start in enumerate(range(first, first + count, BATCH)):
         chosen = (MPICH, OPENMPI)[number // 10 % 2] if real and number % 10 == 9 else mpi
         level = "-O2" if number % _OPTIMISED == 7 else "-O0"
         size = min(BATCH, first + count - start)
-        yield Task(seed, start, size, Setting(level, chosen), folder)
+        yield Task(seed, start, size, Setting(level, chosen), folder, near)
 
 
 @click.command()
@@ -117,9 +124,17 @@ def tasks(seed: int, first: int, count: int, mpi: Mpi, real: bool, folder: Path)
     show_default=True,
 )  # fmt: skip
 @click.option("--real/--no-real", default=True, help="Every tenth batch on a real MPI.")
+@click.option("--near", default="", help="The condition that all programs come close to.")
 @click.option("--output", default="build/fuzz", type=click.Path(path_type=Path))
 def main(
-    count: int, seed: int, first: int, jobs: int, mpi_name: str, real: bool, output: Path
+    count: int,
+    seed: int,
+    first: int,
+    jobs: int,
+    mpi_name: str,
+    real: bool,
+    near: str,
+    output: Path,
 ) -> None:
     """Try random programs; exit code 1 if one fails, with a reproducer in build/fuzz."""
     console = Console()
@@ -130,10 +145,14 @@ def main(
     except UsageError as error:
         console.print(str(error), style="red", markup=False)
         sys.exit(2)
+    hazard = next((name for name in HAZARDS if near and name.startswith(near)), "")
+    if near and not hazard:
+        console.print(f"no condition {near}; there are: {', '.join(HAZARDS)}", markup=False)
+        sys.exit(2)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         tempfile.tempdir = scratch  # also that of the processes that are forked
-        todo = list(tasks(seed, first, count, mpi, real, output))
+        todo = list(tasks(seed, first, count, mpi, real, output, hazard))
         total = _all(todo, jobs, console, output / f"statistics_{seed}_{first}.json")
         tempfile.tempdir = None
     seconds = time.monotonic() - started

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzz.names import BYTES, DECLARED, DUMMIES, MPI_TYPE, Names
 from fuzz.nests import effective_inner
 from fuzz.oddities import ODDITIES
-from fuzz.program import Exchange, Program
+from fuzz.program import DROPPED, Exchange, Program
 
 EVEN_OR_NOT = ("local", "allocatable", "target")  # where blocks may have different lengths
 _HANDLES = ("communicator", "request", "datatype")
@@ -80,8 +80,9 @@ def declarations(names: Names, home: str) -> list[str]:
         lines.append(f"real(8), allocatable :: w{q}(:,:)")
     else:
         lines.append(f"real(8) :: w{q}(n, -9:nz*np+12)")
-    if e.work in ("dropped", "transposed"):
-        lines.append(f"{kind}, allocatable :: t{q}({names.deferred})")
+    if e.work in DROPPED:
+        deferred = ", ".join(":" * (1 + names.source_dims.count(",")))
+        lines.append(f"{kind}, allocatable :: t{q}({deferred})")
     if effective_inner(names) == "function":
         lines.append(f"real(8), external :: {names.tag}_value{q}")
     if e.uneven:
@@ -105,12 +106,8 @@ def allocations(names: Names, home: str) -> list[str]:
                      f"{names.r}({names.dims(True)}))")  # fmt: skip
     if home == "main":
         lines.append(f"allocate(w{q}(n, -9:nz*np+12))")
-    if e.work in ("dropped", "transposed"):
-        dims = names.dims()
-        if e.work == "transposed" and e.shape == "block":
-            n, planes, ranks = dims.split(", ")
-            dims = f"{n}, {ranks}, {planes}"
-        lines.append(f"allocate(t{q}({dims}))")
+    if e.work in DROPPED:
+        lines.append(f"allocate(t{q}({names.source_dims}))")
         lines.append(f"t{q} = -4")
     return lines
 

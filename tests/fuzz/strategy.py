@@ -14,9 +14,11 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from fuzz.body import TRANSFERS
+from fuzz.hazards import HAZARDS, Hazard
 from fuzz.oddities import MAY_CHANGE, MUST_STAY, ODDITIES
 from fuzz.program import (
     CALLS,
+    DROPPED,
     HOMES,
     INNERS,
     ORDERS,
@@ -56,6 +58,11 @@ BEHIND = (
     "if (nz > 0) {w}(1,1) = real({r0})", "x = x + 1", "if (nz > 0) {s0} = 0",
     "if (nz > 0) x = real({s0})", "u = u + 1",
 )  # fmt: skip
+MIDDLE = (
+    "x = 1", "y = x", "x = x + 1", "m = 3 - m", "x = y", "x = {w}(1,1)", "u = x",
+    "if (nz > 0) x = real({r0})",
+)  # fmt: skip
+COPIED = (" + x", " + y*u", " + {w}({I},m)")
 CONDITIONS = ("mod(z, 3) > 0", "mod(me + z, 2) == 0", "x > z", "u > 6.5d0")
 UNEVEN = ("0,0", "1,0", "3,1", "5,2", "2,-1", "1,7")
 TILES = (1, 1, 2, 2, 3, 4, 5, 7, 100, 0)
@@ -80,17 +87,20 @@ def _some(random: Random, statements: Sequence[str], odds: int) -> tuple[str, ..
     return tuple(random.choice(statements) for _ in range(random.choice((1, 1, 2))))
 
 
-def draw_exchange(random: Random, odd: str = "", fixed_form: bool = False) -> Exchange:
-    """An exchange; with an oddity, everything else is more often plain."""
-    rare = 2 if odd else 1
+def draw_exchange(
+    random: Random, odd: str = "", fixed_form: bool = False, plain: bool = False
+) -> Exchange:
+    """An exchange; with an oddity or ``plain``, everything else is more often plain."""
+    rare = 2 if odd or plain else 1
 
     def mostly(simple: T, others: Sequence[T], odds: int) -> T:
         return _mostly(random, simple, others, odds)
 
     shape = mostly("block", SHAPES[1:], 1)
+    work = mostly("", WORKS[1:], 2 * rare)
     found = Exchange(
         shape=shape,
-        uneven=mostly("", UNEVEN, 3 + rare) if shape in ("block", "slab") else "",
+        uneven=mostly("", UNEVEN, 2 + rare) if shape in ("block", "slab", "line") else "",
         type=mostly("real8", TYPES[1:], 2),
         storage=random.choice(STORAGES),
         lower=mostly(1, (0, 2, -1), 3),
@@ -101,8 +111,12 @@ def draw_exchange(random: Random, odd: str = "", fixed_form: bool = False) -> Ex
         order=mostly("zpi", ORDERS, 2 * rare),
         inner=mostly("loops", INNERS[1:], 2),
         labelled=mostly(False, (True,), 2 if fixed_form else 8),
-        value=mostly(VALUES[0], VALUES, 2) if odd else random.choice(VALUES),
-        work=mostly("", WORKS[1:], 2 * rare + 1),
+        value=mostly(VALUES[0], VALUES, 2) if rare > 1 else random.choice(VALUES),
+        work=work,
+        against=mostly(False, (True,), 3) if work in DROPPED else False,
+        middle=_some(random, MIDDLE, 3) if work else (),
+        copied=mostly("", COPIED, 4) if work else "",
+        silent=mostly(False, (True,), 1 if work in DROPPED else 4),
         condition=mostly("", CONDITIONS, 3 * rare),
         late=mostly(0, (1, 1, 2, 3), 5 * rare),
         each=_some(random, STATEMENTS, 2 * rare),
@@ -116,7 +130,16 @@ def draw_exchange(random: Random, odd: str = "", fixed_form: bool = False) -> Ex
         tile=random.choice(TILES),
         depth=random.choice(DEPTHS),
     )
+    if found.silent and work in DROPPED and random.randint(0, 3):
+        found = replace(found, **_COPY_ALONE)
     return suited(found)
+
+
+# so that the copy may be left out
+_COPY_ALONE: dict[str, object] = {
+    "inner": "loops", "condition": "", "late": 0, "each": (), "end": (), "between": (),
+    "behind": (), "copied": "", "skipped": (0, 0), "uneven": "", "storage": "allocatable",
+}  # fmt: skip
 
 
 def suited(exchange: Exchange) -> Exchange:
@@ -139,9 +162,16 @@ def lawful(program: Program) -> bool:
 
 
 def draw_program(random: Random, binding: str = "") -> Program:
-    """A program.  About a third hold one exchange that must stay as it is, and nothing else."""
+    """A program.
+
+    About a third hold one exchange that must stay as it is, and nothing else; a sixth are close to
+    what one legality condition rules out.
+    """
+    kind = random.randint(0, 23)
+    if kind > 19:
+        drawn = [hazard for hazard in HAZARDS.values() if hazard.mpi.simulated]
+        return draw_under(random, random.choice(drawn), binding)
     fixed = _mostly(random, False, (True,), 3)
-    kind = random.randint(0, 19)
     binding = binding or random.choice(("use mpi", "mpif.h"))
     if kind == 0:
         name = random.choice(tuple(TRANSFERS)[1:])
@@ -170,6 +200,28 @@ def draw_program(random: Random, binding: str = "") -> Program:
     )
 
 
+def draw_under(random: Random, hazard: Hazard, binding: str = "") -> Program:
+    """A program with one exchange that is under a hazard."""
+    fixed = _mostly(random, False, (True,), 3)
+    chosen = {name: random.choice(values) for name, values in hazard.near.items()}
+    odd = ODDITIES[str(chosen.get("odd", ""))]
+    drawn = draw_exchange(random, str(chosen.get("odd", "")), fixed, plain=True)
+    exchange = suited(replace(drawn, **chosen))  # type: ignore[arg-type]
+    steps = _mostly(random, 0, (2,), 3)
+    prints = random.random() < 0.25
+    procedure = Procedure(random.choice(odd.homes or HOMES), (exchange,), steps, prints=prints)
+    return Program(
+        procedures=(procedure,),
+        binding=binding or random.choice(("use mpi", "mpif.h")),
+        fixed=fixed,
+        upper=_mostly(random, False, (True,), 6),
+        n=random.choice((3, 3, 2, 4)),
+        nz=random.choice((5, 5, 4, 3, 7)),
+        known=random.random() < 0.25,
+        twice=_mostly(random, False, (True,), 6),
+    )
+
+
 def _procedure(random: Random, fixed: bool) -> Procedure:
     count = _mostly(random, 1, (2, 2, 3), 5)
     kinds = [_mostly(random, "", MAY_CHANGE, 3) for _ in range(count)]
@@ -184,6 +236,11 @@ def _procedure(random: Random, fixed: bool) -> Procedure:
     )
 
 
-def numbered_program(seed: int, number: int, binding: str = "") -> Program:
-    """Program ``number`` of the stream ``seed``, always the same one."""
+def numbered_program(seed: int, number: int, binding: str = "", near: str = "") -> Program:
+    """Program ``number`` of the stream ``seed``, always the same one.
+
+    ``near``: the name of a hazard that all programs are under.
+    """
+    if near:
+        return draw_under(Random(f"{seed}/{near}/{number}"), HAZARDS[near], binding)
     return draw_program(Random(f"{seed}/{number}"), binding)

@@ -1,4 +1,4 @@
-"""``make fuzz-teeth``: which mutants the fuzzer finds, and after how many programs."""
+"""``make fuzz-teeth``: after how many random programs each mutant is found, and by what."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from fuzz.checking import Setting, failures
+from fuzz.hazards import HAZARDS
 from fuzz.mutation import MUTANTS, Mutant
-from fuzz.program import Program
 from fuzz.strategy import numbered_program
 from fuzz.transformation import Case, must_stay, transformed
 
@@ -26,98 +26,104 @@ _MOST_RUNS = 25  # of a mutant
 
 @dataclass
 class Found:
-    """What is known about a mutant: the number of the first program that fails, and how.
+    """What is known about a mutant: how many programs it took, and how the last one failed.
 
     ``stayed``: a program that must not change did; ``failed``: a run differed, hung or crashed.
+    ``asked``: programs that asphalt judges by the condition; ``crashes``: of the mutant.
     """
 
     mutant: Mutant
-    stayed: str = ""
+    programs: int = 0
+    stayed: bool = False
     failed: str = ""
+    odd: str = ""
     asked: int = 0
     crashes: int = 0
     runs: int = 0
 
     @property
     def done(self) -> bool:
-        """Whether it is found, and by a run."""
-        return bool(self.failed)
+        """Whether it is found."""
+        return self.stayed or bool(self.failed)
+
+    @property
+    def symptom(self) -> str:
+        """In words."""
+        return ", ".join(filter(None, ("changed" if self.stayed else "", self.failed)))
 
 
-def hunt(
-    found: Sequence[Found], seed: int, numbers: Iterable[int], seconds: float, level: str = "-O0"
-) -> int:
-    """Ask the mutants about programs of a stream; gives the number of programs looked at."""
-    deadline, looked_at = time.monotonic() + seconds, 0
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as place:
-        folder = Path(place)
+def hazard_of(mutant: Mutant) -> str:
+    """The name of the hazard whose programs the mutant is hunted with."""
+    return next(name for name in HAZARDS if mutant.name.startswith(name))
+
+
+def hunt(mutant: Mutant, seed: int, numbers: Iterable[int], seconds: float = 600.0) -> Found:
+    """Ask a mutant about random programs of its hazard until one fails."""
+    found, deadline = Found(mutant), time.monotonic() + seconds
+    near = hazard_of(mutant)
+    hazard = HAZARDS[near]
+    setting = Setting(hazard.level, hazard.mpi, _RANKS, mutant.runtime)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         for number in numbers:
-            if time.monotonic() > deadline or all(one.done for one in found):
+            if found.done or time.monotonic() > deadline:
                 break
-            program = numbered_program(seed, number)
-            case = transformed(program, f"c{number}", folder / "texts", level == "-O0")
-            looked_at += 1
+            program = numbered_program(seed, number, near=near)
+            case = transformed(program, f"c{number}", Path(folder) / "texts", setting.bits)
+            assert not case.fault, case.fault
+            found.programs += 1
             codes = {code or verdict for verdict, code in case.verdicts}
-            for one in found:
-                if not one.done and codes & set(one.mutant.codes):
-                    _ask(one, program, case, number, folder, level)
-                    if one.done:
-                        print(f"{one.mutant.name}: {one.failed}", flush=True)
-    return looked_at
+            if codes & set(mutant.codes):
+                _ask(found, case, setting, Path(folder))
+    return found
 
 
-def _ask(one: Found, program: Program, case: Case, number: int, folder: Path, level: str) -> None:
-    with one.mutant.active():
-        mutated = transformed(program, case.tag, folder / "texts", level == "-O0")
-    one.asked += 1
+def _ask(found: Found, case: Case, setting: Setting, folder: Path) -> None:
+    program = case.program
+    with found.mutant.active():
+        mutated = transformed(program, case.tag, folder / "texts", setting.bits)
+    found.asked += 1
     if mutated.fault.startswith("Traceback"):
-        one.crashes += 1
+        found.crashes += 1
         return
-    if mutated.after == case.after:
+    if mutated.after == case.after or found.runs >= _MOST_RUNS:
         return
-    if must_stay(program):
-        one.stayed = one.stayed or f"{number} {program.exchanges[0].odd}"
-    if one.runs >= _MOST_RUNS:
-        return
-    one.runs += 1
+    found.stayed = must_stay(program)
+    found.odd = program.exchanges[0].odd
+    found.runs += 1
     runs = Case(**{name: getattr(mutated, name) for name in _FIELDS} | {"fault": ""})
-    for failure in failures([runs], Setting(level, ranks=_RANKS), folder / "mutant"):
+    for failure in failures([runs], setting, folder / "mutant"):
         if failure.ours:
-            odd = ", ".join(e.odd or "plain" for e in program.exchanges)
-            one.failed = f"{number} {failure.kind} ({odd})"
+            found.failed = failure.kind
 
 
 _FIELDS = ("tag", "program", "source", "after", "verdicts", "layouts", "header")
 
 
 @click.command()
-@click.option("--count", default=500, show_default=True, help="Programs to look at.")
+@click.option("--count", default=400, show_default=True, help="Programs for each mutant.")
 @click.option("--seed", default=7, show_default=True)
-@click.option("--first", default=0, show_default=True)
-@click.option("--seconds", default=3600.0, show_default=True)
-@click.option("--level", default="-O0", show_default=True)
-@click.option("--only", default="", help="Mutants whose names contain this.")
+@click.option("--seconds", default=600.0, show_default=True, help="For each mutant.")
+@click.option("--only", default="", help="Mutants whose names begin with this.")
 @click.option("--output", default="build/fuzz", type=click.Path(path_type=Path))
-def main(
-    count: int, seed: int, first: int, seconds: float, level: str, only: str, output: Path
-) -> None:
+def main(count: int, seed: int, seconds: float, only: str, output: Path) -> None:
     """Switch conditions off one by one; exit code 1 if a mutant is not found."""
-    found = [Found(mutant) for mutant in MUTANTS if only in mutant.name]
-    looked_at = hunt(found, seed, range(first, first + count), seconds, level)
-    table = Table(title=f"{looked_at} programs")
-    for heading in ("condition", "must stay, but changed", "run fails", "asked", "crashes"):
+    table = Table(title=f"up to {count} programs for each condition that is switched off")
+    for heading in ("condition", "programs", "judged by it", "symptom", "oddity", "crashes"):
         table.add_column(heading)
-    for one in found:
-        table.add_row(one.mutant.name, one.stayed, one.failed, str(one.asked), str(one.crashes))
-    Console(width=160).print(table)
-    rows = [
-        {"condition": o.mutant.name, "stayed": o.stayed, "failed": o.failed, "asked": o.asked,
-         "crashes": o.crashes}
-        for o in found
-    ]  # fmt: skip
+    rows = []
     output.mkdir(parents=True, exist_ok=True)
-    (output / f"teeth_{seed}_{first}.json").write_text(json.dumps(rows, indent=1) + "\n")
-    sys.exit(any(not (one.failed or one.stayed) for one in found))
+    for mutant in MUTANTS:
+        if not mutant.name.startswith(only):
+            continue
+        one = hunt(mutant, seed, range(count), seconds)
+        row = (str(one.programs), str(one.asked), one.symptom, one.odd, str(one.crashes))
+        table.add_row(mutant.name, *row)
+        print(mutant.name, *row, sep="; ", flush=True)
+        rows.append({"condition": mutant.name, "programs": one.programs, "asked": one.asked,
+                     "symptom": one.symptom, "odd": one.odd, "crashes": one.crashes})  # fmt: skip
+        (output / f"teeth_{seed}.json").write_text(json.dumps(rows, indent=1) + "\n")
+    Console(width=120).print(table)
+    sys.exit(not all(row["symptom"] for row in rows))
 
 
 if __name__ == "__main__":
