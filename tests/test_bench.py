@@ -171,7 +171,7 @@ def test_a_kernel_says_what_it_takes_part_in() -> None:
 def test_a_measurement_may_have_platforms_of_its_own() -> None:
     halo = load_case(KERNELS / "halo_2d")
     assert [what.platform for what in halo.simulated] == ["ib-ddr-2009", "ethernet-1g"]
-    assert named("ethernet-1g").title == "SMPI ethernet-1g"
+    assert named("ethernet-1g").title == "SMPI ethernet-1g, eager"
     assert named(None).title == "SMPI 10 Gb/s"
 
 

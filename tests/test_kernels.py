@@ -47,6 +47,8 @@ def test_there_is_a_kernel_for_each_shape() -> None:
         "fft_inplace",
         "fixed_legacy",
         "halo_2d",
+        "lu_precondition",
+        "lu_wavefront",
         "plane_slab",
         "sample_sort",
         "spectral_transpose",

@@ -1,0 +1,1 @@
+../lu_wavefront/work.f
