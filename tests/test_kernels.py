@@ -49,6 +49,7 @@ def test_there_is_a_kernel_for_each_shape() -> None:
         "halo_2d",
         "lu_precondition",
         "lu_wavefront",
+        "ocean_gather",
         "plane_slab",
         "sample_sort",
         "spectral_transpose",

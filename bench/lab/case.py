@@ -55,6 +55,7 @@ class Simulated:
 
     So that a message holds as much data on any number of ranks, ``grow`` says what is added to a
     size for each further rank; ``per_peer``: charges grow like the number of other ranks.
+    ``shares_memory``: whether ranks are too many to hold all their data at once.
     """
 
     variant: str
@@ -67,6 +68,7 @@ class Simulated:
     grow: Mapping[str, int]
     per_peer: bool
     elsewhere: tuple[Elsewhere, ...]
+    shares_memory: bool
     platform: str | None = None
     adds_up: bool = True
 
@@ -79,11 +81,6 @@ class Simulated:
     def depths(self) -> tuple[int, ...]:
         """Every D that is measured."""
         return tuple(sorted({depth for _, depth in self.tilings}))
-
-    @property
-    def shares_memory(self) -> bool:
-        """Whether ranks are too many to hold all their data at once."""
-        return self.ranks > WIDELY_SHARED
 
     @property
     def all_ranks(self) -> tuple[int, ...]:
@@ -108,6 +105,7 @@ class Simulated:
             best=other.tilings[0] if other.tilings else self.best,
             small=self._grown(self.small, more),
             elsewhere=(),
+            shares_memory=ranks > WIDELY_SHARED,
         )
 
     def _grown(self, sizes: Mapping[str, int], more: int) -> dict[str, int]:
@@ -201,6 +199,7 @@ def _simulated(data: Mapping[str, Any], platform: str | None) -> Simulated:
             )
             for other in data.get("elsewhere", ())
         ),
+        shares_memory=data.get("shares_memory", data["ranks"] > WIDELY_SHARED),
         platform=platform,
         adds_up=data.get("adds_up", True),
     )

@@ -1,0 +1,237 @@
+C     HOW THE OCEAN IS DEALT: TILES IN IPR COLUMNS AND JPR ROWS, NOT ALL
+C     OF THE SAME SIZE
+      MODULE TILES
+      IMPLICIT NONE
+      PUBLIC
+      INCLUDE 'sizes.inc'
+      INTEGER, PARAMETER :: NBDY = 2, MAXPE = 24
+      INTEGER, SAVE :: IPR, JPR, MPROC, NPROC, I0, II, J0, JJ, IDM, JDM
+      INTEGER, SAVE :: II_PE(MAXPE,MAXPE), I0_PE(MAXPE,MAXPE)
+      INTEGER, SAVE :: JJ_PE(MAXPE), J0_PE(MAXPE), IDPROC(MAXPE,MAXPE)
+      DOUBLE PRECISION, PARAMETER :: VLAND = -1.0D3
+      DOUBLE PRECISION, SAVE, ALLOCATABLE :: T(:,:,:), R(:,:,:)
+C     BUFFERS FOR NBUF FIELDS: OF THE TILE THAT LEAVES, THE TILES THAT COME,
+C     THE ROW THAT LEAVES, THE ROWS THAT COME; AND THEIR REQUESTS
+      INTEGER, PARAMETER :: NBUF = 2
+      DOUBLE PRECISION, SAVE, ALLOCATABLE, ASYNCHRONOUS ::
+     &   ATOUT(:,:), AT(:,:,:), ALOUT(:,:,:), AL(:,:,:,:)
+      INTEGER, SAVE :: RTOUT(NBUF), RT(MAXPE,NBUF)
+      INTEGER, SAVE :: RLOUT(NBUF), RL(MAXPE,NBUF)
+
+      CONTAINS
+
+C     MPROC, NPROC: COLUMN AND ROW OF RANK ME OF NP, FROM 1
+      SUBROUTINE XCSPMD(ME, NP)
+      INTEGER ME, NP, I, M, N
+      JPR = 1
+      DO I = 2, NP
+         IF (MOD(NP,I) .EQ. 0 .AND. I*I .LE. NP) JPR = I
+      END DO
+      IPR = NP/JPR
+      MPROC = MOD(ME,IPR) + 1
+      NPROC = ME/IPR + 1
+      IDM = 0
+      JDM = 0
+      DO N = 1, JPR
+         J0_PE(N) = (N-1)*(JTDM/JPR) + MIN(N-1, MOD(JTDM,JPR))
+         JJ_PE(N) = JTDM/JPR
+         IF (N .LE. MOD(JTDM,JPR)) JJ_PE(N) = JJ_PE(N) + 1
+         JDM = MAX(JDM, JJ_PE(N))
+         I = 0
+         DO M = 1, IPR
+            IDPROC(M,N) = M - 1 + (N-1)*IPR
+            II_PE(M,N) = ITDM/IPR
+            IF (MOD(M+N,IPR) .LT. MOD(ITDM,IPR))
+     &         II_PE(M,N) = II_PE(M,N) + 1
+            I0_PE(M,N) = I
+            I = I + II_PE(M,N)
+            IDM = MAX(IDM, II_PE(M,N))
+         END DO
+      END DO
+      I0 = I0_PE(MPROC,NPROC)
+      II = II_PE(MPROC,NPROC)
+      J0 = J0_PE(NPROC)
+      JJ = JJ_PE(NPROC)
+      END SUBROUTINE XCSPMD
+
+      END MODULE TILES
+
+
+C     FIELDS OF AN OCEAN ARE GATHERED.  OVERLAPPED BY HAND: ALL TILES OF A
+C     ROW MAY COME AT ONCE, DURING THE WORK ON A FIELD, AND ITS ROWS MAY
+C     COME DURING THE WORK ON THE NEXT ONE
+      PROGRAM OCEAN
+      USE RESULTS, ONLY: MIX_REALS, REPORT
+      USE TILES
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      DOUBLE PRECISION, ALLOCATABLE :: AA(:,:,:)
+      INTEGER*8 HASH, NRECV
+      INTEGER ME, NP, I, J, L, ISTEP, MPIERR
+      DOUBLE PRECISION BEGAN, ELAPSE
+
+      CALL MPI_INIT(MPIERR)
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, MPIERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, NP, MPIERR)
+      IF (NP .GT. MAXPE) CALL MPI_ABORT(MPI_COMM_WORLD, 1, MPIERR)
+      CALL XCSPMD(ME, NP)
+      ALLOCATE(T(1-NBDY:IDM+NBDY,1-NBDY:JDM+NBDY,NFLD))
+      ALLOCATE(R(1-NBDY:IDM+NBDY,1-NBDY:JDM+NBDY,NFLD))
+      ALLOCATE(ATOUT(IDM*JDM,NBUF), AT(IDM*JDM,IPR,NBUF))
+      ALLOCATE(ALOUT(ITDM,JDM,NBUF), AL(ITDM,JDM,JPR,NBUF))
+      ALLOCATE(AA(ITDM,JTDM,NFLD))
+      RTOUT = MPI_REQUEST_NULL
+      RLOUT = MPI_REQUEST_NULL
+      AA = 0.0D0
+      R = 0.0D0
+      T = 0.0D0
+      DO L = 1, NFLD
+         DO J = 1, JJ
+            DO I = 1, II
+               T(I,J,L) = MOD(3*(I0+I) + 5*(J0+J) + 7*L, 31)
+            END DO
+         END DO
+      END DO
+      HASH = 1
+      NRECV = 0
+      ELAPSE = 0
+      DO ISTEP = 1, NSTEPS
+         CALL MPI_BARRIER(MPI_COMM_WORLD, MPIERR)
+         BEGAN = MPI_WTIME()
+         CALL XCPOST(1)
+         DO L = 1, NFLD
+            DO J = 1, JJ
+               CALL RELAX(II, ISTEP, T(1,J,L))
+            END DO
+            CALL XCTILE(T(1-NBDY,1-NBDY,L), L)
+            DO J = 1, JJ
+               CALL DENSE(II, T(1,J,L), R(1,J,L))
+            END DO
+            CALL XCROW(L)
+            IF (L .GT. 1) CALL XCROOT(AA(1,1,L-1), L-1)
+            IF (L .LT. NFLD) CALL XCPOST(L+1)
+         END DO
+         CALL XCROOT(AA(1,1,NFLD), NFLD)
+         CALL MPI_WAITALL(NBUF, RTOUT, MPI_STATUSES_IGNORE, MPIERR)
+         CALL MPI_WAITALL(NBUF, RLOUT, MPI_STATUSES_IGNORE, MPIERR)
+         ELAPSE = ELAPSE + (MPI_WTIME() - BEGAN)
+         CALL MIX_REALS(SIZE(AA), AA, HASH)
+         CALL MIX_REALS(SIZE(R), R, HASH)
+         NRECV = NRECV + SIZE(AA)
+      END DO
+      CALL REPORT('ocean_gather', MPI_COMM_WORLD, HASH, NRECV, ELAPSE)
+      DEALLOCATE(T, R, ATOUT, AT, ALOUT, AL, AA)
+      CALL MPI_FINALIZE(MPIERR)
+      END PROGRAM OCEAN
+
+
+C     POSTS THE RECEIVES OF FIELD L
+      SUBROUTINE XCPOST(L)
+      USE TILES
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER L, IB, MP, NP, MPIERR
+
+      IB = 1 + MOD(L,NBUF)
+      IF (MPROC .NE. 1) RETURN
+      DO MP = 2, IPR
+         CALL MPI_IRECV(AT(1,MP,IB), II_PE(MP,NPROC)*JJ,
+     &        MPI_DOUBLE_PRECISION, IDPROC(MP,NPROC), 9931,
+     &        MPI_COMM_WORLD, RT(MP,IB), MPIERR)
+      END DO
+      IF (NPROC .NE. 1) RETURN
+      DO NP = 2, JPR
+         CALL MPI_IRECV(AL(1,1,NP,IB), ITDM*JJ_PE(NP),
+     &        MPI_DOUBLE_PRECISION, IDPROC(1,NP), 9941,
+     &        MPI_COMM_WORLD, RL(NP,IB), MPIERR)
+      END DO
+      END SUBROUTINE XCPOST
+
+
+C     THE OWN TILE A OF FIELD L: INTO THE ROW, OR ON ITS WAY TO IT
+      SUBROUTINE XCTILE(A, L)
+      USE TILES
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      DOUBLE PRECISION A(1-NBDY:IDM+NBDY,1-NBDY:JDM+NBDY)
+      DOUBLE PRECISION SCL(IDM)
+      INTEGER L, I, J, IB, MPIERR
+
+      IB = 1 + MOD(L,NBUF)
+      IF (MPROC .EQ. 1) THEN
+         CALL MPI_WAIT(RLOUT(IB), MPI_STATUS_IGNORE, MPIERR)
+         DO J = 1, JJ
+            CALL METRIC(II, I0, J0+J, SCL)
+            DO I = 1, I0
+               ALOUT(I,J,IB) = VLAND
+            END DO
+            DO I = 1, II
+               ALOUT(I0+I,J,IB) = A(I,J)*SCL(I)
+            END DO
+            DO I = I0+II+1, ITDM
+               ALOUT(I,J,IB) = VLAND
+            END DO
+         END DO
+      ELSE
+         CALL MPI_WAIT(RTOUT(IB), MPI_STATUS_IGNORE, MPIERR)
+         DO J = 1, JJ
+            DO I = 1, II
+               ATOUT(I+(J-1)*II,IB) = A(I,J)
+            END DO
+         END DO
+         CALL MPI_ISEND(ATOUT(1,IB), II*JJ, MPI_DOUBLE_PRECISION,
+     &        IDPROC(1,NPROC), 9931, MPI_COMM_WORLD, RTOUT(IB), MPIERR)
+      END IF
+      END SUBROUTINE XCTILE
+
+
+C     THE OTHER TILES OF FIELD L INTO THE ROW, WHICH THEN IS ON ITS WAY
+      SUBROUTINE XCROW(L)
+      USE TILES
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      DOUBLE PRECISION SCL(IDM)
+      INTEGER L, I, J, MP, IB, MPIERR
+
+      IF (MPROC .NE. 1) RETURN
+      IB = 1 + MOD(L,NBUF)
+      DO MP = 2, IPR
+         CALL MPI_WAIT(RT(MP,IB), MPI_STATUS_IGNORE, MPIERR)
+         DO J = 1, JJ
+            CALL METRIC(II_PE(MP,NPROC), I0_PE(MP,NPROC), J0+J, SCL)
+            DO I = 1, II_PE(MP,NPROC)
+               ALOUT(I0_PE(MP,NPROC)+I,J,IB) =
+     &            AT(I+(J-1)*II_PE(MP,NPROC),MP,IB)*SCL(I)
+            END DO
+         END DO
+      END DO
+      IF (NPROC .NE. 1)
+     &   CALL MPI_ISEND(ALOUT(1,1,IB), ITDM*JJ, MPI_DOUBLE_PRECISION,
+     &        IDPROC(1,1), 9941, MPI_COMM_WORLD, RLOUT(IB), MPIERR)
+      END SUBROUTINE XCROW
+
+
+C     ALL ROWS OF FIELD L INTO AA ON THE FIRST RANK
+      SUBROUTINE XCROOT(AA, L)
+      USE TILES
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      DOUBLE PRECISION AA(ITDM,JTDM)
+      INTEGER L, I, J, NP, IB, MPIERR
+
+      IF (MPROC .NE. 1 .OR. NPROC .NE. 1) RETURN
+      IB = 1 + MOD(L,NBUF)
+      DO J = 1, JJ
+         DO I = 1, ITDM
+            AA(I,J0+J) = ALOUT(I,J,IB)
+         END DO
+      END DO
+      DO NP = 2, JPR
+         CALL MPI_WAIT(RL(NP,IB), MPI_STATUS_IGNORE, MPIERR)
+         DO J = 1, JJ_PE(NP)
+            DO I = 1, ITDM
+               AA(I,J0_PE(NP)+J) = AL(I,J,NP,IB)
+            END DO
+         END DO
+      END DO
+      END SUBROUTINE XCROOT
