@@ -22,7 +22,7 @@ from asphalt.report.timeline_data import (
 from asphalt.report.timeline_html import write_timelines
 from asphalt.simulation.hideable import hideable
 from asphalt.simulation.paje import read_trace
-from asphalt.simulation.timeline import Call, Doing, Interval, Lane, Timeline, means
+from asphalt.simulation.timeline import Call, Doing, Interval, Lane, Timeline, means, without_busy
 
 # Numbers of events differ from release to release: the head says what they are.
 TRACE = """\
@@ -106,6 +106,44 @@ def test_a_trace_is_read() -> None:
     assert second.underway == ()
 
 
+class Costly:
+    """A platform on which starting a message takes 0.25 s, receiving one 0.5 s."""
+
+    def of_sender(self, size: float) -> float:
+        return 0.25
+
+    def of_receiver(self, size: float) -> float:
+        return 0.5
+
+
+def test_messages_are_handled_inside_of_waiting_calls_too() -> None:
+    first, second = read_trace(TRACE.splitlines(), 4.0, {"mpi_isend"}, Costly()).lanes
+    # a collective operation of the original starts and ends messages as an MPI_Isend does
+    assert first.intervals[-2:] == (
+        Interval(3.0, 3.25, Doing.MESSAGING, "MPI_Alltoall"),
+        Interval(3.25, 4.0, Doing.WAITING, "MPI_Alltoall"),
+    )
+    assert first.intervals[1] == Interval(1.0, 1.5, Doing.MESSAGING, "MPI_Isend")
+    assert second.intervals == (Interval(0.0, 3.0, Doing.WAITING, "MPI_Wait"),)
+
+
+def test_busy_times_are_cut_out_of_waiting_alone() -> None:
+    computing, waiting = Doing.COMPUTING, Doing.WAITING
+    found = without_busy(
+        (Interval(0, 2, computing), Interval(2, 4, waiting, "a"), Interval(4, 8, waiting, "b")),
+        # before, over a border, one inside of another, and at the end
+        ((0.5, 1), (3, 5), (4.5, 4.75), (7, 9)),
+    )
+    assert found == (
+        Interval(0, 2, computing),
+        Interval(2, 3, waiting, "a"),
+        Interval(3, 4, Doing.MESSAGING, "a"),
+        Interval(4, 5, Doing.MESSAGING, "b"),
+        Interval(5, 7, waiting, "b"),
+        Interval(7, 8, Doing.MESSAGING, "b"),
+    )
+
+
 def test_what_is_no_trace() -> None:
     with pytest.raises(ValueError, match="an event that the trace's head does not have: 99 1"):
         read_trace(["99 1"], 1.0, ())
@@ -185,6 +223,38 @@ def test_bytes_for_people() -> None:
         *("12 B", "4.5 kB"),
         *("2 MB", "3.21 GB"),
     ]
+
+
+def test_both_versions_are_drawn_and_explained_alike(tmp_path: Path) -> None:
+    def version(name: str, most: float, *parts: tuple[str, float, float]) -> Version:
+        one = lane(0, *parts)
+        moving = Lane(0, one.intervals, one.calls, ((0.0, 0.0), (0.5, most), (1.0, 0.0)))
+        return Version(name, Timeline(1.0, (moving,)))
+
+    drawing = Drawing(
+        "t",
+        (
+            version("original", 4e6, ("", 0, 0.5), ("MPI_Alltoall", 0.5, 1)),
+            version("transformed", 1e6, ("", 0, 0.5), ("MPI_Wait", 0.5, 0.9), ("MPI_B", 0.9, 0.91)),
+        ),
+    )
+    original, transformed = drawing.versions
+    assert original.summary == (
+        "a rank computes 500 ms, handles messages 0 s, waits 500 ms: 500 ms in MPI_Alltoall"
+    )
+    assert transformed.summary.endswith("waits 410 ms: 400 ms in MPI_Wait")
+    # one scale for what is under way
+    assert drawing.underway_name == "how much is under way (full height: 4 MB)"
+    write_timelines(drawing, tmp_path / "t.html")
+    page = (tmp_path / "t.html").read_text()
+    data = json.loads(re.search(r"const data = (.*);\n", page)[1])  # type: ignore[index]
+    assert data["versions"][0]["most"] == data["versions"][1]["most"] == 4e6
+    assert max(data["versions"][1]["lanes"][0]["underway"]) == 0.25
+    assert data["versions"][1]["summary"] == transformed.summary
+    assert "Green below blue is communication that computation hides" in data["caption"]
+    names = [name for name, _ in data["legend"]]
+    assert names[:3] == [doing.value for doing in Doing]
+    assert names[-1] == drawing.underway_name
 
 
 def test_the_page_stands_alone(tmp_path: Path) -> None:

@@ -15,7 +15,19 @@ COLOURS = {
     Doing.WAITING: "#F0C05A",
 }
 UNDERWAY = "#009E73"
-UNDERWAY_NAME = "data under way: sent, not yet received (full height: the most in this version)"
+SOME_UNDERWAY = "#C4E8DC"
+SOME_UNDERWAY_NAME = "some data of the rank is under way: sent, not yet received"
+CAPTION = (
+    "A lane is a rank: above, what its processor does; below, in green, its data on the way to "
+    "others. Green below blue is communication that computation hides; green below yellow is "
+    "waited for. The dashed line is the end."
+)
+BOTH = (
+    "The transformed program also waits once before its first tile, where the ranks make a "
+    "communicator of their own."
+)
+_WORTH_TELLING = 0.05  # of all waiting
+_NO_NAME = "making communicators and the like"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,27 @@ class Version:
             return told
         return f"{told}, up to {bytes_text(self.most_underway)} of a rank under way"
 
+    @property
+    def summary(self) -> str:
+        """What a rank spends its time on, the mean of all ranks, and where it waits."""
+        lanes = self.timeline.lanes
+        sums: dict[Doing, float] = dict.fromkeys(Doing, 0.0)
+        waits: dict[str, float] = {}
+        for one in (one for lane in lanes for one in lane.intervals):
+            sums[one.doing] += (one.end - one.start) / len(lanes)
+            if one.doing is Doing.WAITING:
+                waits[one.call] = waits.get(one.call, 0.0) + (one.end - one.start) / len(lanes)
+        shown = [call for call in waits if waits[call] > _WORTH_TELLING * sums[Doing.WAITING]]
+        told = ", ".join(
+            f"{_short(waits[call])} {f'in {call}' if call else _NO_NAME}"
+            for call in sorted(shown, key=lambda call: (-waits[call], call))
+        )
+        return (
+            f"a rank computes {_short(sums[Doing.COMPUTING])}, handles messages "
+            f"{_short(sums[Doing.MESSAGING])}, waits {_short(sums[Doing.WAITING])}"
+            + (f": {told}" if told else "")
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
@@ -51,6 +84,21 @@ class Drawing:
     def seconds(self) -> float:
         """The length of the time axis."""
         return max(version.timeline.seconds for version in self.versions)
+
+    @property
+    def most_underway(self) -> float:
+        """The most bytes that a rank of any version has under way: one scale for all."""
+        return max(version.most_underway for version in self.versions)
+
+    @property
+    def underway_name(self) -> str:
+        """What the height of the strips below the bars says."""
+        return f"how much is under way (full height: {bytes_text(self.most_underway)})"
+
+    @property
+    def caption(self) -> str:
+        """What a reader has to know to understand the picture."""
+        return f"{CAPTION} {BOTH}" if len(self.versions) > 1 else CAPTION
 
 
 def shown(lanes: Sequence[Lane]) -> tuple[Lane, ...]:
@@ -87,6 +135,11 @@ def time_text(seconds: float) -> str:
         return "0 s"
     size, name = unit(seconds)
     return f"{seconds / size:.4g} {name}"
+
+
+def _short(seconds: float) -> str:
+    size, name = unit(seconds) if seconds > 0 else (1.0, "s")
+    return f"{seconds / size:.3g} {name}"
 
 
 def bytes_text(count: float) -> str:

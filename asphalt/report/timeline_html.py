@@ -14,8 +14,9 @@ from typing import Any
 from asphalt.output.atomic import write_atomically
 from asphalt.report.timeline_data import (
     COLOURS,
+    SOME_UNDERWAY,
+    SOME_UNDERWAY_NAME,
     UNDERWAY,
-    UNDERWAY_NAME,
     Drawing,
     Version,
     remark,
@@ -44,12 +45,14 @@ def _data(drawing: Drawing) -> dict[str, Any]:
     calls: dict[str, int] = {"": 0}
     versions = [_version(version, drawing, calls) for version in drawing.versions]
     legend = [(doing.value, COLOURS[doing]) for doing in _KINDS]
-    moving = any(version.most_underway > 0 for version in drawing.versions)
+    moving = drawing.most_underway > 0
     if moving:
-        legend.append((UNDERWAY_NAME, UNDERWAY))
+        legend.append((SOME_UNDERWAY_NAME, SOME_UNDERWAY))
+        legend.append((drawing.underway_name, UNDERWAY))
     return {
         "title": drawing.title,
         "remark": remark(drawing),
+        "caption": drawing.caption,
         "seconds": drawing.seconds,
         "moving": moving,
         "legend": legend,
@@ -60,7 +63,7 @@ def _data(drawing: Drawing) -> dict[str, Any]:
 
 def _version(version: Version, drawing: Drawing, calls: dict[str, int]) -> dict[str, Any]:
     lanes = []
-    full = version.most_underway
+    full = drawing.most_underway
     for lane in shown(version.timeline.lanes):
         intervals = [
             (
@@ -79,6 +82,7 @@ def _version(version: Version, drawing: Drawing, calls: dict[str, int]) -> dict[
         lanes.append({"rank": lane.rank, "intervals": intervals, "underway": amounts})
     return {
         "title": version.headline,
+        "summary": version.summary,
         "most": full,
         "seconds": version.timeline.seconds,
         "lanes": lanes,

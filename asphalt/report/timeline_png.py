@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -12,8 +13,9 @@ from matplotlib.patches import Patch
 from asphalt.report.timeline_data import (
     COLOURS,
     MOST_LANES,
+    SOME_UNDERWAY,
+    SOME_UNDERWAY_NAME,
     UNDERWAY,
-    UNDERWAY_NAME,
     Drawing,
     Version,
     remark,
@@ -32,7 +34,7 @@ _MOST_LABELS = MOST_LANES
 def draw_timelines(drawing: Drawing, path: Path) -> None:
     """Write a PNG of the versions above one another, with one time axis."""
     lanes = [len(shown(version.timeline.lanes)) for version in drawing.versions]
-    height = sum(0.5 + 0.2 * max(count, 3) for count in lanes) + 1.4
+    height = sum(0.75 + 0.2 * max(count, 3) for count in lanes) + 1.9
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(drawing.title, fontsize=11)
@@ -45,7 +47,15 @@ def draw_timelines(drawing: Drawing, path: Path) -> None:
     last = grid[-1, 0]
     last.set_xlabel(f"simulated time ({name})")
     last.set_xlim(0, drawing.seconds / size * 1.005)
-    figure.legend(handles=_legend(drawing), loc="outside lower center", ncols=2, fontsize=8)
+    figure.legend(
+        handles=_legend(drawing),
+        loc="outside lower center",
+        ncols=2,
+        fontsize=8,
+        title=fill(drawing.caption, 140),
+        title_fontsize=8.5,
+        alignment="left",
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     # a picture has no date in it: the same run gives the same file
     figure.savefig(path, dpi=150, metadata={"Software": None})
@@ -54,7 +64,7 @@ def draw_timelines(drawing: Drawing, path: Path) -> None:
 def _draw(version: Version, axes: Axes, size: float, drawing: Drawing) -> None:
     lanes = shown(version.timeline.lanes)
     for place, lane in enumerate(lanes):
-        _draw_lane(lane, place, axes, size, drawing.seconds, version.most_underway)
+        _draw_lane(lane, place, axes, size, drawing.seconds, drawing.most_underway)
     axes.set_ylim(len(lanes), 0)
     step = -(-len(lanes) // _MOST_LABELS)
     places = range(0, len(lanes), step)
@@ -64,7 +74,17 @@ def _draw(version: Version, axes: Axes, size: float, drawing: Drawing) -> None:
     end = version.timeline.seconds / size
     axes.axvline(end, color="0.25", lw=1.0, ls=(0, (4, 2)))
     told, more = version.headline, remark(drawing)
-    axes.set_title(f"{told}  ({more})" if more else told, fontsize=10, loc="left")
+    headline = f"{told}  ({more})" if more else told
+    axes.set_title(f"{headline}\n", fontsize=10, loc="left", fontweight="bold")
+    summary = axes.annotate(
+        version.summary,
+        (0, 1),
+        (0, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=8.5,
+    )
+    summary.set_in_layout(False)  # the title has a second line for it
     for edge in ("top", "right", "left"):
         axes.spines[edge].set_visible(False)
 
@@ -89,12 +109,15 @@ def _draw_lane(
     axes.plot([0, seconds / size], [base, base], color="0.85", lw=0.4, zorder=0)
     amounts = means(lane.underway, seconds, _BINS)
     edges = [number * seconds / _BINS / size for number in range(_BINS + 1)]
+    some = [base - most if amount > 0 else base for amount in amounts]
+    axes.stairs(some, edges, baseline=base, fill=True, color=SOME_UNDERWAY, lw=0)
     heights = [base - most * amount / full for amount in amounts]
     axes.stairs(heights, edges, baseline=base, fill=True, color=UNDERWAY, lw=0)
 
 
 def _legend(drawing: Drawing) -> list[Patch]:
     handles = [Patch(facecolor=COLOURS[doing], label=doing.value) for doing in Doing]
-    if any(version.most_underway > 0 for version in drawing.versions):
-        handles.append(Patch(facecolor=UNDERWAY, label=UNDERWAY_NAME))
+    if drawing.most_underway > 0:
+        handles.append(Patch(facecolor=SOME_UNDERWAY, label=SOME_UNDERWAY_NAME))
+        handles.append(Patch(facecolor=UNDERWAY, label=drawing.underway_name))
     return handles

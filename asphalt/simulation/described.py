@@ -13,6 +13,7 @@ from asphalt.running.simgrid import MessageCosts
 from asphalt.simulation.platforms import INSTANT, PLAIN
 
 _HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+_EAGER = 65536  # bytes, from where on SMPI's sends wait for their receive unless it is told other
 _CLUSTERS = ("cluster", "cabinet")
 _BANDWIDTHS = ("bandwidth", "bw", "bb_bw", "loopback_bw", "bw_in", "bw_out", "bw_up", "bw_down")
 _LATENCIES = ("latency", "lat", "bb_lat", "loopback_lat")
@@ -41,6 +42,14 @@ class Described:
         """The settings of smpirun beside the platform file."""
         costs = MessageCosts(0.0, self.costs.test) if self.free_network else self.costs
         return costs.settings() | PLAIN
+
+    def of_sender(self, size: float) -> float:
+        """The processor's time that SMPI charges the sender of a message."""
+        return 0.0 if self.free_network else self.costs.overhead
+
+    def of_receiver(self, size: float) -> float:
+        """The same for the receiver; SMPI charges it where the message was sent eagerly."""
+        return self.of_sender(size) if size < _EAGER else 0.0
 
     def free(self) -> Described:
         """The same with a network and messages that cost nothing."""

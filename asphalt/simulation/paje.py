@@ -2,7 +2,9 @@
 
 The head of a trace says which number each kind of event has and which fields; here events are
 known by name, fields by their names.  Read are the states of the ranks and the messages.  The time
-in a call that returns whatever other ranks do is what messages cost the processor.
+in a call that returns whatever other ranks do is what messages cost the processor; so is, in a call
+that waits, what the platform charges for a message, right after its start at the sender and right
+after its end at the receiver.  (A large MPI_SEND that blocks is shown so, too; SMPI lets it wait.)
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, zip_longest
+from typing import Protocol
 
-from asphalt.simulation.timeline import Call, Doing, Interval, Lane, Timeline, merged
+from asphalt.simulation.timeline import Call, Doing, Interval, Lane, Timeline, merged, without_busy
 
 _RANK = re.compile(r"rank-(\d+)")
 _KEY = re.compile(r"(\d+)_(\d+)_(-?\d+)_\d+")  # sender, receiver, tag, a number
@@ -43,18 +46,34 @@ class _Rank:
     told: list[_Told] = field(default_factory=list)
 
 
-def read_trace(lines: Iterable[str], seconds: float, not_waiting: Collection[str]) -> Timeline:
+class Charges(Protocol):
+    """The processor's time in seconds that a message of ``size`` bytes costs in a simulation."""
+
+    def of_sender(self, size: float) -> float: ...
+    def of_receiver(self, size: float) -> float: ...
+
+
+def read_trace(
+    lines: Iterable[str],
+    seconds: float,
+    not_waiting: Collection[str],
+    charges: Charges | None = None,
+) -> Timeline:
     """The timeline of a run that took ``seconds``.
 
     ``not_waiting``: MPI procedures (in lower case) that return whatever other ranks do; calls of
-    these are not kept.  Raises ``ValueError`` for what is no such trace.
+    these are not kept.  ``charges``: of the platform; None: messages cost nothing.  Raises
+    ``ValueError`` for what is no such trace.
     """
-    return _Reader(seconds, frozenset(not_waiting)).read(lines)
+    return _Reader(seconds, frozenset(not_waiting), charges).read(lines)
 
 
 class _Reader:
-    def __init__(self, seconds: float, not_waiting: Collection[str]) -> None:
+    def __init__(
+        self, seconds: float, not_waiting: Collection[str], charges: Charges | None
+    ) -> None:
         self._seconds = seconds
+        self._charges = charges
         self._not_waiting = not_waiting
         self._events: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._values: dict[str, str] = {}
@@ -147,8 +166,7 @@ class _Reader:
             self._count(*told)
         else:
             rank.told.append(told)
-        if size is not None:
-            self._numbers[source] = number
+        self._numbers[target if size is None else source] = number
 
     def _count_told(self, rank: _Rank, call: str) -> None:
         """Counts the messages of a call of the program's own: those with tags that are not
@@ -168,19 +186,35 @@ class _Reader:
         else:
             self._starts[pair].append((time, size))
 
-    def _underway(self) -> dict[int, tuple[tuple[float, float], ...]]:
-        """For each rank the bytes that are under way from it, over time.
+    def _messages(self) -> Iterator[tuple[_Pair, float, float, float | None]]:
+        """All messages: between whom, the bytes, when started, when received (None: never).
 
         Messages from one rank to another with one tag are received in the order of sending.
         """
-        changes: dict[int, dict[float, float]] = defaultdict(lambda: defaultdict(float))
         for pair, starts in self._starts.items():
+            for (start, size), end in zip_longest(starts, self._ends[pair][: len(starts)]):
+                yield pair, size, start, end
+
+    def _busy(self) -> dict[int, list[tuple[float, float]]]:
+        """For each rank when its processor handles messages: starts and ends, in order."""
+        found: dict[int, list[tuple[float, float]]] = defaultdict(list)
+        if self._charges is not None:
+            for pair, size, start, end in self._messages():
+                cost = self._charges.of_sender(size)
+                found[self._numbers[pair.source]].append((start, start + cost))
+                if end is not None:
+                    cost = self._charges.of_receiver(size)
+                    found[self._numbers[pair.target]].append((end, end + cost))
+        return {number: sorted(spans) for number, spans in found.items()}
+
+    def _underway(self) -> dict[int, tuple[tuple[float, float], ...]]:
+        """For each rank the bytes that are under way from it, over time."""
+        changes: dict[int, dict[float, float]] = defaultdict(lambda: defaultdict(float))
+        for pair, size, start, end in self._messages():
             change = changes[self._numbers[pair.source]]
-            ends = self._ends[pair]
-            for number, (start, size) in enumerate(starts):
-                change[start] += size
-                if number < len(ends):
-                    change[max(start, ends[number])] -= size
+            change[start] += size
+            if end is not None:
+                change[max(start, end)] -= size
         found: dict[int, tuple[tuple[float, float], ...]] = {}
         for number, change in changes.items():
             times = sorted(change)
@@ -189,9 +223,14 @@ class _Reader:
         return found
 
     def _timeline(self) -> Timeline:
-        underway = self._underway()
+        underway, busy = self._underway(), self._busy()
         lanes = [
-            Lane(number, merged(rank.intervals), tuple(rank.calls), underway.get(number, ()))
+            Lane(
+                number,
+                merged(without_busy(rank.intervals, busy.get(number, ()))),
+                tuple(rank.calls),
+                underway.get(number, ()),
+            )
             for number, rank in sorted(self._ranks.values(), key=lambda pair: pair[0])
         ]
         return Timeline(self._seconds, tuple(lanes))

@@ -35,6 +35,8 @@ class Platform(Protocol):
     def settings(self) -> dict[str, str]: ...
     def xml(self, nodes: int, speed: float, at_once: bool = False) -> str: ...
     def free(self) -> Platform: ...
+    def of_sender(self, size: float) -> float: ...
+    def of_receiver(self, size: float) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,14 @@ class Network:
             f"{self.copy_latency:.9g}s",
         ).xml()
 
+    def of_sender(self, size: float) -> float:
+        """The processor's time that SMPI charges the sender of a message."""
+        return _cost(_of_senders(self), size)
+
+    def of_receiver(self, size: float) -> float:
+        """The processor's time that SMPI charges the receiver of a message."""
+        return _cost(self.receiving, size) if size < self.eager else 0.0
+
     def free(self) -> Network:
         """The same with a network and messages that cost nothing."""
         nothing = (Piece(0, 0.0),)
@@ -146,11 +156,11 @@ def _both(network: Network, size: int) -> Piece:
     return Piece(size, sending.message + receiving.message, sending.byte + receiving.byte)
 
 
-def _piece(pieces: tuple[Piece, ...], size: int) -> Piece:
+def _piece(pieces: tuple[Piece, ...], size: float) -> Piece:
     return [piece for piece in pieces if piece.size <= size][-1]
 
 
-def _cost(pieces: tuple[Piece, ...], size: int) -> float:
+def _cost(pieces: tuple[Piece, ...], size: float) -> float:
     last = _piece(pieces, size)
     return last.message + last.byte * size
 

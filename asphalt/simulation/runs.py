@@ -133,7 +133,7 @@ class Simulator:
                 raise SimulationError(f"it ends in a deadlock: {blocked}")
             seconds = self._seconds(outcome)
             files, patterns = written(place, self.compared, before)
-            timeline = _timeline(paje, seconds) if trace else None
+            timeline = _timeline(paje, seconds, platform) if trace else None
         return Simulation(seconds, outcome.stdout, files, patterns, timeline)
 
     def _seconds(self, outcome: Outcome) -> float:
@@ -153,10 +153,10 @@ def _cfg(settings: Mapping[str, str]) -> list[str]:
     return [f"--cfg={key}:{value}" for key, value in settings.items()]
 
 
-def _timeline(file: Path, seconds: float) -> Timeline:
+def _timeline(file: Path, seconds: float, platform: Platform) -> Timeline:
     local = {name for name, procedure in table().items() if procedure.local}
     with file.open(encoding="utf-8") as lines:
-        return read_trace(lines, seconds, local)
+        return read_trace(lines, seconds, local, platform)
 
 
 _CRITICAL = re.compile(r"\[\w+/CRITICAL\] (.*)")

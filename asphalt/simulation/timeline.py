@@ -11,8 +11,8 @@ class Doing(Enum):
     """What a rank does; the values are what a reader sees."""
 
     COMPUTING = "computing"
-    MESSAGING = "handling messages (processor busy)"
-    WAITING = "waiting in MPI"
+    MESSAGING = "handling messages (the processor starts, copies and tests them)"
+    WAITING = "waiting in MPI for other ranks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,37 @@ class Timeline:
 
     seconds: float
     lanes: tuple[Lane, ...]
+
+
+def without_busy(
+    intervals: Sequence[Interval], busy: Sequence[tuple[float, float]]
+) -> tuple[Interval, ...]:
+    """The intervals, with what is waiting in them cut where the processor handles messages.
+
+    ``busy`` are the starts and ends of that, in seconds; both are in the order of time.
+    """
+    found: list[Interval] = []
+    place = 0
+    for one in intervals:
+        if one.doing is not Doing.WAITING:
+            found.append(one)
+            continue
+        since = one.start
+        while place < len(busy) and busy[place][1] <= since:
+            place += 1
+        for start, end in busy[place:]:
+            if start >= one.end:
+                break
+            first, last = max(start, since), min(end, one.end)
+            if first >= last:
+                continue
+            if first > since:
+                found.append(Interval(since, first, Doing.WAITING, one.call))
+            found.append(Interval(first, last, Doing.MESSAGING, one.call))
+            since = last
+        if since < one.end:
+            found.append(Interval(since, one.end, Doing.WAITING, one.call))
+    return tuple(found)
 
 
 def merged(intervals: Sequence[Interval]) -> tuple[Interval, ...]:
