@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import for_one_exchange, site_directives
 from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.analysis.verdict import Mark, Refused
+from asphalt.change import DEFAULT_PASSES, PREPUSH, Change, optimised
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
@@ -61,17 +62,6 @@ class Site:
     def verdict(self) -> str:
         """applied, proved, assumed, refused or skipped."""
         return self.report.verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A file that a transformation changes; ``parameters`` are its entries in the header."""
-
-    path: Path
-    before: bytes
-    after: bytes
-    sites: tuple[SiteReport, ...]
-    parameters: tuple[Parameter, ...]
 
 
 class Project:
@@ -300,14 +290,25 @@ class Project:
         )
 
     def transform(
-        self, tile: int | None = None, depth: int | None = None, trial: bool = False
+        self,
+        tile: int | None = None,
+        depth: int | None = None,
+        trial: bool = False,
+        passes: Collection[str] = DEFAULT_PASSES,
     ) -> tuple[Change, ...]:
         """What becomes of every file that has a site to transform.
 
         ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  A directive of
         the site takes precedence (not for a ``trial``); None: what the settings say, else the
-        defaults.
+        defaults.  ``passes``: of ``PASSES``, those to be applied; first collective operations are
+        prepushed, then the transfers between two ranks are optimised.
         """
+        changes = self._prepushed(tile, depth, trial) if PREPUSH in passes else ()
+        return optimised(self._tree, changes, [name for name in passes if name != PREPUSH])
+
+    def _prepushed(
+        self, tile: int | None, depth: int | None, trial: bool
+    ) -> tuple[Change, ...]:
         by_file: dict[str, list[Site]] = {}
         for site in self.sites():
             plan = site.judgement
@@ -328,7 +329,7 @@ class Project:
             replace(
                 site.report,
                 verdict="applied",
-                passes=("prepush",),
+                passes=(PREPUSH,),
                 tile=parameter.tile,
                 depth=parameter.depth,
             )

@@ -12,7 +12,8 @@ module asphalt_rt
                                          c_size_t
   use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_DATATYPE_NULL, &
                  MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, &
-                 MPI_REQUEST_NULL, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE, MPI_SUCCESS
+                 MPI_REQUEST_NULL, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, &
+                 MPI_SUCCESS
   implicit none
   private
   public :: asphalt_enter, asphalt_ranks, asphalt_window
@@ -21,6 +22,7 @@ module asphalt_rt
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
   public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
   public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
+  public :: asphalt_issend, asphalt_wait
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
@@ -117,6 +119,15 @@ module asphalt_rt
       integer, intent(in) :: count, datatype, dest, tag, comm
       integer, intent(out) :: request, ierror
     end subroutine MPI_Isend
+
+    subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      integer, dimension(*), asynchronous :: buf
+      integer, intent(in) :: count, datatype, dest, tag, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Issend
 
     subroutine MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
       implicit none
@@ -934,12 +945,26 @@ contains
     integer, dimension(*), asynchronous :: buf
     integer, intent(in) :: count, datatype, dest, tag, comm
     integer, intent(out) :: request
-    integer, intent(inout) :: ierror
+    integer, intent(inout), optional :: ierror
     integer :: error
 
     call MPI_Isend(buf, count, datatype, dest, tag, comm, request, error)
-    if (ierror == MPI_SUCCESS) ierror = error
+    call keep_first(error, ierror)
   end subroutine asphalt_isend
+
+  !> MPI_Issend with an explicit interface.
+  subroutine asphalt_issend(buf, count, datatype, dest, tag, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: count, datatype, dest, tag, comm
+    integer, intent(out) :: request
+    integer, intent(inout), optional :: ierror
+    integer :: error
+
+    call MPI_Issend(buf, count, datatype, dest, tag, comm, request, error)
+    call keep_first(error, ierror)
+  end subroutine asphalt_issend
 
   !> MPI_Irecv with an explicit interface.
   subroutine asphalt_irecv(buf, count, datatype, source, tag, comm, request, ierror)
@@ -948,12 +973,41 @@ contains
     integer, dimension(*), asynchronous :: buf
     integer, intent(in) :: count, datatype, source, tag, comm
     integer, intent(out) :: request
-    integer, intent(inout) :: ierror
+    integer, intent(inout), optional :: ierror
     integer :: error
 
     call MPI_Irecv(buf, count, datatype, source, tag, comm, request, error)
-    if (ierror == MPI_SUCCESS) ierror = error
+    call keep_first(error, ierror)
   end subroutine asphalt_irecv
+
+  !> Reports the first error alone.
+  subroutine keep_first(error, ierror)
+    integer, intent(in) :: error
+    integer, intent(inout), optional :: ierror
+
+    if (.not. present(ierror)) return
+    if (ierror == MPI_SUCCESS) ierror = error
+  end subroutine keep_first
+
+  !> MPI_Wait for a transfer from or to `buf`, which the caller may access again afterwards.
+  !!
+  !! That `buf` is an argument tells the compiler that the call may change it (as MPI_F_sync_reg
+  !! does, MPI-4.0 section 19.1.17).
+  subroutine asphalt_wait(request, buf, status)
+    integer, intent(inout) :: request
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(out), optional :: status(MPI_STATUS_SIZE)
+    integer :: error
+
+    if (present(status)) then
+      call MPI_Wait(request, status, error)
+    else
+      call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+    end if
+    call asphalt_sync(buf)
+  end subroutine asphalt_wait
 
   !> MPI_Isend from the element `displacement` of `buf` on, counted from 0 as MPI_ALLTOALLV does.
   !!

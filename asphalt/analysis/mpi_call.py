@@ -10,11 +10,12 @@ from asphalt.analysis.mpi_table import Parameter, Procedure, procedure
 from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
 from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
 from asphalt.analysis.mpi_types import predefined_type as predefined_type
+from asphalt.analysis.runtime_calls import MODULE, RUNTIME_CALLS, RuntimeCall
 from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.analysis.symbols import Absence, Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.program import Program
-from asphalt.ir.stmt import Call
+from asphalt.ir.stmt import Call, Use
 from asphalt.ir.tree import leaves
 
 
@@ -24,8 +25,9 @@ class MpiCall:
 
     ``args`` are the actual arguments by the standard's folded dummy names, the error code
     included.  ``error``: the variable for the error code, if one is given.  ``binding``:
-    ``mpif.h`` (also where no interface is visible), ``mpi``, ``mpi_f08``, or ``unknown`` where the
-    name comes from a module or an include file that is not in the tree.
+    ``mpif.h`` (also where no interface is visible), ``mpi``, ``mpi_f08``, ``runtime`` for a call of
+    asphalt's own module, or ``unknown`` where the name comes from a module or an include file that
+    is not in the tree.
     ``profiled``: called by its ``pmpi_`` name.
     """
 
@@ -86,6 +88,9 @@ def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     """
     if not isinstance(call.procedure, Ref):
         return None
+    own = RUNTIME_CALLS.get(call.procedure.name)
+    if own is not None and _is_of_runtime(call.procedure.name, scope):
+        return _runtime_call(call, own)
     found = _resolved(call.procedure.name, scope)
     if found is None:
         return None
@@ -97,6 +102,35 @@ def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     if args is None:
         return None
     return MpiCall(target.name, args, binding, args.get("ierror"), target, name.startswith("pmpi_"))
+
+
+def _is_of_runtime(name: str, scope: Scope) -> bool:
+    """Whether a name is that of a procedure of asphalt's run-time module."""
+    if name in scope.shadowed:
+        return False
+    match scope.resolve(name):
+        case Absence.UNKNOWN:  # the module is not in the tree
+            return any(
+                isinstance(leaf.what, Use) and leaf.what.module == MODULE
+                for node in scope.unit.spec
+                for leaf in leaves(node)
+            )
+        case Symbol(origin=Origin.PROCEDURE, owner=owner):
+            return owner == MODULE
+    return False
+
+
+def _runtime_call(call: Call, own: RuntimeCall) -> MpiCall | None:
+    target = procedure(own.operation)
+    if target is None or len(call.args) > len(own.dummies):
+        return None
+    args: dict[str, Expr] = {}
+    for name, actual in zip(own.dummies, call.args, strict=False):
+        if isinstance(actual, Section | AltReturn | Keyword):
+            return None
+        if name:
+            args[name] = actual
+    return MpiCall(target.name, args, "runtime", None, target)
 
 
 def mpi_function(ref: Ref, scope: Scope) -> str | None:

@@ -152,6 +152,11 @@ def library_row(procedure: Procedure) -> LibraryRow:
     )
 
 
+def needs_the_receive(procedure: Procedure) -> bool:
+    """Whether a send is only right if its receive has been posted before (ready mode)."""
+    return _in(rows.READY, procedure.name.removeprefix("mpi_"))
+
+
 def _in(table: tuple[Row, ...], short: str) -> bool:
     return any(short in row.names for row in table)
 

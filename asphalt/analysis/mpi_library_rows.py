@@ -25,6 +25,9 @@ RECEIVING = (
     Row(words("mprobe improbe"), "3.8.2"),
 )
 
+# It is only right if the receive has been posted before: the order of calls on two ranks matters.
+READY = (Row(words("rsend irsend rsend_init"), "3.4"),)
+
 # A message is looked at and stays.
 PROBING = (Row(words("probe iprobe"), "3.8.1"),)
 

@@ -15,6 +15,7 @@ from asphalt.cli.options import (
     assume_option,
     common_options,
     depth_option,
+    passes_option,
     paths_argument,
     tile_option,
 )
@@ -35,6 +36,7 @@ from asphalt.report.model import SiteReport
 @assume_option
 @tile_option
 @depth_option
+@passes_option
 @click.option(
     "--root",
     type=PATHS,
@@ -57,6 +59,7 @@ def apply(
     assume: tuple[str, ...],
     tile: int | None,
     depth: int | None,
+    passes: tuple[str, ...],
     root: Path | None,
     report: Path | None,
     makefile: Path | None,
@@ -80,7 +83,7 @@ def apply(
     if report is not None:
         _refuse_unwritable(report)
     project = open_project(paths, common, assume)
-    changes = project.transform(tile, depth)
+    changes = project.transform(tile, depth, passes=passes)
     sites = reports_after(project, changes)
     if output is None:
         written = write_in_place(paths, changes, force=force)
@@ -109,7 +112,11 @@ def _refuse_unwritable(file: Path) -> None:
 def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
     """The reports of all sites, those of the transformed ones as the transformation left them."""
     applied = {(site.file, site.id): site for change in changes for site in change.sites}
-    return tuple(applied.get((site.file, site.id), site) for site in reports_of(project))
+    sites = reports_of(project)
+    known = {(site.file, site.id) for site in sites}
+    found = [applied.get((site.file, site.id), site) for site in sites]
+    found += [site for key, site in applied.items() if key not in known]  # transfers
+    return tuple(sorted(found, key=lambda site: (site.file, site.line)))
 
 
 def _tell_what_was_written(written: Written, transformed: int, output: Path | None) -> None:

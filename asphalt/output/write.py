@@ -104,7 +104,7 @@ def write_tree(
         tuple(entry.destination for entry in mirror.entries),
         tuple(entry.destination for entry in transformed),
         _write_all(entries, parameters),
-        tuple(directory / HEADER for directory in parameters),
+        tuple(directory / HEADER for directory, found in parameters.items() if found),
         None if runtime is None else runtime.destination,
         (*mirror.problems, *problems, *_kept_values(parameters)),
     )
@@ -146,7 +146,7 @@ def write_in_place(
         sources,
         sources,
         _write_all([runtime, *entries], parameters),
-        tuple(directory / HEADER for directory in parameters),
+        tuple(directory / HEADER for directory, found in parameters.items() if found),
         place,
         (*problems, *_kept_values(parameters)),
     )
@@ -255,7 +255,7 @@ def _write_all(
     rewritten += [
         directory / HEADER
         for directory, found in parameters.items()
-        if update_header(directory / HEADER, found)
+        if found and update_header(directory / HEADER, found)
     ]
     rewritten += [
         entry.destination for entry in entries if entry.data is not None and _write(entry)

@@ -69,7 +69,7 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     used = _used_names(unit.body)
     if "asphalt_clone" in used:
         used.add("asphalt_byte")
-    column = _column(unit, form)
+    column = column_of(unit, form)
     uses = tuple(name for name in _FROM_RUNTIME if name in used)
     parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d")}
     scalars = sorted(used - set(_FROM_RUNTIME) - parameters - {*_LOGICAL, *_ARRAYS, "asphalt_k"})
@@ -108,7 +108,8 @@ def _checked_kind(sites: tuple[str, ...]) -> Expr:
     return fn("merge", fn("kind", num(0)), Op("-", (Lit("integer", "1"),)), checks)
 
 
-def _column(unit: Unit, form: Form) -> int:
+def column_of(unit: Unit, form: Form) -> int:
+    """Where the statements of a unit begin, for ``Maker``."""
     for node in (*unit.spec, *unit.body):
         leaf = next(iter(leaves(node)))
         if leaf.span is not None and not leaf.joined and leaf.label is None:
@@ -157,13 +158,14 @@ def _used_names(nodes: Iterable[Node]) -> set[str]:
         for node in nodes
         for leaf in leaves(node)
         if leaf.body is None
-        for expr in _expressions(leaf.what)
+        for expr in expressions_of(leaf.what)
         for part in walk(expr)
         if isinstance(part, Ref) and part.name.startswith("asphalt_")
     }
 
 
-def _expressions(what: What) -> Iterator[Arg]:
+def expressions_of(what: What) -> Iterator[Arg]:
+    """The expressions of a statement of a kind that asphalt makes."""
     match what:
         case Assign(target=target, value=value):
             yield from (target, value)
@@ -175,7 +177,7 @@ def _expressions(what: What) -> Iterator[Arg]:
             yield from exprs
         case Guarded(condition=condition, action=action):
             yield condition
-            yield from _expressions(action)
+            yield from expressions_of(action)
         case Allocation(objects=objects, options=options):
             yield from objects
             yield from (o.value if isinstance(o, Keyword) else o for o in options)

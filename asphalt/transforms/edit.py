@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit
@@ -67,6 +67,41 @@ def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
                 end=change(end),
             )
     return node
+
+
+def flat_map(
+    nodes: tuple[Node, ...], old: Leaf, change: Callable[[Leaf], tuple[Node, ...]]
+) -> tuple[Node, ...]:
+    """The statements with one of them, compared by identity, replaced by others."""
+    found: list[Node] = []
+    for node in nodes:
+        match node:
+            case Leaf() if node is old:
+                found += change(node)
+            case Do(body=body):
+                found.append(replace(node, body=flat_map(body, old, change)))
+            case Block(body=body):
+                found.append(replace(node, body=flat_map(body, old, change)))
+            case Branch(arms=arms):
+                mapped = tuple(replace(a, body=flat_map(a.body, old, change)) for a in arms)
+                found.append(replace(node, arms=mapped))
+            case _:
+                found.append(node)
+    return tuple(found)
+
+
+def lists_in(
+    nodes: tuple[Node, ...], path: tuple[int, ...] = ()
+) -> Iterator[tuple[tuple[int, ...], tuple[Node, ...]]]:
+    """Every statement list of an executable part with the path to it, the innermost first."""
+    for number, node in enumerate(nodes):
+        match node:
+            case Do(body=body) | Block(body=body):
+                yield from lists_in(body, (*path, number))
+            case Branch(arms=arms):
+                for which, arm in enumerate(arms):
+                    yield from lists_in(arm.body, (*path, number, which))
+    yield path, nodes
 
 
 def shifted(node: Node, columns: int) -> Node:

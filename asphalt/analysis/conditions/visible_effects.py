@@ -10,7 +10,7 @@ from asphalt.analysis.references import references
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unseen import why_unseen
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Opaque
 from asphalt.ir.tree import Leaf, leaves
 
@@ -152,7 +152,7 @@ def check_directives(exchange: Exchange, start: int) -> Answer:
     for around in exchange.place.around:
         head = getattr(around, "head", None)
         for trivia in head.lead if isinstance(head, Leaf) else ():
-            sentinel = _sentinel(trivia.kind, trivia.text)
+            sentinel = sentinel_of(trivia)
             if sentinel is not None and not sentinel.lower().startswith("end"):
                 message = f"the exchange is in a construct with a directive: {sentinel}"
                 return Refused(DIRECTIVE, message, head.span if head is not None else None)
@@ -162,7 +162,7 @@ def check_directives(exchange: Exchange, start: int) -> Answer:
     for node in exchange.scope.unit.body:
         for leaf in leaves(node):
             for trivia in leaf.lead:
-                sentinel = _sentinel(trivia.kind, trivia.text)
+                sentinel = sentinel_of(trivia)
                 if sentinel is None:
                     continue
                 if id(leaf) in inside:
@@ -199,10 +199,10 @@ def _name(sentinel: str) -> str:
     return sentinel.lower().split("(")[0].split()[0]
 
 
-def _sentinel(kind: TriviaKind, text: str) -> str | None:
+def sentinel_of(trivia: Trivia) -> str | None:
     """The text of a directive that changes what statements do; asphalt's own do not."""
-    stripped = text.strip()
-    if kind is not TriviaKind.DIRECTIVE:
+    stripped = trivia.text.strip()
+    if trivia.kind is not TriviaKind.DIRECTIVE:
         return None
     lowered = stripped.lower()[1:]
     for prefix in ("$omp", "$acc", "$omx", "$ompx"):

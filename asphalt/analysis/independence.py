@@ -1,0 +1,307 @@
+"""Whether two neighbouring statements may change places, MPI calls included.
+
+Danalis et al., ICS 2009, section 4: the sets USE and DEF of both calls (table 1), the effects in
+the library (table 2), and the rules for control flow.  Beyond the paper: nothing that completes a
+transfer comes before something that starts one and stood in front of it, so that whatever another
+rank waits for still happens before this rank waits itself; a program that cannot deadlock under any
+buffering stays so.
+
+Two statements of one statement list, one behind the other, are executed equally often, each time
+one after the other, if nothing leaves the list between them; that is the rule of dominance of the
+paper for all moves within a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from asphalt.analysis.access import Access, Effect, EffectKind, Mode
+from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.conditions.visible_effects import sentinel_of
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.messages import Envelope, Messages, Part, envelopes_of, part_of
+from asphalt.analysis.mpi_call import MpiCall, mpi_constant
+from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.mpi_table import table
+from asphalt.analysis.regions import Region
+from asphalt.analysis.scalars import exposed
+from asphalt.analysis.sets import Problem
+from asphalt.analysis.symbols import Origin
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.expr import Expr
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.stmt import DoHead, Guarded, Jump, JumpKind, Plain, StatementFunction
+from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
+
+_PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
+_LINES_THAT_STAY = frozenset(
+    {TriviaKind.CPP, TriviaKind.CONDITIONAL, TriviaKind.DEAD, TriviaKind.DIRECTIVE}
+)
+_WILDCARDS = frozenset({"mpi_any_source", "mpi_any_tag"})
+
+
+class Independence:
+    """Answers for one unit."""
+
+    def __init__(self, facts: UnitFacts, messages: Messages) -> None:
+        self.facts = facts
+        self.messages = messages
+
+    def why_not(self, first: Node, second: Node) -> str | None:
+        """Why ``second``, the next sibling of ``first``, may not be executed before it; None: it
+        may."""
+        for node in (first, second):
+            reason = self.bound(node)
+            if reason is not None:
+                return reason
+        return self._messages(first, second) or self._data(first, second)
+
+    def bound(self, node: Node) -> str | None:
+        """Why a statement or construct has to stay where it is, whatever stands beside it."""
+        if self._unit is not None:
+            return self._unit
+        for leaf in leaves(node):
+            where = f"line {line_of(leaf)}"
+            if leaf.frozen or any(t.kind in _LINES_THAT_STAY for t in leaf.lead):
+                return f"{where} has a directive or a preprocessor line"
+            if leaf.joined:
+                return f"{where}: several statements on one line"
+            if leaf.label is not None and not _ends_a_loop(leaf, node):
+                return f"{where} has a label"
+        if isinstance(node, Do) and node.end is None:
+            return f"line {line_of(node.head)}: a loop that ends with another statement"
+        for effect in self.facts.footprint(node).effects:
+            if effect.kind not in _PLAIN and not _stays_inside(effect, node):
+                return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
+        return self._unknown_part(node)
+
+    @cached_property
+    def _unit(self) -> str | None:
+        for leaf, text in conditional_statements(self.facts.unit):
+            return f"line {line_of(leaf)}: what this does under OpenMP is not looked at: {text}"
+        for leaf in leaves(self.facts.unit):
+            for trivia in leaf.lead:
+                sentinel = sentinel_of(trivia)
+                if sentinel is not None:
+                    return f"line {line_of(leaf)}: a directive: {sentinel}"
+        return None
+
+    def _unknown_part(self, node: Node) -> str | None:
+        """An MPI effect that is not that of a call whose part in transfers is known."""
+        known = {id(leaf): part_of(call) for leaf, call in self.messages.calls(node)}
+        for effect in self.facts.footprint(node).effects:
+            if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Part.OTHER) in (
+                Part.OTHER,
+                Part.NOTHING,
+            ):
+                return f"line {line_of(effect.leaf)}: {effect.detail}"
+        return None
+
+    # Messages
+
+    def _messages(self, first: Node, second: Node) -> str | None:
+        for leaf, one in self.messages.calls(first):
+            for other_leaf, other in self.messages.calls(second):
+                reason = self._calls(one, other)
+                if reason is not None:
+                    return f"lines {line_of(leaf)} and {line_of(other_leaf)}: {reason}"
+        return None
+
+    def _calls(self, one: MpiCall, other: MpiCall) -> str | None:
+        before, after = part_of(one), part_of(other)
+        if Part.NOTHING in (before, after):
+            return None
+        if Part.OTHER in (before, after):
+            return f"{one.procedure.spelled} and {other.procedure.spelled} keep their order"
+        if before in (Part.START, Part.BOTH) and after in (Part.COMPLETE, Part.BOTH):
+            return "a wait before something that another rank may wait for"
+        if after in (Part.START, Part.BOTH) and before in (Part.COMPLETE, Part.BOTH):
+            reason = self._depends_on_time
+            if reason is not None:
+                return reason
+        return self._overtaking(one, other)
+
+    def _overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
+        """Whether messages of both may have one envelope, so that they must not change places."""
+        if Part.COMPLETE in (part_of(one), part_of(other)):
+            return None
+        mine, theirs = envelopes_of(one), envelopes_of(other)
+        if mine is None or theirs is None:
+            return "a message whose envelope is not known"
+        for a in mine:
+            for b in theirs:
+                if a.way is b.way and not self._differ(a, b):
+                    return "two messages that may be known by the same rank, tag and communicator"
+        return None
+
+    def _differ(self, a: Envelope, b: Envelope) -> bool:
+        """Whether two messages of one way certainly differ in rank or tag.
+
+        Wildcards are equal to anything, and other communicators may be the same one.
+        """
+        for one, other in ((a.peer, b.peer), (a.tag, b.tag)):
+            if self._wildcard(one) or self._wildcard(other):
+                continue
+            mine, theirs = (self.facts.values.constants(e).value for e in (one, other))
+            if mine is not None and theirs is not None and mine != theirs:
+                return True
+        return False
+
+    def _wildcard(self, expr: Expr) -> bool:
+        constant = mpi_constant(expr, self.facts.scope)
+        if constant is not None:
+            return constant in _WILDCARDS
+        value = self.facts.values.constants(expr).value
+        return value is not None and value < 0
+
+    @cached_property
+    def _depends_on_time(self) -> str | None:
+        """Why the order in which operations of *different* ranks are started may matter.
+
+        Where every receive names its source, which message a receive gets follows from the order
+        of the sends of each rank and of the receives of each rank alone.
+        """
+        program = self.facts.scope.program
+        if program.mentions("mpi_any_source"):
+            return "the program receives from any source, so that orders between ranks may matter"
+        for mention in program.mpi_calls():
+            procedure = table().get(mention.operation.removeprefix("p"))
+            procedure = procedure or table().get(mention.operation)
+            if procedure is None:
+                return f"{mention.operation} is not known"
+            stores = {access.store for access in library_row(procedure).accesses}
+            if stores & {Store.WINDOW, Store.FILE}:
+                return f"ranks share memory or files ({procedure.spelled})"
+        return None
+
+    # Data
+
+    def _data(self, first: Node, second: Node) -> str | None:
+        mine, theirs = self.accesses(first), self.accesses(second)
+        if mine is None or theirs is None:
+            return "it is not known which buffers a wait releases"
+        changing = frozenset(a.storage for a in (*mine, *theirs) if a.writes)
+        start = next(leaves(first))
+        region = Region(self.facts.values, start, changing)
+        for a in mine:
+            for b in theirs:
+                if not (a.writes or b.writes) or not a.meets(b):
+                    continue
+                if not a.path and self._is_temporary(a.storage, first, second):
+                    continue
+                if region.conflict(a, b, _any_order) is not None:
+                    line = line_of(a.leaf), line_of(b.leaf)
+                    return f"lines {line[0]} and {line[1]}: {a.object}"
+        return None
+
+    def _is_temporary(self, storage: str, first: Node, second: Node) -> bool:
+        """Whether a scalar holds no value but within one of the statements: each defines it before
+        reading it, and nothing else reads what they leave in it."""
+        key = (storage, id(first), id(second))
+        if key not in self._temporary:
+            self._temporary[key] = self._is_scalar(storage) and all(
+                self._keeps_to_itself(storage, node) for node in (first, second)
+            )
+        return self._temporary[key]
+
+    def _is_scalar(self, storage: str) -> bool:
+        symbol = self.facts.scope.lookup(storage)
+        return symbol is not None and symbol.dims is None and is_unseen(storage, self.facts)
+
+    @cached_property
+    def _temporary(self) -> dict[tuple[str, int, int], bool]:
+        return {}
+
+    def _keeps_to_itself(self, storage: str, node: Node) -> bool:
+        if exposed((node,), storage, self.facts.names, _covers_nothing):
+            return False
+        inside = {id(leaf) for leaf in leaves(node)}
+        reaching = self.facts.reaching
+        return all(
+            id(use.leaf) in inside
+            for definition in reaching.definitions(storage)
+            if definition.leaf is not None and id(definition.leaf) in inside
+            for use in reaching.def_use(definition)
+        )
+
+    def accesses(self, node: Node) -> tuple[Access, ...] | None:
+        """All that a statement reads and writes, the buffers of transfers that it starts or
+        completes included; None: not known."""
+        found: list[Access] = []
+        buffers: dict[int, set[tuple[str, Mode]]] = {}
+        for leaf, call in self.messages.calls(node):
+            part = part_of(call)
+            if part is Part.COMPLETE:
+                pending = self.messages.pending(leaf)
+                if pending is None:
+                    return None
+                found += pending
+            exact = self.messages.buffers(leaf, call)
+            if exact is not None:
+                buffers[id(leaf)] = {(a.storage, a.mode) for a in exact}
+                found += exact
+        for access in self.facts.footprint(node).accesses:
+            known = buffers.get(id(access.leaf), set())
+            if (access.storage, access.mode) not in known:
+                found.append(access)
+        return tuple(found)
+
+
+def is_unseen(name: str, facts: UnitFacts) -> bool:
+    """Whether a variable is one of the unit that nothing but its statements can see."""
+    symbol = facts.scope.lookup(name)
+    if symbol is None or symbol.origin is not Origin.LOCAL:
+        return False
+    if symbol.equivalenced or facts.unit.contained or storage_of(name, facts.scope) != name:
+        return False
+    if symbol.attrs & {"pointer", "target", "volatile", "asynchronous"}:
+        return False
+    statement_functions = any(
+        isinstance(leaf.what, StatementFunction)
+        for node in facts.unit.spec
+        for leaf in leaves(node)
+    )
+    return not statement_functions and ("save" not in symbol.attrs or facts.unit.kind == "program")
+
+
+def _covers_nothing(node: Node, storage: str) -> bool:
+    del node, storage
+    return False
+
+
+def _any_order(problem: Problem, then: Mapping[str, str], later: Mapping[str, str]) -> None:
+    """No iteration of one comes before one of the other: all are compared."""
+    del problem, then, later
+
+
+def _ends_a_loop(leaf: Leaf, node: Node) -> bool:
+    """Whether a label only closes a loop inside the construct."""
+    return isinstance(leaf.what, Plain) and any(
+        loop.end is leaf and isinstance(loop.head.what, DoHead) for loop in _loops(node)
+    )
+
+
+def _loops(node: Node) -> Iterator[Do]:
+    match node:
+        case Do(body=body):
+            yield node
+            for child in body:
+                yield from _loops(child)
+        case Branch(arms=arms):
+            for arm in arms:
+                for child in arm.body:
+                    yield from _loops(child)
+
+
+def _stays_inside(effect: Effect, node: Node) -> bool:
+    """Whether an effect is no more than a way within the construct: the next iteration of a loop
+    in it, or its end."""
+    what = effect.leaf.what
+    if isinstance(what, Guarded):
+        what = what.action
+    if not isinstance(what, Jump) or what.kind not in (JumpKind.CYCLE, JumpKind.EXIT):
+        return False
+    if what.construct is None:
+        return bool(effect.loops)
+    return any(loop.head.name == what.construct for loop in _loops(node))

@@ -1,0 +1,79 @@
+"""What becomes of files: the changes of all passes, one a file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asphalt import optimise
+from asphalt.frontend.tree import Tree
+from asphalt.optimise import Optimised
+from asphalt.report.model import SiteReport
+from asphalt.transfers import transfer_operations
+from asphalt.unparse.params import Parameter
+
+PREPUSH = "prepush"
+PASSES = (PREPUSH, *optimise.NAMES)
+DEFAULT_PASSES = (PREPUSH,)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that a transformation changes; ``parameters`` are its entries in the header."""
+
+    path: Path
+    before: bytes
+    after: bytes
+    sites: tuple[SiteReport, ...]
+    parameters: tuple[Parameter, ...]
+
+
+def optimised(
+    tree: Tree, changes: Sequence[Change], passes: Collection[str]
+) -> tuple[Change, ...]:
+    """The changes with the transfers between two ranks optimised, in changed files and others."""
+    if not passes:
+        return tuple(changes)
+    by_path = {str(change.path): change for change in changes}
+    now = tree.edited({path: change.after for path, change in by_path.items()})
+    places = [
+        (located.path, tuple(unit.name for unit in located.chain))
+        for located in now.site_units(transfer_operations())
+    ]
+    for path, chain in places:
+        located = next(
+            (one for one in now.units_of(path) if tuple(u.name for u in one.chain) == chain), None
+        )
+        if located is None:
+            continue
+        found = optimise.optimise(now, located, passes)
+        if found.content is None:
+            continue
+        now = now.edited({path: found.content})
+        before = tree.content(path)
+        change = by_path.get(path, Change(Path(path), before, before, (), ()))
+        by_path[path] = replace(
+            change, after=found.content, sites=(*change.sites, *_reports(found))
+        )
+    return tuple(by_path[path] for path in sorted(by_path))
+
+
+def _reports(found: Optimised) -> Iterator[SiteReport]:
+    """One report for each transfer that is overlapped now.
+
+    Lines are those of the source before this pass.
+    """
+    passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
+    for transfer in found.transfers:
+        yield SiteReport(
+            f"{found.unit or 'main'}:{transfer.line}",
+            found.path,
+            transfer.line,
+            transfer.operation,
+            found.unit,
+            "applied",
+            message="overlaps with the work in its window",
+            passes=passes,
+            evidence=tuple(step.does for step in found.steps),
+        )

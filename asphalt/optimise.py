@@ -1,0 +1,211 @@
+"""The optimiser: transformations of transfers between two ranks, applied until none finds a step.
+
+Danalis et al., ICS 2009, figure 2.  After every step the file is unparsed, read again and analysed
+anew, so that each step is proved for the text that will stand there.  Three kinds of steps:
+blocking transfers become non-blocking, branches are split behind what starts a transfer, and code
+motion fills the overlap windows that come of it.  The first two gain nothing by themselves: a
+transfer whose window stays empty is left blocking, and everything is done again without it.
+
+It ends: of each transfer and each branch there is one split, and a move only ever brings more work
+into the windows of a unit, of which there is a finite amount (section 5 of the paper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from asphalt.analyses import Analyses
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
+from asphalt.frontend.second_opinion import opinions
+from asphalt.frontend.second_outline import differs
+from asphalt.frontend.tree import Tree
+from asphalt.ir.program import Located
+from asphalt.ir.tree import leaves
+from asphalt.transforms import fission, motion, nonblocking
+from asphalt.transforms.edit import replace_unit
+from asphalt.transforms.new_names import next_number
+from asphalt.transforms.step import Step, Transformation
+from asphalt.unparse.unparse import unparse
+
+TRANSFORMATIONS = tuple(
+    Transformation(module.NAME, module.check, module.apply)
+    for module in (nonblocking, fission, motion)
+)
+NAMES = tuple(transformation.name for transformation in TRANSFORMATIONS)
+MOST_STEPS = 500
+"""Of one unit; more is a defect, not a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A step that was applied: by which transformation, and what it did."""
+
+    transformation: str
+    does: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A blocking call that was split: the line where it stood, and the MPI procedure."""
+
+    line: int
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """What became of one unit.
+
+    ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
+    blocking ones that are overlapped with work now.  ``refused``: what could not be split.
+    ``ended``: the rule that ended it.
+    """
+
+    path: str
+    unit: str
+    content: bytes | None
+    steps: tuple[Done, ...]
+    transfers: tuple[Transfer, ...]
+    refused: tuple[Refused, ...]
+    ended: str
+
+
+def optimise(tree: Tree, located: Located, passes: Collection[str] = NAMES) -> Optimised:
+    """The best that the given transformations make of a unit of a tree."""
+    run = _Run(tree, located.path, tuple(unit.name for unit in located.chain), passes)
+    disagreement = run.disagreement()
+    if disagreement is not None:
+        return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
+    return run.best()
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The tree after some steps; ``split``: the transfer behind each new request."""
+
+    tree: Tree
+    steps: tuple[Done, ...]
+    split: tuple[Transfer, ...] = ()
+
+
+class _Run:
+    """The optimisation of one unit."""
+
+    def __init__(
+        self, tree: Tree, path: str, chain: tuple[str, ...], passes: Collection[str]
+    ) -> None:
+        self.tree = tree
+        self.path = path
+        self.chain = chain
+        self.passes = passes
+
+    def facts(self, tree: Tree) -> UnitFacts:
+        """The unit as it stands in a tree; proofs hold for any values of named constants."""
+        effects, _ = Analyses(tree).of(any_sizes=True)
+        (found,) = (
+            located
+            for located in tree.units_of(self.path)
+            if tuple(unit.name for unit in located.chain) == self.chain
+        )
+        return UnitFacts(found, effects, tree.file(self.path).eol)
+
+    def disagreement(self) -> str | None:
+        """Why a unit is not touched: two units of one name, or parsers that read it differently."""
+        same = [
+            located
+            for located in self.tree.units_of(self.path)
+            if tuple(unit.name for unit in located.chain) == self.chain
+        ]
+        if len(same) != 1:
+            return "two units have one name"
+        other = differs(self.tree.index(self.path), same[0].chain)
+        if other is not None:
+            return f"two parsers read it differently: {other}"
+        unit = same[0].unit
+        statements = (leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node))
+        found = opinions(statements, same[0].form, self.tree.file(self.path).width)
+        if found.disagreements:
+            return f"two parsers read line {found.disagreements[0].line} differently"
+        return None
+
+    def best(self) -> Optimised:
+        """The unit with all transfers split whose windows get some work."""
+        left: frozenset[int] = frozenset()
+        while True:
+            state, refused = self._split(left)
+            state = self._closure(state)
+            idle = self._idle(state)
+            if not idle:
+                return self._result(state, refused)
+            left |= idle
+
+    def _split(self, left: frozenset[int]) -> tuple[_State, tuple[Refused, ...]]:
+        """All blocking transfers made non-blocking, but those of the lines ``left``."""
+        state = _State(self.tree, ())
+        facts = self.facts(state.tree)
+        found = nonblocking.check(facts)
+        refused = tuple(f for f in found if isinstance(f, Refused))
+        if nonblocking.NAME not in self.passes:
+            return state, ()
+        steps = [f for f in found if isinstance(f, nonblocking.Split)]
+        wanted = [number for number, step in enumerate(steps) if step.line not in left]
+        for done, number in enumerate(wanted):
+            facts = self.facts(state.tree)
+            step = [f for f in nonblocking.check(facts) if isinstance(f, Step)][number - done]
+            state = self._applied(state, facts, TRANSFORMATIONS[0], step)
+        split = tuple(Transfer(steps[n].line, steps[n].operation) for n in wanted)
+        return replace(state, split=split), refused
+
+    def _closure(self, state: _State) -> _State:
+        """Fission and motion until neither finds a step."""
+        while len(state.steps) < MOST_STEPS:
+            facts = self.facts(state.tree)
+            for transformation in TRANSFORMATIONS[1:]:
+                if transformation.name not in self.passes:
+                    continue
+                step = next((f for f in transformation.check(facts) if isinstance(f, Step)), None)
+                if step is not None:
+                    state = self._applied(state, facts, transformation, step)
+                    break
+            else:
+                return state
+        return state
+
+    def _applied(
+        self, state: _State, facts: UnitFacts, transformation: Transformation, step: Step
+    ) -> _State:
+        unit = transformation.apply(facts, step)
+        file = replace_unit(state.tree.file(self.path), facts.unit, unit)
+        content = unparse(file).encode("latin-1")
+        done = Done(transformation.name, step.does, step.evidence)
+        return _State(state.tree.edited({self.path: content}), (*state.steps, done), state.split)
+
+    def _idle(self, state: _State) -> frozenset[int]:
+        """The lines of the split transfers whose windows have no work in them."""
+        busy = motion.busy_requests(self.facts(state.tree))
+        first = next_number(self.facts(self.tree).unit, nonblocking.REQUEST)
+        return frozenset(
+            transfer.line
+            for number, transfer in enumerate(state.split, first)
+            if f"{nonblocking.REQUEST}{number}" not in busy
+        )
+
+    def _result(self, state: _State, refused: tuple[Refused, ...]) -> Optimised:
+        content = state.tree.content(self.path)
+        changed = bool(state.steps) and content != self.tree.content(self.path)
+        ended = "no transformation finds another step"
+        if len(state.steps) >= MOST_STEPS:
+            ended = f"the limit of {MOST_STEPS} steps"
+            changed = False
+        return Optimised(
+            self.path,
+            self.chain[-1],
+            content if changed else None,
+            state.steps if changed else (),
+            state.split if changed else (),
+            refused,
+            ended,
+        )

@@ -1,0 +1,183 @@
+"""Fission of a branch: what starts transfers is separated from what waits for them.
+
+Before::
+
+    if (above /= MPI_PROC_NULL) then
+      call asphalt_irecv(north, ..., asphalt_request_1)
+      call asphalt_wait(asphalt_request_1, north)
+      g(:, 0) = north
+    end if
+
+After::
+
+    if (above /= MPI_PROC_NULL) call asphalt_irecv(north, ..., asphalt_request_1)
+    if (above /= MPI_PROC_NULL) then
+      call asphalt_wait(asphalt_request_1, north)
+      g(:, 0) = north
+    end if
+
+The order of all statements stays; conditions are evaluated twice, so that nothing that they read
+may be written by the first part, and they may call nothing.  By itself this gains nothing; both
+halves can now be moved (Danalis et al., ICS 2009, section 5, "loop fission"; and section 4,
+footnote 2, for calls on some paths only).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
+from asphalt.ir.stmt import ArmHead, Call, Guarded
+from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
+from asphalt.transforms.edit import lists_in, rewrite_list
+from asphalt.transforms.step import Found, Step
+
+NAME = "fission"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitBranch(Step):
+    """The branch at ``position`` of a list is split; ``bodies``: the statements of its arms, those
+    that start transfers first; ``cuts``: how many of each arm come into the first half."""
+
+    path: tuple[int, ...]
+    position: int
+    bodies: tuple[tuple[Node, ...], ...]
+    cuts: tuple[int, ...]
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The branches of a unit in which a transfer is started and waited for."""
+    messages = Messages(facts)
+    order = Independence(facts, messages)
+    found: list[Found] = []
+    for path, siblings in lists_in(facts.unit.body):
+        for position, node in enumerate(siblings):
+            if isinstance(node, Branch) and node.kind == "if":
+                bodies = tuple(_starts_first(arm.body, messages, order) for arm in node.arms)
+                cuts = tuple(_cut(body, messages) for body in bodies)
+                changed = replace(
+                    node,
+                    arms=tuple(replace(a, body=b) for a, b in zip(node.arms, bodies, strict=True)),
+                )
+                if any(cuts) and order.bound(node) is None and _repeatable(changed, cuts, facts):
+                    line = line_of(node.arms[0].head)
+                    does = f"the branch of line {line} is split behind the start of a transfer"
+                    evidence = ("its first part changes nothing that the conditions read",)
+                    step = SplitBranch(line, does, evidence, path, position, bodies, cuts)
+                    found.append(step)
+    return tuple(found)
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with one branch split."""
+    assert isinstance(step, SplitBranch)
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        branch = nodes[step.position]
+        assert isinstance(branch, Branch)
+        halves = _halves(branch, step.bodies, step.cuts)
+        return (*nodes[: step.position], *halves, *nodes[step.position + 1 :])
+
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
+
+
+def _starts(node: Node, messages: Messages) -> bool:
+    """Whether a statement is a call that starts a transfer."""
+    call = messages.call(node) if isinstance(node, Leaf) else None
+    return call is not None and part_of(call) is Part.START
+
+
+def _starts_first(
+    body: tuple[Node, ...], messages: Messages, order: Independence
+) -> tuple[Node, ...]:
+    """The statements of an arm with the calls that start transfers as far up as they may be."""
+    found = list(body)
+    for number in range(len(found)):
+        here = number
+        while (
+            here > 0
+            and _starts(found[here], messages)
+            and not _starts(found[here - 1], messages)
+            and order.why_not(found[here - 1], found[here]) is None
+        ):
+            found[here - 1 : here + 1] = [found[here], found[here - 1]]
+            here -= 1
+    return tuple(found)
+
+
+def _cut(body: tuple[Node, ...], messages: Messages) -> int:
+    """How many calls that start transfers an arm begins with, unless they are all that it has."""
+    for position, node in enumerate(body):
+        if not _starts(node, messages):
+            return position
+    return 0
+
+
+def _repeatable(branch: Branch, cuts: tuple[int, ...], facts: UnitFacts) -> bool:
+    """Whether the conditions mean the same behind the first part, and do nothing."""
+    read: set[str] = set()
+    for arm in branch.arms:
+        footprint = facts.footprint(arm.head)
+        if footprint.effects or any(access.writes for access in footprint.accesses):
+            return False
+        if arm.head.name is not None:
+            return False
+        read |= {access.storage for access in footprint.accesses}
+    written = {
+        access.storage
+        for arm, cut in zip(branch.arms, cuts, strict=True)
+        for node in arm.body[:cut]
+        for access in facts.footprint(node).accesses
+        if access.writes
+    }
+    return not read & written
+
+
+def _halves(
+    branch: Branch, bodies: tuple[tuple[Node, ...], ...], cuts: tuple[int, ...]
+) -> tuple[Node, ...]:
+    parts = list(zip(branch.arms, bodies, cuts, strict=True))
+    first = [Arm(arm.head, body[:cut]) for arm, body, cut in parts]
+    second = [Arm(arm.head, body[cut:]) for arm, body, cut in parts]
+    second[0] = replace(second[0], head=replace(second[0].head, lead=()))
+    while len(first) > 1 and not first[-1].body:
+        first.pop()
+    if len(first) == 2 and not first[0].body and _is_else(first[1]):
+        first = [_negated(first[0], first[1].body)]
+    halves = ((first, replace(branch.end, lead=())), (second, branch.end))
+    return tuple(_shortest(replace(branch, arms=tuple(arms), end=end)) for arms, end in halves)
+
+
+def _is_else(arm: Arm) -> bool:
+    return isinstance(arm.head.what, ArmHead) and arm.head.what.kind == "else"
+
+
+def _condition(arm: Arm) -> Expr:
+    assert isinstance(arm.head.what, ArmHead)
+    condition = arm.head.what.exprs[0]
+    assert not isinstance(condition, Section | Keyword | AltReturn)
+    return condition
+
+
+def _negated(arm: Arm, body: tuple[Node, ...]) -> Arm:
+    """The ELSE arm alone, under the opposite condition."""
+    opposite = Op(".not.", (Op("()", (_condition(arm),)),))
+    head = replace(arm.head, what=ArmHead("if", (opposite,)), body=None, span=None)
+    return Arm(head, body)
+
+
+def _shortest(branch: Branch) -> Node:
+    """A branch around one call as ``if (condition) call ...``."""
+    arm = branch.arms[0]
+    action = arm.body[0] if len(arm.body) == 1 else None
+    if len(branch.arms) > 1 or not isinstance(action, Leaf) or not isinstance(action.what, Call):
+        return branch
+    if branch.end.lead or "!" in arm.head.trail:
+        return branch
+    guarded = Guarded(_condition(arm), action.what)
+    lead = (*arm.head.lead, *action.lead)
+    return replace(arm.head, what=guarded, body=None, span=None, lead=lead, trail=action.trail)

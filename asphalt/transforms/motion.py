@@ -1,0 +1,194 @@
+"""Code motion: what stands outside of the overlap window of a transfer comes into it.
+
+Before::
+
+    call asphalt_irecv(north, ..., asphalt_request_1)
+    call asphalt_wait(asphalt_request_1, north)
+    do k = 1, nz                                      ! does not touch ``north``
+      ...
+    end do
+
+After::
+
+    call asphalt_irecv(north, ..., asphalt_request_1)
+    do k = 1, nz
+      ...
+    end do
+    call asphalt_wait(asphalt_request_1, north)
+
+Three moves, each a chain of exchanges of neighbours that ``independence`` allows: the start goes
+up, the wait goes down, and work beyond a statement that neither can pass is itself moved into the
+window (Danalis et al., ICS 2009, section 5, "overlap window expansion", footnote 3).  A move is a
+step only if the window gains work by it: a loop or a call.  All of it stays in one statement list,
+so that every statement is executed as often as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages, Part, called, part_of
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.expr import names_in
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Leaf, Node, Unit, leaves
+from asphalt.transforms.edit import lists_in, rewrite_list
+from asphalt.transforms.step import Found, Step
+
+NAME = "motion"
+
+
+@dataclass(frozen=True, slots=True)
+class Move(Step):
+    """Statement ``origin`` of a list goes to ``target``; ``path`` leads to the list."""
+
+    path: tuple[int, ...]
+    origin: int
+    target: int
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The moves that widen the window of some transfer of a unit."""
+    messages = Messages(facts)
+    order = Independence(facts, messages)
+    return tuple(
+        move
+        for path, siblings in lists_in(facts.unit.body)
+        for move in _Window.moves(siblings, path, messages, order)
+    )
+
+
+def busy_requests(facts: UnitFacts) -> frozenset[str]:
+    """The variables of requests whose transfers have work in their windows."""
+    messages = Messages(facts)
+    order = Independence(facts, messages)
+    return frozenset(
+        name
+        for path, siblings in lists_in(facts.unit.body)
+        for window, call in _Window.all(siblings, path, messages, order)
+        if window.has_work()
+        for name in names_in(call.args["request"])
+    )
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with one statement moved."""
+    assert isinstance(step, Move)
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        rest = [*nodes[: step.origin], *nodes[step.origin + 1 :]]
+        rest.insert(step.target, nodes[step.origin])
+        return tuple(rest)
+
+    body = rewrite_list(facts.unit.body, (*step.path, 0), change)
+    return replace(facts.unit, body=body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The window from the start at ``first`` to the completion at ``last`` of a list."""
+
+    siblings: tuple[Node, ...]
+    path: tuple[int, ...]
+    first: int
+    last: int
+    messages: Messages
+    order: Independence
+
+    @classmethod
+    def moves(
+        cls,
+        siblings: tuple[Node, ...],
+        path: tuple[int, ...],
+        messages: Messages,
+        order: Independence,
+    ) -> Iterator[Move]:
+        """The moves for all windows of a list, the last window first."""
+        for window, _ in cls.all(siblings, path, messages, order):
+            yield from window._found()
+
+    @classmethod
+    def all(
+        cls,
+        siblings: tuple[Node, ...],
+        path: tuple[int, ...],
+        messages: Messages,
+        order: Independence,
+    ) -> Iterator[tuple[_Window, MpiCall]]:
+        """The windows of a list, the last one first, each with the call that opens it."""
+        place = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}
+        for first in reversed(range(len(siblings))):
+            for leaf, call in messages.calls(siblings[first]):
+                if part_of(call) is not Part.START:
+                    continue
+                completions = messages.completion(leaf) or ()
+                places = {place.get(id(other), -1) for other in completions}
+                if len(places) == 1 and (last := places.pop()) > first:
+                    yield cls(siblings, path, first, last, messages, order), call
+
+    def has_work(self) -> bool:
+        """Whether work stands in the window."""
+        return any(self._is_work(node) for node in self.siblings[self.first + 1 : self.last])
+
+    def _found(self) -> Iterator[Move]:
+        """The wait down, then the start up, then work from beyond."""
+        down = self._reach(self.last, +1)
+        if down != self.last:
+            yield self._move(self.last, down, "the wait of", "goes behind")
+            return
+        up = self._reach(self.first, -1)
+        if up != self.first and not self._is_work(self.siblings[self.first]):
+            yield self._move(self.first, up, "the start of", "goes before")
+            return
+        yield from self._from_behind()
+
+    def _reach(self, origin: int, direction: int) -> int:
+        """How far a statement can go past work; beyond the last work it does not go."""
+        reached, here = origin, origin
+        while 0 <= here + direction < len(self.siblings):
+            other = self.siblings[here + direction]
+            pair = (self.siblings[origin], other)
+            if self.order.why_not(*pair[::direction]) is not None:
+                break
+            here += direction
+            if self._is_work(other):
+                reached = here
+        return reached
+
+    def _from_behind(self) -> Iterator[Move]:
+        """Work that stands behind the wait, with something between that the wait cannot pass."""
+        for origin in range(self.last + 1, len(self.siblings)):
+            node = self.siblings[origin]
+            if not self._is_work(node) or any(self.messages.calls(node)):
+                continue
+            between = reversed(self.siblings[self.last : origin])
+            if all(self.order.why_not(n, node) is None for n in between):
+                yield self._move(origin, self.last, "the work of", "goes into the window of")
+                return
+
+    def _is_work(self, node: Node) -> bool:
+        """Whether a statement takes time: it has a loop, or calls a procedure that is not MPI's."""
+        return any(
+            isinstance(leaf.what, DoHead)
+            or (called(leaf.what) is not None and self.messages.call(leaf) is None)
+            for leaf in leaves(node)
+        )
+
+    def _move(self, origin: int, target: int, what: str, does: str) -> Move:
+        moved, passed = self.siblings[origin], self.siblings[target]
+        lines = line_of(_head(moved)), line_of(_head(passed))
+        return Move(
+            lines[0],
+            f"{what} line {lines[0]} {does} line {lines[1]}",
+            ("all statements on the way are independent of it",),
+            self.path,
+            origin,
+            target,
+        )
+
+
+def _head(node: Node) -> Leaf:
+    return next(iter(leaves(node)))
