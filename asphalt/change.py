@@ -13,10 +13,6 @@ from asphalt.report.model import SiteReport
 from asphalt.transfers import transfer_operations
 from asphalt.unparse.params import Parameter
 
-PREPUSH = "prepush"
-PASSES = (PREPUSH, *optimise.NAMES)
-DEFAULT_PASSES = (PREPUSH,)
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -29,9 +25,7 @@ class Change:
     parameters: tuple[Parameter, ...]
 
 
-def optimised(
-    tree: Tree, changes: Sequence[Change], passes: Collection[str]
-) -> tuple[Change, ...]:
+def optimised(tree: Tree, changes: Sequence[Change], passes: Collection[str]) -> tuple[Change, ...]:
     """The changes with the transfers between two ranks optimised, in changed files and others."""
     if not passes:
         return tuple(changes)

@@ -49,10 +49,12 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A blocking call that was split: the line where it stood, and the MPI procedure."""
+    """A blocking call that was split: the line where it stood, the MPI procedure, and how many
+    messages it starts."""
 
     line: int
     operation: str
+    messages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,9 @@ class _Run:
             facts = self.facts(state.tree)
             step = [f for f in nonblocking.check(facts) if isinstance(f, Step)][number - done]
             state = self._applied(state, facts, TRANSFORMATIONS[0], step)
-        split = tuple(Transfer(steps[n].line, steps[n].operation) for n in wanted)
+        split = tuple(
+            Transfer(steps[n].line, steps[n].operation, len(steps[n].sides)) for n in wanted
+        )
         return replace(state, split=split), refused
 
     def _closure(self, state: _State) -> _State:
@@ -186,12 +190,14 @@ class _Run:
     def _idle(self, state: _State) -> frozenset[int]:
         """The lines of the split transfers whose windows have no work in them."""
         busy = motion.busy_requests(self.facts(state.tree))
-        first = next_number(self.facts(self.tree).unit, nonblocking.REQUEST)
-        return frozenset(
-            transfer.line
-            for number, transfer in enumerate(state.split, first)
-            if f"{nonblocking.REQUEST}{number}" not in busy
-        )
+        number = next_number(self.facts(self.tree).unit, nonblocking.REQUEST)
+        idle: set[int] = set()
+        for transfer in state.split:
+            names = {f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)}
+            number += transfer.messages
+            if not names & busy:
+                idle.add(transfer.line)
+        return frozenset(idle)
 
     def _result(self, state: _State, refused: tuple[Refused, ...]) -> Optimised:
         content = state.tree.content(self.path)

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,8 +24,9 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import for_one_exchange, site_directives
 from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.analysis.verdict import Mark, Refused
-from asphalt.change import DEFAULT_PASSES, PREPUSH, Change, optimised
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
+from asphalt.change import Change as Change
+from asphalt.change import optimised
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
@@ -35,6 +36,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead, Opaque, Use
 from asphalt.ir.tree import Arm, File, Leaf, Unit, leaves
 from asphalt.naming import site_name
+from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.report.model import MarkReport, Problem, SiteReport
 from asphalt.settings import Settings
 from asphalt.transfers import transfers
@@ -294,21 +296,19 @@ class Project:
         tile: int | None = None,
         depth: int | None = None,
         trial: bool = False,
-        passes: Collection[str] = DEFAULT_PASSES,
     ) -> tuple[Change, ...]:
         """What becomes of every file that has a site to transform.
 
         ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  A directive of
         the site takes precedence (not for a ``trial``); None: what the settings say, else the
-        defaults.  ``passes``: of ``PASSES``, those to be applied; first collective operations are
-        prepushed, then the transfers between two ranks are optimised.
+        defaults.  First collective operations are prepushed, then the transfers between two ranks
+        are optimised, as far as the settings ask for these passes.
         """
+        passes = self.settings.passes
         changes = self._prepushed(tile, depth, trial) if PREPUSH in passes else ()
-        return optimised(self._tree, changes, [name for name in passes if name != PREPUSH])
+        return optimised(self._tree, changes, [name for name in passes if name in TRANSFERS])
 
-    def _prepushed(
-        self, tile: int | None, depth: int | None, trial: bool
-    ) -> tuple[Change, ...]:
+    def _prepushed(self, tile: int | None, depth: int | None, trial: bool) -> tuple[Change, ...]:
         by_file: dict[str, list[Site]] = {}
         for site in self.sites():
             plan = site.judgement

@@ -12,6 +12,7 @@ from asphalt.assumptions import folded
 from asphalt.errors import UsageError
 from asphalt.ir.source import Form
 from asphalt.limits import DEPTH, TILE, Limits
+from asphalt.passes import DEFAULT, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Settings:
     ``defines`` are ``NAME`` or ``NAME=VALUE`` and ``include_dirs`` directories, as a compiler takes
     them with -D and -I.  ``jobs`` None: as many as there are processors.  ``form`` and ``width``
     None: by the file's suffix.  ``tile`` None or 0: chosen on entry.  ``assume``: the names of
-    assumptions that the user accepts.
+    assumptions that the user accepts.  ``passes``: the transformations to be applied.
     """
 
     defines: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Settings:
     tile: int | None = None
     depth: int | None = None
     assume: frozenset[str] = frozenset()
+    passes: tuple[str, ...] = DEFAULT
 
     def __post_init__(self) -> None:
         for define in self.defines:
@@ -42,6 +44,7 @@ class Settings:
         _at_least("width", self.width, 72)
         _within("tile", self.tile, TILE)
         _within("depth", self.depth, DEPTH)
+        object.__setattr__(self, "passes", in_order(self.passes))
         object.__setattr__(self, "assume", frozenset(folded(name) for name in self.assume))
 
 
@@ -107,6 +110,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             tile=_integer("tile", values.get("tile")),
             depth=_integer("depth", values.get("depth")),
             assume=frozenset(_strings("assume", values.get("assume", []))),
+            passes=_strings("passes", values.get("passes", list(DEFAULT))),
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

@@ -15,7 +15,6 @@ from asphalt.cli.options import (
     assume_option,
     common_options,
     depth_option,
-    passes_option,
     paths_argument,
     tile_option,
 )
@@ -36,7 +35,6 @@ from asphalt.report.model import SiteReport
 @assume_option
 @tile_option
 @depth_option
-@passes_option
 @click.option(
     "--root",
     type=PATHS,
@@ -59,7 +57,6 @@ def apply(
     assume: tuple[str, ...],
     tile: int | None,
     depth: int | None,
-    passes: tuple[str, ...],
     root: Path | None,
     report: Path | None,
     makefile: Path | None,
@@ -83,7 +80,7 @@ def apply(
     if report is not None:
         _refuse_unwritable(report)
     project = open_project(paths, common, assume)
-    changes = project.transform(tile, depth, passes=passes)
+    changes = project.transform(tile, depth)
     sites = reports_after(project, changes)
     if output is None:
         written = write_in_place(paths, changes, force=force)

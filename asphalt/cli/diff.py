@@ -70,6 +70,8 @@ def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:
         yield unified_diff(str(change.path), change.before, change.after)
         parameters[change.path.parent].extend(change.parameters)
     for directory, entries in parameters.items():
+        if not entries:
+            continue
         header = directory / HEADER
         before = header.read_bytes() if header.exists() else None
         existing = None if before is None else before.decode("latin-1")

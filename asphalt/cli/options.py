@@ -12,6 +12,7 @@ import click
 
 from asphalt.ir.source import Form
 from asphalt.limits import DEPTH, TILE
+from asphalt.passes import DEFAULT, PASSES
 from asphalt.settings import Settings, load_settings
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -30,6 +31,7 @@ class CommonOptions:
     cache: bool
     form: Form | None
     width: int | None
+    passes: tuple[str, ...] | None = None
 
     def settings(self, path: Path) -> Settings:
         """The values of the settings file at or above ``path``, the command line's on top."""
@@ -42,6 +44,7 @@ class CommonOptions:
             cache=found.cache and self.cache,
             form=found.form if self.form is None else self.form,
             width=found.width if self.width is None else self.width,
+            passes=found.passes if self.passes is None else self.passes,
         )
 
 
@@ -59,6 +62,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         no_cache: bool,
         form: str | None,
         width: int | None,
+        passes: str | None,
         **kwargs: Any,
     ) -> Any:
         common = CommonOptions(
@@ -70,12 +74,17 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             cache=not no_cache,
             form=None if form is None else Form(form),
             width=width,
+            passes=None if passes is None else _listed(passes),
         )
         return command(*args, common=common, **kwargs)
 
     for option in reversed(_OPTIONS):
         with_common = option(with_common)
     return with_common
+
+
+def _listed(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 _OPTIONS = (
@@ -122,6 +131,11 @@ _OPTIONS = (
         type=click.IntRange(min=72),
         metavar="N",
         help="Columns of a source line (else 132 in free form, 72 in fixed form).",
+    ),
+    click.option(
+        "--passes",
+        metavar="NAME,...",
+        help=f"Transformations to apply, of {', '.join(PASSES)} (else {', '.join(DEFAULT)}).",
     ),
 )
 

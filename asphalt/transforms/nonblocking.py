@@ -32,8 +32,9 @@ from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Code, Refused
-from asphalt.ir.expr import Component, Expr, Ref
-from asphalt.ir.stmt import Call, Decl, Entity, Guarded, TypeSpec
+from asphalt.ir.expr import Component, Expr, Ref, names_in
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import ArmHead, Call, Decl, Entity, Guarded, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit
 from asphalt.transforms.additions import added
 from asphalt.transforms.edit import flat_map
@@ -76,13 +77,22 @@ CODES = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS)
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """One message of a call: the procedure of the run-time module that starts it, its arguments
+    from the buffer to the communicator, and the status if it is read."""
+
+    start: str
+    arguments: tuple[Expr, ...]
+    status: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Split(Step):
-    """A blocking transfer that can be made non-blocking; ``status``: the variable that is read."""
+    """A blocking transfer that can be made non-blocking; receives come before sends."""
 
     leaf: Leaf
     call: MpiCall
-    start: str
-    status: Expr | None
+    sides: tuple[Side, ...]
 
     @property
     def operation(self) -> str:
@@ -96,86 +106,134 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     order = Independence(facts, messages)
     found: list[Found] = []
     for leaf, call in messages.calls(facts.unit):
-        if part_of(call) is Part.BOTH and (start := _start_of(call)) is not None:
-            found.append(_judged(facts, order, leaf, call, start))
+        if part_of(call) is Part.BOTH and (sides := _sides(call)):
+            found.append(_judged(facts, order, leaf, call, sides))
     return tuple(found)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with one transfer split into its start and its wait."""
+    """The unit with one transfer split into starts and waits."""
     assert isinstance(step, Split)
-    name = f"{REQUEST}{next_number(facts.unit, REQUEST)}"
-    request = var(name)
-    call = step.call
-    listed = [call.args[name] for name in RUNTIME_CALLS[step.start].dummies[:6]]
-    listed = [_handle(arg, name, call) for arg, name in zip(listed, _KINDS, strict=True)]
-    start = Call(var(step.start), (*listed, request))
-    buffer = listed[0]
-    given = () if step.status is None else (step.status,)
-    wait = Call(var("asphalt_wait"), (request, buffer, *given))
-    unit = replace(facts.unit, body=flat_map(facts.unit.body, step.leaf, _two(start, wait)))
-    declared = Decl("type", TypeSpec("integer"), (), None, (Entity(name, name, None),))
-    form = facts.located.form
-    return added(unit, form, facts.eol, (step.start, "asphalt_wait"), (declared,))
+    first = next_number(facts.unit, REQUEST)
+    names = [f"{REQUEST}{number}" for number, _ in enumerate(step.sides, first)]
+    calls: list[Call] = []
+    for name, side in zip(names, step.sides, strict=True):
+        calls.append(Call(var(side.start), (*side.arguments, var(name))))
+    for name, side in zip(names, step.sides, strict=True):
+        status = () if side.status is None else (side.status,)
+        calls.append(Call(var("asphalt_wait"), (var(name), side.arguments[0], *status)))
+    mark = f"asphalt: {step.operation} made non-blocking"
+    body = flat_map(facts.unit.body, step.leaf, _instead(calls, mark, facts))
+    entities = tuple(Entity(name, name, None) for name in names)
+    declared = Decl("type", TypeSpec("integer"), (), None, entities)
+    runtime = {side.start for side in step.sides} | {"asphalt_wait"}
+    unit = replace(facts.unit, body=body)
+    return added(unit, facts.located.form, facts.eol, runtime, (declared,))
 
 
-_KINDS = ("buffer", "count", "handle", "rank", "tag", "handle")
+def _instead(calls: list[Call], mark: str, facts: UnitFacts) -> Callable[[Leaf], tuple[Node, ...]]:
+    """Replaces a call by others, each under the same condition."""
+
+    def change(leaf: Leaf) -> tuple[Node, ...]:
+        made: list[Leaf] = []
+        for call in calls:
+            what = replace(leaf.what, action=call) if isinstance(leaf.what, Guarded) else call
+            made.append(replace(leaf, what=what, body=None, span=None, lead=(), trail=facts.eol))
+        indent = leaf.head[: len(leaf.head) - len(leaf.head.lstrip())] if facts.free else ""
+        comment = Trivia(TriviaKind.COMMENT, f"{indent}! {mark}{facts.eol}")
+        made[0] = replace(made[0], lead=(*leaf.lead, comment))
+        made[-1] = replace(made[-1], trail=leaf.trail)
+        return tuple(made)
+
+    return change
 
 
-def _handle(arg: Expr, kind: str, call: MpiCall) -> Expr:
+def _sides(call: MpiCall) -> tuple[Side, ...]:
+    """The messages of a blocking call, if the run-time module can start them.
+
+    A call that receives and sends starts the receive first, so that the message finds it posted.
+    """
+    exchange = call.procedure.exchange
+    if exchange is None:
+        return ()
+    tags = [p.name for p in call.procedure.parameters if p.kind == "TAG"]
+    (communicator,) = (p.name for p in call.procedure.parameters if p.kind == "COMMUNICATOR")
+    found: list[Side] = []
+    if exchange.source is not None:
+        names = (exchange.receive, exchange.receive_count, exchange.receive_type, exchange.source)
+        found.append(_side(call, "mpi_irecv", (*names, tags[-1], communicator)))
+    if exchange.destination is not None:
+        both = exchange.source is not None
+        wanted = "mpi_isend" if both else call.operation.replace("mpi_", "mpi_i", 1)
+        names = (exchange.send, exchange.send_count, exchange.send_type, exchange.destination)
+        found.append(_side(call, wanted, (*names, tags[0], communicator)))
+    return tuple(found) if all(side.start and side.arguments for side in found) else ()
+
+
+def _side(call: MpiCall, operation: str, names: tuple[str | None, ...]) -> Side:
+    start = next((n for n, own in RUNTIME_CALLS.items() if own.operation == operation), "")
+    if any(name is None or name not in call.args for name in names):
+        return Side("", ())
+    handles = {p.name for p in call.procedure.parameters if p.kind in _HANDLES}
+    given = (
+        _handle(call.args[name], call) if name in handles else call.args[name]
+        for name in names
+        if name is not None
+    )
+    return Side(start, tuple(given))
+
+
+_HANDLES = ("DATATYPE", "COMMUNICATOR")
+
+
+def _handle(arg: Expr, call: MpiCall) -> Expr:
     """A handle as the run-time module takes it."""
-    return Component(arg, "mpi_val", "MPI_VAL") if kind == "handle" and _is_f08(call) else arg
+    return Component(arg, "mpi_val", "MPI_VAL") if _is_f08(call) else arg
 
 
 def _is_f08(call: MpiCall) -> bool:
     return call.binding == "mpi_f08"
 
 
-def _two(start: Call, wait: Call) -> Callable[[Leaf], tuple[Node, ...]]:
-    def change(leaf: Leaf) -> tuple[Node, ...]:
-        def made(call: Call) -> Leaf:
-            what = replace(leaf.what, action=call) if isinstance(leaf.what, Guarded) else call
-            return replace(leaf, what=what, body=None, span=None)
-
-        return (made(start), replace(made(wait), lead=()))
-
-    return change
-
-
-def _start_of(call: MpiCall) -> str | None:
-    """The procedure of the run-time module that starts what a blocking call does."""
-    wanted = call.operation.replace("mpi_", "mpi_i", 1)
-    for name, runtime in RUNTIME_CALLS.items():
-        if runtime.operation == wanted:
-            return name
-    return None
-
-
-def _judged(facts: UnitFacts, order: Independence, leaf: Leaf, call: MpiCall, start: str) -> Found:
+def _judged(
+    facts: UnitFacts, order: Independence, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...]
+) -> Found:
     where = f"line {line_of(leaf)}: {call.procedure.spelled}"
-    stays = order.bound(leaf)
+    stays = order.bound(leaf) or _condition_changes(facts, leaf, call)
     if stays is not None:
         return Refused(STAYS, stays, leaf.span)
-    buffer = call.args[RUNTIME_CALLS[start].dummies[0]]
-    evidence = _is_one_variable(buffer, facts)
-    if evidence is None:
-        return Refused(NO_VARIABLE, f"{where}: the buffer may be a copy", leaf.span)
+    evidence: list[str] = []
+    for side in sides:
+        reason = _is_one_variable(side.arguments[0], facts)
+        if reason is None:
+            return Refused(NO_VARIABLE, f"{where}: the buffer may be a copy", leaf.span)
+        evidence.append(reason)
+    if len(sides) == 2 and sides[0].arguments[0] == sides[1].arguments[0]:
+        return Refused(STAYS, f"{where}: one buffer for both messages", leaf.span)
     if call.error is not None and _is_read(call.error, leaf, facts):
         return Refused(ERROR_READ, f"{where}: its error code is read later", leaf.span)
     status = call.args.get("status")
-    if status is not None and not _is_read(status, leaf, facts):
-        status = None
-    if status is not None and _is_f08(call):
-        return Refused(STATUS_READ, f"{where}: its status is read later", leaf.span)
-    return Split(
-        line_of(leaf),
-        f"{call.procedure.spelled} becomes a start and a wait",
-        (evidence,),
-        leaf,
-        call,
-        start,
-        status,
-    )
+    if status is not None and _is_read(status, leaf, facts):
+        if _is_f08(call):
+            return Refused(STATUS_READ, f"{where}: its status is read later", leaf.span)
+        sides = (replace(sides[0], status=status), *sides[1:])
+    does = f"{call.procedure.spelled} becomes {'two starts' if sides[1:] else 'a start'} and "
+    does += "two waits" if sides[1:] else "a wait"
+    return Split(line_of(leaf), does, tuple(evidence), leaf, call, sides)
+
+
+def _condition_changes(facts: UnitFacts, leaf: Leaf, call: MpiCall) -> str | None:
+    """Why the condition of a one-line IF may not be evaluated twice."""
+    if not isinstance(leaf.what, Guarded):
+        return None
+    head = replace(leaf, what=ArmHead("if", (leaf.what.condition,)))
+    condition = facts.footprint(head)
+    written = {root for arg in call.defined(facts.scope) for root in names_in(arg)}
+    if condition.effects or any(access.writes for access in condition.accesses):
+        return f"line {line_of(leaf)}: the condition calls a procedure"
+    if written & names_in(leaf.what.condition):
+        return f"line {line_of(leaf)}: the call changes its own condition"
+    return None
 
 
 def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:

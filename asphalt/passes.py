@@ -1,0 +1,26 @@
+"""The names of the transformations, as ``--passes`` and the settings take them, in their order."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from asphalt.errors import UsageError
+
+PREPUSH = "prepush"
+TRANSFERS = ("nonblocking", "fission", "motion")
+"""Those for transfers between two ranks."""
+PASSES = (PREPUSH, *TRANSFERS)
+DEFAULT = (PREPUSH,)
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """The passes of these names, each once; raises ``UsageError`` for a name that is none."""
+    given = set(names)
+    for name in sorted(given - set(PASSES)):
+        near = difflib.get_close_matches(name, PASSES, 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"passes: {name} is none of {', '.join(PASSES)}{meant}")
+    if not given:
+        raise UsageError(f"passes: no name; there are {', '.join(PASSES)}")
+    return tuple(name for name in PASSES if name in given)
