@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt import optimise
+from asphalt.analysis.verdict import Mark
 from asphalt.frontend.tree import Tree
 from asphalt.optimise import Optimised
 from asphalt.report.model import SiteReport
-from asphalt.transfers import transfer_operations
+from asphalt.transfers import mark_report, transfer_operations
 from asphalt.unparse.params import Parameter
 
 
@@ -51,6 +52,35 @@ def optimised(tree: Tree, changes: Sequence[Change], passes: Collection[str]) ->
             change, after=found.content, sites=(*change.sites, *_reports(found))
         )
     return tuple(by_path[path] for path in sorted(by_path))
+
+
+def kept_blocking(tree: Tree) -> tuple[SiteReport, ...]:
+    """A report for each blocking transfer of a tree that cannot be made non-blocking."""
+    found: list[SiteReport] = []
+    for located in tree.site_units(transfer_operations()):
+        for refused, operation in optimise.kept_blocking(tree, located):
+            span = refused.span
+            if span is None:
+                continue
+            marks = (
+                Mark(span, "offending", refused.message),
+                Mark(span, "exchange", "the transfer"),
+            )
+            found.append(
+                SiteReport(
+                    f"{located.unit.name or 'main'}:{span.first}",
+                    located.path,
+                    span.first,
+                    operation,
+                    located.unit.name,
+                    "refused",
+                    code=refused.code.id,
+                    message=refused.message,
+                    witness=f"line {span.first}",
+                    marks=tuple(mark_report(mark) for mark in marks),
+                )
+            )
+    return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
 def _reports(found: Optimised) -> Iterator[SiteReport]:

@@ -16,6 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from asphalt.analyses import Analyses
+from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.second_opinion import opinions
@@ -82,6 +83,19 @@ def optimise(tree: Tree, located: Located, passes: Collection[str] = NAMES) -> O
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
     return run.best()
+
+
+def kept_blocking(tree: Tree, located: Located) -> tuple[tuple[Refused, str], ...]:
+    """The blocking transfers of a unit that cannot be made non-blocking, with the procedure."""
+    effects, _ = Analyses(tree).of(any_sizes=True)
+    facts = UnitFacts(located, effects, tree.file(located.path).eol)
+    messages = Messages(facts)
+    spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.calls(facts.unit)}
+    return tuple(
+        (found, spelled.get(found.span, ""))
+        for found in nonblocking.check(facts)
+        if isinstance(found, Refused)
+    )
 
 
 @dataclass(frozen=True, slots=True)

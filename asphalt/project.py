@@ -26,7 +26,7 @@ from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.change import Change as Change
-from asphalt.change import optimised
+from asphalt.change import kept_blocking, optimised
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
@@ -144,6 +144,10 @@ class Project:
         found = transfers(self._tree, effects)
         self._analyses.keep()
         return found
+
+    def kept_blocking(self) -> tuple[SiteReport, ...]:
+        """The transfers that the settings ask to be made non-blocking, and that cannot be."""
+        return kept_blocking(self._tree) if "nonblocking" in self.settings.passes else ()
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:

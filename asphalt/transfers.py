@@ -65,11 +65,12 @@ def _of_unit(located: Located, effects: Effects) -> Iterator[SiteReport]:
             code=refused.code.id,
             message=refused.message,
             witness=refused.witness or f"line {span.first}",
-            marks=tuple(_mark(mark) for mark in marks),
+            marks=tuple(mark_report(mark) for mark in marks),
         )
 
 
-def _mark(mark: Mark) -> MarkReport:
+def mark_report(mark: Mark) -> MarkReport:
+    """A place of a verdict as reports have it."""
     span = mark.span
     return MarkReport(
         span.file, span.first, span.first_col, span.last, span.last_col, mark.role, mark.text

@@ -112,6 +112,7 @@ def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteRepo
     sites = reports_of(project)
     known = {(site.file, site.id) for site in sites}
     found = [applied.get((site.file, site.id), site) for site in sites]
+    found += project.kept_blocking()
     found += [site for key, site in applied.items() if key not in known]  # transfers
     return tuple(sorted(found, key=lambda site: (site.file, site.line)))
 

@@ -21,6 +21,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.conditions.point_to_point import (
+    ERROR_READ,
+    NO_VARIABLE,
+    STATUS_READ,
+    STAYS,
+)
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.independence import Independence, is_unseen
 from asphalt.analysis.kinds import storage_of
@@ -31,7 +37,7 @@ from asphalt.analysis.runtime_calls import RUNTIME_CALLS
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Code, Refused
+from asphalt.analysis.verdict import Refused
 from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Call, Decl, Entity, Guarded, TypeSpec
@@ -44,36 +50,6 @@ from asphalt.transforms.step import Found, Step
 
 NAME = "nonblocking"
 REQUEST = "asphalt_request_"
-
-ERROR_READ = Code(
-    "ASP020",
-    "the error code of a transfer is read",
-    "The program looks at the error code of the call.  A transfer that is made non-blocking fails "
-    "when it is waited for, which is later.",
-    "With MPI_ERRORS_ARE_FATAL, the default, the code is never anything but MPI_SUCCESS: leave the "
-    "test out.",
-)
-NO_VARIABLE = Code(
-    "ASP021",
-    "the buffer of a transfer may be a copy",
-    "A compiler passes a copy of a section with gaps, of an expression, or of an array that may "
-    "have gaps; it is gone when a non-blocking call returns.",
-    "Pass a contiguous array, or a part of one.",
-)
-STATUS_READ = Code(
-    "ASP022",
-    "a status of the module mpi_f08 is read",
-    "The wait of asphalt's run-time module gives the status as the older modules have it.",
-    "Use MPI_STATUS_IGNORE where the status is not needed.",
-)
-STAYS = Code(
-    "ASP023",
-    "a transfer that has to stay as it is",
-    "The statement has a label, a directive or a preprocessor line, or shares its line with others "
-    "(or the whole procedure has directives of OpenMP or OpenACC).",
-    "Write the call as a statement on a line of its own.",
-)
-CODES = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from asphalt.ir.tree import Leaf
 
 NOT_YET = Code(
     "ASP010",
-    "transfers between two ranks are not transformed yet",
+    "transfers between two ranks are only transformed on request",
     "The call starts an operation whose completion is known: on every way from it a call completes "
     "it before the procedure returns or the request is used again.  `scan --all` lists it; `apply` "
-    "leaves it alone.",
-    "Nothing can be done now; if all ranks exchange equal blocks, MPI_ALLTOALL can be used.",
+    "leaves it alone unless `--passes` names the transformations for such transfers.",
+    "Try `--passes nonblocking,fission,motion`, and see with `diff` what comes of it.",
 )
 UNMATCHED = Code(
     "ASP011",
@@ -33,7 +33,38 @@ UNKNOWN = Code(
     "Say which statements belong together with `!$asphalt match(id)` in front of each of them.",
 )
 
-CODES = (NOT_YET, UNMATCHED, UNKNOWN)
+ERROR_READ = Code(
+    "ASP020",
+    "the error code of a transfer is read",
+    "The program looks at the error code of the call.  A transfer that is made non-blocking fails "
+    "when it is waited for, which is later.",
+    "With MPI_ERRORS_ARE_FATAL, the default, the code is never anything but MPI_SUCCESS: leave the "
+    "test out.",
+)
+NO_VARIABLE = Code(
+    "ASP021",
+    "the buffer of a transfer may be a copy",
+    "A compiler passes a copy of a section with gaps, of an expression, or of an array that may "
+    "have gaps; it is gone when a non-blocking call returns.",
+    "Pass a contiguous array, or a part of one.",
+)
+STATUS_READ = Code(
+    "ASP022",
+    "a status of the module mpi_f08 is read",
+    "The wait of asphalt's run-time module gives the status as the older modules have it.",
+    "Use MPI_STATUS_IGNORE where the status is not needed.",
+)
+STAYS = Code(
+    "ASP023",
+    "a transfer that has to stay as it is",
+    "The statement has a label, a directive or a preprocessor line, or shares its line with others "
+    "(or the whole procedure has directives of OpenMP or OpenACC).",
+    "Write the call as a statement on a line of its own.",
+)
+
+STAY_BLOCKING = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS)
+"""Why a blocking transfer is not made non-blocking."""
+CODES = (NOT_YET, UNMATCHED, UNKNOWN, *STAY_BLOCKING)
 
 
 def verdict(found: Match) -> Refused:

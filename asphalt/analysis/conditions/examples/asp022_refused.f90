@@ -1,0 +1,26 @@
+program shift
+  use mpi_f08
+  implicit none
+  integer, parameter :: n = 8
+  integer :: i, me, np, ierr
+  type(MPI_Status) :: status
+  real(8) :: s(n), r(n), w(n)
+
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  do i = 1, n
+    s(i) = i + me
+    w(i) = i
+  end do
+  call MPI_Sendrecv(s, n, MPI_DOUBLE_PRECISION, modulo(me + 1, np), 0, &
+                    r, n, MPI_DOUBLE_PRECISION, modulo(me - 1, np), 0, &
+                    MPI_COMM_WORLD, status, ierr)
+  w(1) = status%MPI_SOURCE   ! known when the wait is over
+
+  do i = 1, n
+    w(i) = sqrt(w(i))
+  end do
+  print *, sum(w) + sum(r)
+  call MPI_Finalize(ierr)
+end program shift
