@@ -28,13 +28,15 @@ setup: .venv/.installed
 	@mkdir -p .venv && touch $@
 
 .venv/.requirements: requirements.lock .venv/.packages
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	@echo "setup: Python packages into .venv (about a minute)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 	  -r requirements.lock
 	@touch $@
 
 .venv/.installed: pyproject.toml .venv/.requirements
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	@echo "setup: asphalt itself, .venv/bin/asphalt"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 	  --no-build-isolation -e .
 	@touch $@
 

@@ -30,7 +30,10 @@ if command -v "$python" >/dev/null 2>&1 &&
   ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
   missing="$missing python3-venv"
 fi
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+  echo "setup: compilers, MPI libraries and tools are all there"
+  exit 0
+fi
 
 install="apt-get install -y --no-install-recommends$missing"
 if ! command -v apt-get >/dev/null 2>&1; then
@@ -46,8 +49,8 @@ else
   echo "    apt-get update && $install" >&2
   exit 1
 fi
-echo "installing:$missing"
+echo "setup: installing Debian packages (some minutes):$missing"
 DEBIAN_FRONTEND=noninteractive
 export DEBIAN_FRONTEND
 # shellcheck disable=SC2086
-$as_root apt-get update -q && $as_root env DEBIAN_FRONTEND=noninteractive $install
+$as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive $install -qq >/dev/null

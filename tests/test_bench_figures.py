@@ -19,6 +19,7 @@ from bench.lab.speed import Speed, from_json, schema, write_tree
 from bench.lab.stages import STAGES, stages
 
 RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results"
+PREFIX = "PYTHONPYCACHEPREFIX"
 
 
 def timed(panel: Panel, least: float = 0.6) -> Timed:
@@ -105,6 +106,26 @@ def test_every_exchange_of_a_generated_tree_is_proved(
     found = Project(tree, settings=Settings(cache=False, jobs=1)).sites()
     assert [site.verdict for site in found] == ["proved", "proved"]
     assert set(stages(tree)) == set(STAGES)
+
+
+@pytest.mark.wide
+def test_the_tool_is_compiled_before_it_is_timed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # with this every start would compile the whole package
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (tmp_path / "plain.f90").write_text("subroutine s\nend subroutine s\n")
+    with speed.compiled(tmp_path) as environment:
+        assert "PYTHONDONTWRITEBYTECODE" not in environment
+        kept = {path.name.split(".")[0] for path in Path(environment[PREFIX]).rglob("*.pyc")}
+        assert {"project", "tree", "apply", "scan", "stages"} <= kept
+    assert not Path(environment[PREFIX]).exists()
+
+
+def test_growth_is_shown_over_a_factor_of_eight_and_more() -> None:
+    assert speed.FILES[-1] >= 8 * speed.FILES[0]
+    assert speed.SITES[-1] >= 8 * speed.SITES[0]
+    assert max(speed.SITES) < speed.SOME_FILES
 
 
 def test_speeds_survive_their_file() -> None:

@@ -179,46 +179,28 @@ _FRAMES = 1448 / 1538
 _COPY = 10 * GB  # a copy by one core of a present server (assumed)
 _COPY_2007 = 1.5 * GB  # a copy by an Opteron of 2004, half of what it can stream (assumed)
 
-ETHERNET_1 = Network(
-    name="ethernet-1g",
-    title="Ethernet 1 Gb/s, TCP",
-    bandwidth=0.125 * GB * _FRAMES,
-    # 23.6 us in all between two nodes with a switch (nw-grid.ac.uk/LivMPI, 2009), less both ends
-    latency=19.6 * US,
-    copy_bandwidth=_COPY,
-    copy_latency=0.2 * US,
-    sending=_TCP_SEND,
-    receiving=_TCP_RECEIVE,
-    test=_TCP_TEST,
-    eager=_TCP_EAGER,
-    collectives="ompi",
-)
-ETHERNET_10 = Network(
-    name="ethernet-10g",
-    title="Ethernet 10 Gb/s, TCP",
-    bandwidth=1.25 * GB * _FRAMES,
-    latency=10 * US,  # assumed: 14 us in all
-    copy_bandwidth=_COPY,
-    copy_latency=0.2 * US,
-    sending=_TCP_SEND,
-    receiving=_TCP_RECEIVE,
-    test=_TCP_TEST,
-    eager=_TCP_EAGER,
-    collectives="ompi",
-)
-ETHERNET_25 = Network(
-    name="ethernet-25g",
-    title="Ethernet 25 Gb/s, TCP",
-    bandwidth=3.125 * GB * _FRAMES,
-    latency=8 * US,  # assumed: 12 us in all
-    copy_bandwidth=_COPY,
-    copy_latency=0.2 * US,
-    sending=_TCP_SEND,
-    receiving=_TCP_RECEIVE,
-    test=_TCP_TEST,
-    eager=_TCP_EAGER,
-    collectives="ompi",
-)
+
+def _ethernet(gigabits: int, one_byte: float) -> Network:
+    """Ethernet with TCP; ``one_byte``: the seconds that one byte takes from send to receive."""
+    return Network(
+        name=f"ethernet-{gigabits}g",
+        title=f"Ethernet {gigabits} Gb/s, TCP",
+        bandwidth=gigabits * GB / 8 * _FRAMES,
+        latency=one_byte - _cost(_TCP_SEND, 0) - _cost(_TCP_RECEIVE, 0),
+        copy_bandwidth=_COPY,
+        copy_latency=0.2 * US,
+        sending=_TCP_SEND,
+        receiving=_TCP_RECEIVE,
+        test=_TCP_TEST,
+        eager=_TCP_EAGER,
+        collectives="ompi",
+    )
+
+
+# between two nodes with a switch (nw-grid.ac.uk/LivMPI, 2009)
+ETHERNET_1 = _ethernet(1, 23.6 * US)
+ETHERNET_10 = _ethernet(10, 14 * US)  # assumed
+ETHERNET_25 = _ethernet(25, 12 * US)  # assumed
 INFINIBAND_HDR = Network(
     name="ib-hdr",
     title="InfiniBand HDR, 200 Gb/s",

@@ -1,17 +1,4 @@
-!> What was received is read again by those who compute what is sent next.
-module exchange
-  use, intrinsic :: iso_fortran_env, only: int64, real64
-  use fingerprint, only: mix
-  use mpi
-  use work, only: compute
-  implicit none
-  private
-  public :: run
-
-contains
-
-  !> Exchanges `nz` planes of `n` elements for each rank, `steps` times; `first`, `rest`: seconds
-  !> of the first two steps and of all others.
+  !> What was received is read again by those who compute what is sent next.
   subroutine run(number, n, nz, steps, comm, first, rest, hash)
     integer, intent(in) :: number, n, nz, steps, comm
     real(real64), intent(out) :: first, rest
@@ -50,5 +37,3 @@ contains
     end do
     deallocate(s, r)
   end subroutine run
-
-end module exchange

@@ -1,17 +1,4 @@
-!> Each plane has a part for every rank, and ranks have different numbers of planes.
-module exchange
-  use, intrinsic :: iso_fortran_env, only: int64, real64
-  use fingerprint, only: mix
-  use mpi
-  use work, only: compute
-  implicit none
-  private
-  public :: run
-
-contains
-
-  !> Exchanges `nz` planes of `n` elements for each rank, `steps` times; `first`, `rest`: seconds
-  !> of the first two steps and of all others.
+  !> Each plane has a part for every rank, and ranks have different numbers of planes.
   subroutine run(number, n, nz, steps, comm, first, rest, hash)
     integer, intent(in) :: number, n, nz, steps, comm
     real(real64), intent(out) :: first, rest
@@ -60,5 +47,3 @@ contains
     end do
     deallocate(s, r)
   end subroutine run
-
-end module exchange

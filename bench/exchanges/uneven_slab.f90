@@ -1,17 +1,4 @@
-!> Each plane belongs to one rank, the last of which has one plane less.
-module exchange
-  use, intrinsic :: iso_fortran_env, only: int64, real64
-  use fingerprint, only: mix
-  use mpi
-  use work, only: compute
-  implicit none
-  private
-  public :: run
-
-contains
-
-  !> Exchanges `nz` planes of `n` elements for each rank, `steps` times; `first`, `rest`: seconds
-  !> of the first two steps and of all others.
+  !> Each plane belongs to one rank, the last of which has one plane less.
   subroutine run(number, n, nz, steps, comm, first, rest, hash)
     integer, intent(in) :: number, n, nz, steps, comm
     real(real64), intent(out) :: first, rest
@@ -58,5 +45,3 @@ contains
     end do
     deallocate(s, r)
   end subroutine run
-
-end module exchange

@@ -27,6 +27,7 @@ from bench.lab.transform import set_tiling, transform
 
 EXCHANGES = ROOT / "bench" / "exchanges"
 WORD = 8  # bytes of an element
+_END = b"\nend module exchange\n"  # of exchange.f90, behind the procedure of a shape
 _LINE = re.compile(r"case\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)")
 
 KIB, MIB = 1024, 1024**2
@@ -210,8 +211,9 @@ def build(
     ``tiling``: K and D; None: as asphalt leaves them.  Raises ``LabError`` with the compiler's
     messages.
     """
-    names = ("work.f90", "fingerprint.f90", f"{shape.source}.f90", "main.f90")
+    names = ("work.f90", "fingerprint.f90", "exchange.f90", "main.f90")
     files = {name: (EXCHANGES / name).read_bytes() for name in names}
+    files["exchange.f90"] += (EXCHANGES / f"{shape.source}.f90").read_bytes() + _END
     files["cases.inc"] = include_text(examples).encode()
     if new:
         seen = {n: t for n, t in files.items() if not (shape.blind and n == "main.f90")}

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -25,7 +26,11 @@ SCHEMA = Path(__file__).with_name("speed.schema.json")
 FILE_BYTES = 8_000
 LINES = 1000
 FEW_SITES = 5
-SOME_FILES = 200
+SOME_FILES = 100
+FILES = (10, 100, 1000, 3000)
+SITES = (1, 10, 40, 80)
+MUCH = 1_000_000  # bytes of a tree from where on it is measured once
+MANY_SITES = 10  # the same for the number of sites
 
 _PLAIN = """!> Relaxes a field; no messages here.
 subroutine relax_{number}(n, u, f, omega)
@@ -137,22 +142,43 @@ def measure_speed(quick: bool = False) -> Iterator[Speed]:
     place = PLACE / "long"
     shutil.rmtree(place, ignore_errors=True)
     size = len(write_long_file(place).read_bytes())
-    yield from _whole_tree("one file of 1,000 lines", place, (1, 1, size), repeats)
-    yield from _stages("one file of 1,000 lines", place, (1, 1, size), repeats)
-    for files in (10, 100) if quick else (10, 100, 1000, 10_000):
-        sites = min(FEW_SITES, files)
-        tree, size = write_tree(files, sites)
-        often = 1 if files > 1000 else repeats
-        yield from _whole_tree("files", tree, (files, sites, size), often)
-        yield from _stages("files", tree, (files, sites, size), often)
-    for sites in (1, 10) if quick else (1, 10, 50, 200):
-        tree, size = write_tree(SOME_FILES, sites)
-        yield from _whole_tree("sites", tree, (SOME_FILES, sites, size), repeats)
-        yield from _stages("sites", tree, (SOME_FILES, sites, size), repeats)
+    with compiled(place) as environment:
+        trees = [("one file of 1,000 lines", place, (1, 1, size), repeats)]
+        for files in (10, 100) if quick else FILES:
+            sites = min(FEW_SITES, files)
+            tree, size = write_tree(files, sites)
+            often = 1 if files * FILE_BYTES > MUCH else repeats
+            trees.append(("files", tree, (files, sites, size), often))
+        for sites in (1, 10) if quick else SITES:
+            tree, size = write_tree(SOME_FILES, sites)
+            often = 1 if sites > MANY_SITES else repeats
+            trees.append(("sites", tree, (SOME_FILES, sites, size), often))
+        for series, tree, what, often in trees:
+            yield from _whole_tree(series, tree, what, often, environment)
+            yield from _stages(series, tree, what, often, environment)
+
+
+@contextmanager
+def compiled(tree: Path) -> Iterator[Mapping[str, str]]:
+    """An environment in which Python keeps what it has compiled of asphalt, after a first run on
+    ``tree``: a user's asphalt is compiled once, when it is installed or first used."""
+    with tempfile.TemporaryDirectory(prefix="asphalt-compiled-") as folder:
+        environment = dict(os.environ) | {"PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        first = environment | {"XDG_CACHE_HOME": f"{folder}/cache"}
+        for name in ("scan", "apply"):
+            out = ["--output", f"{folder}/out"] if name == "apply" else []
+            _timed([*command(), name, str(tree), *out], first)
+        _called([sys.executable, "-m", "bench.lab.stages", str(tree)], first)
+        yield environment
 
 
 def _whole_tree(
-    series: str, tree: Path, what: tuple[int, int, int], repeats: int
+    series: str,
+    tree: Path,
+    what: tuple[int, int, int],
+    repeats: int,
+    surroundings: Mapping[str, str],
 ) -> Iterator[Speed]:
     """Scan and apply, with an empty cache and again with what that left there."""
     files, sites, size = what
@@ -160,7 +186,7 @@ def _whole_tree(
     with tempfile.TemporaryDirectory(prefix="asphalt-speed-") as folder:
         for number in range(repeats):
             for name in ("scan", "apply"):
-                environment = dict(os.environ) | {"XDG_CACHE_HOME": f"{folder}/{name}{number}"}
+                environment = {**surroundings, "XDG_CACHE_HOME": f"{folder}/{name}{number}"}
                 for state in ("cold", "warm"):
                     out = Path(folder) / "out"
                     shutil.rmtree(out, ignore_errors=True)
@@ -183,11 +209,17 @@ def _all_applied(report: Path, sites: int) -> None:
         raise LabError(f"asphalt apply: {sites} sites to transform, but {said}")
 
 
-def _stages(series: str, tree: Path, what: tuple[int, int, int], repeats: int) -> Iterator[Speed]:
+def _stages(
+    series: str,
+    tree: Path,
+    what: tuple[int, int, int],
+    repeats: int,
+    environment: Mapping[str, str],
+) -> Iterator[Speed]:
     files, sites, size = what
     found: list[Mapping[str, float]] = []
     for _ in range(repeats):
-        done = _called([sys.executable, "-m", "bench.lab.stages", str(tree)], os.environ)
+        done = _called([sys.executable, "-m", "bench.lab.stages", str(tree)], environment)
         found.append(json.loads(done))
     for stage in STAGES:
         seconds = median(times[stage] for times in found)
