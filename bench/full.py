@@ -143,6 +143,8 @@ class Bench:
         if QUICK_RANKS in what.all_ranks:
             few = what.at(QUICK_RANKS)
             found.append(replace(few, tilings=few.tilings[:3]))
+        elif not what.elsewhere:
+            found.append(what)
         if case.name in QUICK_AT_BEST and what.variant in ("", "small"):
             found.append(replace(what, tilings=(what.best,), elsewhere=()))
         return found

@@ -1,0 +1,1 @@
+../ocean_gather/work.f

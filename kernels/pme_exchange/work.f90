@@ -1,0 +1,1 @@
+../spectral_transpose/work.f90
