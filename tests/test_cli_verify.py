@@ -35,7 +35,7 @@ def test_equal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify("--compile", COMPILE, "--ranks", "1,3", "--tile", "0,4", "--depth", "2") == 0
     captured = capsys.readouterr()
     assert captured.out.count("equal") == 4
-    assert captured.err.endswith("asphalt: 4 comparisons, all equal\n")
+    assert captured.err.endswith("asphalt: 4 comparisons, all equal, 2 not tiled\n")
     assert sorted(here.rglob("*")) == before
 
 
@@ -49,6 +49,7 @@ def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "tile": 2,
             "depth": None,
             "ranks": 2,
+            "kind": "equal",
             "difference": None,
             "notes": [],
             "mpi": None,
@@ -78,9 +79,12 @@ def test_a_program_that_differs_from_itself(here: Path, capsys: pytest.CaptureFi
     """A run that counts how often its directory was used: original and transformed differ."""
     run = "sh -c 'echo x >> ../count; wc -l < ../count'"
     assert verify("--compile", "touch {exe}", "--run", run, "--ranks", "1", "--tile", "2") == 1
-    out = capsys.readouterr().out
-    assert "line 1: '1' became '2'" in out
-    assert "the original's own output changes from run to run" in out
+    captured = capsys.readouterr()
+    assert "line 1: '1' became '2'" in captured.out
+    assert "the original's own output changes from run to run, on standard output" in captured.out
+    assert "leave such lines out by --ignore REGEX" in captured.out
+    assert "--output '-:1e-9'" in captured.out
+    assert captured.err.endswith("not compared: 1 where the original's own output changes\n")
 
 
 def test_a_hang(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,8 +108,13 @@ def test_a_hang(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_to_verify(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "--no-cache", "src/main.f90", "--compile", COMPILE]) == 0
-    assert "nothing is transformed here" in capsys.readouterr().err
+    arguments = ["verify", "--no-cache", "src/main.f90", "--compile", COMPILE]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "nothing is transformed here" in captured.err
+    assert main([*arguments, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == []
 
 
 def test_an_original_that_fails_proves_nothing(
@@ -113,7 +122,10 @@ def test_an_original_that_fails_proves_nothing(
 ) -> None:
     arguments = ("--compile", "touch {exe}", "--run", "false", "--ranks", "1", "--tile", "2")
     assert verify(*arguments) == 1
-    assert "nothing is compared" in capsys.readouterr().out
+    captured = capsys.readouterr()
+    assert "nothing is compared" in captured.out
+    assert "original fails" in captured.out
+    assert captured.err.endswith("asphalt: not compared: 1 where the original fails\n")
 
 
 def test_a_compile_line_that_makes_no_program(

@@ -22,11 +22,12 @@ from asphalt.running.mpi import MPICH, OPENMPI, Mpi
 from asphalt.running.process import Outcome
 from asphalt.settings import Settings
 from asphalt.verify import load
-from asphalt.verify.procedures.compare import Compared, Tally, Wanted, compare
+from asphalt.verify.procedures.compare import Compared, Wanted, compare
 from asphalt.verify.procedures.draws import Fixed, evaluate
 from asphalt.verify.procedures.find import find_procedure
 from asphalt.verify.procedures.interface import Interface, interface_of
 from asphalt.verify.procedures.roles import Role, roles, size_names
+from asphalt.verify.procedures.tally import Tally
 from asphalt.verify.procedures.task import Event
 
 KERNELS = Path(__file__).parent.parent / "kernels"
@@ -283,6 +284,7 @@ def test_a_mistake_in_a_common_block_is_found(source: Path, mpi: Mpi, tmp_path: 
     project = Shifted(source, settings=SETTINGS)
     found = compared(project, Wanted("planes", None, draws=2, flags=("-O0",)), mpi, tmp_path)
     assert [row.passed for row in found.rows] == [False]
+    assert found.rows[0].tiled
     assert found.rows[0].difference is not None
     message = found.rows[0].difference.message
     assert "COMMON /buffer/" in message or "x(1,1) is " in message

@@ -21,11 +21,12 @@ from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.settings import Settings
 from asphalt.verify.builds import Commands
-from asphalt.verify.check import Row, Trial, check
+from asphalt.verify.check import Trial, check
 from asphalt.verify.files import outputs
 from asphalt.verify.findings import Finding, new_in
 from asphalt.verify.race import build_library, watched
 from asphalt.verify.race_log import findings_in
+from asphalt.verify.rows import Row
 from asphalt.verify.runs import run_directory
 from asphalt.verify.setups import DEFAULT, CannotError, setups
 from bench.lab.build import build
@@ -376,9 +377,10 @@ def test_a_clean_program_passes(
     arguments = ["verify", "--no-cache", "--jobs", "1", "src", "--race", "--np", "3", "--tile", "4"]
     assert main(arguments) == 0
     captured = capsys.readouterr()
-    assert captured.out.count("equal") == 2
+    assert captured.out.count("equal") == 1
+    assert captured.out.count("clean") == 1
     assert "original" in captured.out
-    assert captured.err.endswith("asphalt: 2 comparisons, all equal\n")
+    assert captured.err.endswith("1 comparison, all equal; the original by itself: 1 clean\n")
 
 
 def test_simulated_ranks_are_not_watched(tmp_path: Path) -> None:

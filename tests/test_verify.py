@@ -10,15 +10,21 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asphalt.cli.progress import Progress
 from asphalt.cli.verify import verify
 from asphalt.errors import UsageError
 from asphalt.project import Change
 from asphalt.report.model import SiteReport
+from asphalt.report.verified import verified_summary
 from asphalt.running.diagnostics import essence
+from asphalt.running.launch import last_words, refusal
 from asphalt.running.process import Outcome, fill, run
 from asphalt.verify.builds import BUILD_PLACES, RUN_PLACES, Commands
-from asphalt.verify.check import causes
-from asphalt.verify.compare import Difference, difference
+from asphalt.verify.causes import causes
+from asphalt.verify.compare import EXACT, Difference, difference
+from asphalt.verify.files import Output, Outputs, WrittenFile
+from asphalt.verify.rows import Kind, Row
+from asphalt.verify.runs import Result, difference_at, result_difference
 
 
 def printed(text: str, status: int | None = 0, errors: str = "") -> Outcome:
@@ -177,6 +183,126 @@ def test_hangs_and_statuses() -> None:
     assert crash is not None
     assert crash.message == "exit status 139 instead of 0: segmentation fault"
     assert difference(printed("", 2), printed("", 2)) is None
+
+
+# what launchers say
+
+OPENMPI_REFUSES = """\
+--------------------------------------------------------------------------
+mpirun.openmpi was unable to launch the specified application as it could not access
+or execute an executable:
+
+Executable: ./nothing
+Node: here
+
+while attempting to start process rank 0.
+--------------------------------------------------------------------------
+"""
+OPENMPI_AFTER = """\
+STOP 3
+--------------------------------------------------------------------------
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+--------------------------------------------------------------------------
+--------------------------------------------------------------------------
+mpirun.openmpi detected that one or more processes exited with non-zero status, thus causing
+the job to be terminated. The first process to do so was:
+--------------------------------------------------------------------------
+"""
+MPICH_REFUSES = """\
+[proxy:0:0@here] HYDU_create_process (x.c:7): execvp error on file ./x (No such file or directory)
+"""
+SMPI_REFUSES = """\
+[n0:0:(1) 0.000000] ./src/smpi_global.cpp:341: [root/CRITICAL] Cannot read from ./x. Please make sure
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "words"),
+    [
+        (132, OPENMPI_REFUSES, "or execute an executable: Executable: ./nothing Node: here while"),
+        (1, 'mpirun.openmpi: Error: unknown option "--x"\nType', 'Error: unknown option "--x"'),
+        (255, MPICH_REFUSES, "execvp error on file ./x"),
+        (134, SMPI_REFUSES, "Cannot read from ./x. Please make sure"),
+        (127, "env: './x': No such file or directory\n" + OPENMPI_AFTER, "env: './x': No such"),
+        (1, "env: './x': No such file or directory\n", None),
+        (3, OPENMPI_AFTER, None),
+        (1, "myprog: unknown option -x", None),
+        (0, OPENMPI_REFUSES, None),
+    ],
+)
+def test_what_launchers_that_start_nothing_say(status: int, told: str, words: str | None) -> None:
+    found = refusal(status, told)
+    assert (found is None) is (words is None)
+    assert words is None or words in str(found)
+
+
+def test_last_words_are_the_programs() -> None:
+    assert last_words(OPENMPI_AFTER) == "STOP 3"
+    runtime = "At line 5 of file x.f90\nFortran runtime error: no file\n\nError termination.\n"
+    assert last_words(runtime) == "Fortran runtime error: no file"
+    assert last_words(OPENMPI_AFTER.partition("\n")[2]).startswith("Primary job")
+    assert last_words("") == ""
+
+
+# what it comes to
+
+
+def row(kind: Kind, tile: int | None = 2) -> Row:
+    return Row(tile, None, 1, kind)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([row(Kind.EQUAL)], "1 comparison, all equal"),
+        ([row(Kind.EQUAL), row(Kind.NOT_TILED)], "2 comparisons, all equal, 1 not tiled"),
+        ([row(Kind.NOT_TILED)] * 2, "2 comparisons, all equal, none tiled"),
+        (
+            [row(Kind.EQUAL), row(Kind.DIFFERS), row(Kind.HANGS), row(Kind.ORIGINAL_HANGS)],
+            "3 comparisons: 1 equal, 1 different, 1 hanging; "
+            "not compared: 1 where the original hangs",
+        ),
+        (
+            [row(Kind.NOT_BUILT), row(Kind.UNSTABLE), row(Kind.RACES, None), row(Kind.CLEAN, None)],
+            "not compared: 1 where the original's own output changes, 1 not built; "
+            "the original by itself: 1 with a race, 1 clean",
+        ),
+    ],
+)
+def test_what_was_not_compared_is_no_difference(rows: list[Row], words: str) -> None:
+    assert verified_summary(rows) == words
+
+
+def test_files_differ_where_only_times_change() -> None:
+    """The original's second run counts only at the place where a difference was found."""
+    outputs = Outputs((Output("a"),))
+
+    def result(stdout: str, file: str, status: int = 0) -> Result:
+        return Result(printed(stdout, status), {"a": WrittenFile(file.encode(), EXACT)})
+
+    first, again = result("took 1 s", "x 1"), result("took 2 s", "x 1")
+    other = result("took 1 s", "x 2")
+    found = result_difference(first, other, outputs)
+    assert found is not None
+    assert found.place == "a"
+    assert difference_at(found.place, first, again, outputs) is None
+    assert difference_at("-", first, again, outputs) is not None
+    assert difference_at(None, first, again, outputs) is None
+    assert difference_at("a", first, result("took 1 s", "x 1", 1), outputs) is not None
+
+
+# progress
+
+
+def test_progress_in_a_file_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 0.0
+    with Progress("verifying", 9, lambda: now) as progress:
+        for step in range(6):
+            progress.say(f"step {step}")
+            progress.advance()
+            now += 8.0
+    assert capsys.readouterr() == ("", "asphalt: verifying, 3 of 9 done: step 3\n")
 
 
 # causes

@@ -445,6 +445,57 @@ def test_a_module_that_smpi_lacks(here: Path, capsys: pytest.CaptureFixture[str]
     assert "SMPI has no module mpi_f08, which main.f90 uses" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("mpi", INSTALLED, ids=str)
+def test_a_launcher_that_starts_nothing(
+    mpi: Any, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both versions would end alike, and neither has run."""
+    run = ("--compile", "touch {exe} # {fc}", "--run", "{launcher} -np {ranks} ./nothing")
+    assert verify("--mpi", mpi.name, *run, "--np", "1,2") == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "--run '{launcher} -np {ranks} ./nothing' starts nothing: " in captured.err
+    assert re.search(r"(Executable:|on file|Cannot read from) \./nothing", captured.err)
+
+
+SWAPS = """\
+program swaps
+  use mpi
+  implicit none
+  integer :: me, ierr, give(2), got(2)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  give = me
+  if (.true.) then
+    call MPI_Send(give, 2, MPI_INTEGER, 1 - me, 1, MPI_COMM_WORLD, ierr)
+    call MPI_Recv(got, 2, MPI_INTEGER, 1 - me, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  end if
+  call MPI_Finalize(ierr)
+end program swaps
+"""
+
+
+@pytest.mark.skipif(shutil.which("smpirun") is None, reason="needs SMPI")
+def test_a_program_without_exchanges_is_run_without_buffers(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is transformed; whether the program counts on buffered sends is seen all the same."""
+    (here / "swaps").mkdir()
+    (here / "swaps" / "swaps.f90").write_text(SWAPS)
+    common = ["verify", "--jobs", "1", "swaps", "--mpi", "smpi", "--np", "2", "--rendezvous"]
+    assert main([*common, "--format", "json"]) == 1
+    (row,) = told(capsys)
+    assert (row["tile"], row["kind"]) == (None, "original-hangs")
+    message = row["difference"]["message"]
+    assert message.endswith("without --rendezvous it ends: it counts on sends that MPI buffers")
+    (here / "swaps" / "swaps.f90").write_text(SWAPS.replace(".true.", ".false."))
+    assert main(common) == 0
+    captured = capsys.readouterr()
+    assert "ends" in captured.out
+    assert "is run without eager sends and nothing else" in captured.err
+    assert captured.err.endswith("the original by itself: 1 ending well\n")
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("mpi", [mpi for mpi in INSTALLED if not mpi.simulated], ids=str)
 def test_sends_that_count_on_buffers(

@@ -1,26 +1,65 @@
-"""A bar on stderr, for what takes its time."""
+"""How far long work is: a bar where a person looks, a line now and then where stderr is a file."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from asphalt.cli.session import note
+
+_SECONDS = 20.0  # between lines
+
+
+class Progress:
+    """A context manager for work of ``total`` steps; everything goes to stderr.
+
+    ``clock`` gives seconds; another than the machine's is for tests.
+    """
+
+    def __init__(self, title: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        console = Console(stderr=True)
+        self._lines = not console.is_terminal
+        self._title, self._total, self._clock = title, total, clock
+        self._done, self._told = 0, clock()
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        self._bar = Bar(
+            *columns, TimeElapsedColumn(), console=console, transient=True, disable=self._lines
+        )
+        self._task = self._bar.add_task(title, total=total)
+
+    def __enter__(self) -> Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def say(self, message: str) -> None:
+        """What begins now; in a file only some time after the last line."""
+        self._bar.update(self._task, description=message)
+        if self._lines and self._clock() - self._told >= _SECONDS:
+            note(f"{self._title}, {self._done} of {self._total} done: {message}")
+            self._told = self._clock()
+
+    def advance(self, count: int = 1) -> None:
+        """So many steps are done."""
+        self._done += count
+        self._bar.advance(self._task, count)
 
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar of ``total`` steps where stderr is a terminal; what it gives is called after each."""
-    columns = (
-        TextColumn(title),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
+    """The same for steps that have no names; what it gives is called after each."""
+    with Progress(title, total) as bar:
+        yield bar.advance

@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from asphalt.cli.build_options import Building, build_options, places_text
 from asphalt.cli.command import Command
@@ -23,26 +22,24 @@ from asphalt.cli.options import (
     output_option,
     paths_argument,
 )
-from asphalt.cli.session import Output, note, open_project
+from asphalt.cli.progress import Progress
+from asphalt.cli.session import note, open_project
 from asphalt.cli.verify_procedure import (
     ProcedureOptions,
     procedure_options,
     procedure_path,
     refuse_for_programs,
+    tell,
     verify_procedure,
 )
 from asphalt.errors import UsageError
 from asphalt.limits import DEPTH, TILE
-from asphalt.report.verified import (
-    verified_json,
-    verified_lines,
-    verified_summary,
-    verified_table,
-)
 from asphalt.verify.builds import DEFAULT_BUILD, EXECUTABLE, RUN_PLACES, Commands
-from asphalt.verify.check import Checked, Trial, check_all
+from asphalt.verify.check import Trial
+from asphalt.verify.check_all import check_all, comparisons
 from asphalt.verify.files import outputs
 from asphalt.verify.rendezvous import without_eager_sends
+from asphalt.verify.rows import Checked
 from asphalt.verify.setups import NAMES, setups
 
 
@@ -167,19 +164,20 @@ def verify(
     project = open_project(paths, common, assume)
     choices = tuple(product(tile, depth or (None,)))
     if not project.transform():
-        if not race:
+        if not race and not rendezvous:
             note("nothing is transformed here, so there is nothing to compare")
+            tell(Checked(()), common)
             return 0
-        note("nothing is transformed here, so the program itself is watched and nothing else")
+        how = "is watched" if race else "is run without eager sends"
+        note(f"nothing is transformed here, so the program itself {how} and nothing else")
         choices = ()
     copied = paths if tree is None else (tree,)
     trial = Trial(copied, commands, compared, ranks, choices, keep is not None, race)
-    with _work_directory(keep) as work, Console(stderr=True).status("verifying") as status:
-        found = check_all(project, trial, surroundings, work, status.update)
-    _tell(found, common)
-    if not all(row.passed for row in found.rows):
-        return 1
-    return 2 if found.failures else 0
+    total = comparisons(trial, surroundings)
+    with _work_directory(keep) as work, Progress("verifying", total) as progress:
+        found = check_all(project, trial, surroundings, work, progress)
+    tell(found, common)
+    return found.exit_code
 
 
 def _refuse_misplaced(paths: tuple[Path, ...], tree: Path | None, keep: Path | None) -> None:
@@ -205,17 +203,3 @@ def _work_directory(keep: Path | None) -> Iterator[Path]:
         raise UsageError(f"--keep {keep}: is not an empty directory; choose another")
     keep.mkdir(parents=True, exist_ok=True)
     yield keep.absolute()
-
-
-def _tell(found: Checked, common: CommonOptions) -> None:
-    if common.format == "json":
-        print(verified_json(found.rows, found.failures))
-    else:
-        console = Output(highlight=False, soft_wrap=True, emoji=False)
-        console.print(verified_table(found.rows))
-        for line in verified_lines(found.rows):
-            console.print(line, markup=False)
-    for message in (*found.remarks, *found.failures):
-        note(message)
-    if common.format != "json":
-        note(verified_summary(found.rows))

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from asphalt.cli.options import CommonOptions
+from asphalt.cli.progress import Progress
 from asphalt.cli.session import Output, note, open_project
 from asphalt.errors import InputError, UsageError
 from asphalt.report.verified import (
@@ -23,6 +23,7 @@ from asphalt.report.verified import (
 )
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi
 from asphalt.verify.procedures.environment import require_mpi4py
+from asphalt.verify.rows import Checked
 
 _REAL = (OPENMPI, MPICH)
 _DEFAULT_LIMIT = 30.0  # seconds for one call, where --timeout says nothing
@@ -153,24 +154,30 @@ def verify_procedure(
         flags=tuple(shlex.split(drawing.flags)),
         limit=_DEFAULT_LIMIT if said else context.params["timeout"],
     )
-    with Console(stderr=True).status("verifying") as status:
-        found = compare(project, wanted, chosen, ranks, choices, work, status.update)
+    with Progress("verifying", len(chosen) * len(ranks)) as progress:
+        found = compare(
+            project, wanted, chosen, ranks, choices, work, progress.say, progress.advance
+        )
+    if not found.changed:
+        note(f"asphalt changes nothing that {name} comes to; it was compared with itself")
+    checked = Checked(found.rows, found.failures, found.remarks)
+    tell(checked, common)
+    return checked.exit_code
+
+
+def tell(found: Checked, common: CommonOptions) -> None:
+    """Tell what came of all comparisons: on stdout, and what is no result on stderr."""
     if common.format == "json":
         print(verified_json(found.rows, found.failures))
-    else:
+    elif found.rows:
         console = Output(highlight=False, soft_wrap=True, emoji=False)
         console.print(verified_table(found.rows))
         for line in verified_lines(found.rows):
             console.print(line, markup=False)
-    if not found.changed:
-        note(f"asphalt changes nothing that {name} comes to; it was compared with itself")
     for message in (*found.remarks, *found.failures):
         note(message)
-    if common.format != "json":
+    if common.format != "json" and found.rows:
         note(verified_summary(found.rows))
-    if not all(row.passed for row in found.rows):
-        return 1
-    return 2 if found.failures else 0
 
 
 def refuse_for_programs() -> None:

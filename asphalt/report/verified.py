@@ -8,9 +8,28 @@ from dataclasses import asdict
 
 from rich.table import Table
 
-from asphalt.verify.check import Row
+from asphalt.verify.rows import COMPARED, Kind, Row
 from asphalt.verify.stacks import rendered
 
+_COUNTED = {
+    Kind.EQUAL: "equal",
+    Kind.NOT_TILED: "equal but not tiled",
+    Kind.DIFFERS: "different",
+    Kind.HANGS: "hanging",
+    Kind.RACES: "with a race",
+    Kind.UNSTABLE: "where the original's own output changes",
+    Kind.ORIGINAL_FAILS: "where the original fails",
+    Kind.ORIGINAL_HANGS: "where the original hangs",
+    Kind.NOT_BUILT: "not built",
+    Kind.SAME_PROGRAM: "where both builds are the same program",
+    Kind.CLEAN: "clean",
+    Kind.ENDS: "ending well",
+}
+_CELLS = {
+    **{kind: kind.replace("-", " ") for kind in Kind},
+    Kind.NOT_TILED: "equal, not tiled",
+    Kind.RACES: "races",
+}
 _MOST_IN_TABLE = 60  # characters of a difference that the table shows; all of it stands below
 
 
@@ -52,20 +71,40 @@ def verified_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def verified_summary(rows: Sequence[Row]) -> str:
-    """How many comparisons there were, and how many failed."""
-    different = sum(not row.passed for row in rows)
+    """How many comparisons there were and what they came to; the original by itself is no
+    comparison, nor is what had nothing to be compared with."""
+    parts = (
+        _compared([row for row in rows if row.tile is not None and row.kind in COMPARED]),
+        _others("not compared", [row for row in rows if row.tile is not None], COMPARED),
+        _others("the original by itself", [row for row in rows if row.tile is None], frozenset()),
+    )
+    return "; ".join(filter(None, parts)) or "nothing was run"
+
+
+def _compared(rows: list[Row]) -> str:
+    if not rows:
+        return ""
     count = "1 comparison" if len(rows) == 1 else f"{len(rows)} comparisons"
-    return f"{count}, {f'{different} different' if different else 'all equal'}"
+    if not all(row.passed for row in rows):
+        return f"{count}: {', '.join(_counts(rows))}"
+    idle = sum(row.kind is Kind.NOT_TILED for row in rows)
+    none_tiled = f", {'none' if idle == len(rows) else f'{idle} not'} tiled" if idle else ""
+    return f"{count}, all equal{none_tiled}"
+
+
+def _others(title: str, rows: list[Row], left_out: frozenset[Kind]) -> str:
+    counted = [row for row in rows if row.kind not in left_out]
+    return f"{title}: {', '.join(_counts(counted))}" if counted else ""
+
+
+def _counts(rows: list[Row]) -> Iterator[str]:
+    for kind, words in _COUNTED.items():
+        if count := sum(row.kind is kind for row in rows):
+            yield f"{count} {words}"
 
 
 def _result(row: Row) -> str:
-    if row.passed:
-        return "equal, not tiled" if row.tiled is False else "equal"
-    if row.difference is None:
-        return "[red]equal, but[/red]"
-    if row.difference.hang:
-        return "[red]hangs[/red]"
-    return "[red]not run[/red]" if row.ranks is None else "[red]differs[/red]"
+    return _CELLS[row.kind] if row.passed else f"[red]{_CELLS[row.kind]}[/red]"
 
 
 def _short(row: Row) -> str:

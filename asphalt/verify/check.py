@@ -8,41 +8,30 @@ same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.errors import UsageError
 from asphalt.project import Change, Project
+from asphalt.running.launch import last_words, refusal
 from asphalt.verify.builds import Built, Commands, build
+from asphalt.verify.causes import NOT_TILED, NOTHING, causes
 from asphalt.verify.compare import Difference
-from asphalt.verify.files import Outputs, never_written
+from asphalt.verify.files import Outputs
 from asphalt.verify.findings import Finding, new_in
-from asphalt.verify.race import NEEDS_REAL_MPI, watched
-from asphalt.verify.rendezvous import prove_rendezvous
-from asphalt.verify.runs import Result, result_difference, run_built
-from asphalt.verify.setups import CannotError, Setup, require_places
-from asphalt.verify.stacks import Stack, Stacks
+from asphalt.verify.race import watched
+from asphalt.verify.rows import Kind, Row, kind_of
+from asphalt.verify.runs import Result, difference_at, result_difference, run_built
+from asphalt.verify.setups import Setup
+from asphalt.verify.stacks import Stacks
 
-_VECTOR = (
-    "only last digits differ, and an innermost loop is tiled: the compiler vectorises it otherwise "
-    "when its trip count changes; see whether all is equal with vectorisation switched off "
-    "(gfortran: -fno-tree-vectorize)"
-)
-_EAGER = "; if it ends without --rendezvous, it counts on sends that MPI buffers"
+_BUFFERED = "; without --rendezvous it ends: it counts on sends that MPI buffers"
+_ALWAYS = "; without --rendezvous it hangs, too"
 _SAME = (
     "the build makes the very same program as of the original: it does not use the transformed "
     "sources; give it paths below the tree"
 )
 _WATCHED = "results differ where buffers of pending receives are poisoned, or by timing"
-NOT_TILED = (
-    "not tiled: the original calls were made; K = 0 does so for small data, any K where "
-    "a condition that is asked for at run time does not hold"
-)
-_UNSTABLE = "the original's own output changes from run to run, at "
-_NOTHING = (
-    "the program prints nothing and no file is compared: nothing but its exit status is; name what "
-    "it writes with --output"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +51,6 @@ class Trial:
     race: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One comparison; ``depth`` None: as the settings say.  ``ranks`` None: a build.
-
-    ``tile`` None: the original itself, watched and not.
-
-    ``difference`` None: equal.  ``findings`` is what a setup found wrong with the transformed
-    program's run, ``stacks`` where ranks stood that hung, ``mpi`` None the default, ``tiled``
-    whether any exchange was: else the original calls were compared with themselves.
-    """
-
-    tile: int | None
-    depth: int | None
-    ranks: int | None
-    difference: Difference | None
-    notes: tuple[str, ...] = field(default=())
-    mpi: str | None = None
-    findings: tuple[str, ...] = field(default=())
-    stacks: tuple[Stack, ...] = field(default=())
-    tiled: bool | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Whether there is nothing wrong."""
-        return self.difference is None and not self.findings
-
-
 def check(
     project: Project,
     trial: Trial,
@@ -106,56 +68,10 @@ def check(
     return _Check(project, trial, setup, work, progress, outputs_seen).rows()
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What came of all setups: comparisons, what could not be tried, what was left out on purpose.
-
-    ``failures`` are mistakes that a user can mend; ``remarks`` what an MPI cannot do.
-    """
-
-    rows: tuple[Row, ...]
-    failures: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-
-
-def check_all(
-    project: Project,
-    trial: Trial,
-    setups: Sequence[Setup],
-    work: Path,
-    progress: Callable[[str], None],
-) -> Checked:
-    """Compare under each setup, in directories of their own below ``work`` if they have names.
-
-    What cannot be done under one of several setups is told, and the others are tried.  Raises
-    ``UsageError`` if nothing can be tried at all.
-    """
-    rows: list[Row] = []
-    failures: list[str] = []
-    remarks: list[str] = []
-    seen: set[str] = set()
-    for setup in setups:
-        folder = work if setup.name is None else work / setup.name
-        folder.mkdir(exist_ok=True)
-        try:
-            require_places(setup, trial.commands.build, trial.commands.run)
-            if setup.rendezvous:
-                progress("trying whether sends wait")
-                prove_rendezvous(setup)
-            rows.extend(check(project, trial, setup, folder, progress, seen))
-            if trial.race and setup.simulated:
-                (remarks if setup.optional else failures).append(NEEDS_REAL_MPI)
-        except CannotError as error:
-            if not setup.optional:
-                failures.append(str(error))
-            else:
-                remarks.append(f"{error}; {setup.name} is left out")
-        except UsageError as error:
-            failures.append(str(error))
-    if not rows:
-        raise UsageError("; ".join((*failures, *remarks)))
-    failures += never_written(trial.outputs, seen)
-    return Checked(tuple(rows), tuple(failures), tuple(remarks))
+def alone(trial: Trial, setup: Setup) -> bool:
+    """Whether there are runs of the original by itself."""
+    watched_too = trial.race and not setup.simulated
+    return watched_too or (setup.rendezvous and not trial.choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +80,20 @@ class _Watched:
 
     findings: tuple[Finding, ...]
     same_output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What came of one comparison; ``run`` is the run that tells."""
+
+    kind: Kind
+    difference: Difference | None
+    notes: tuple[str, ...]
+    run: Result
+
+
+_ENDED = frozenset({Kind.EQUAL, Kind.NOT_TILED})
+_UNCOMPARED = frozenset({Kind.ORIGINAL_FAILS, Kind.ORIGINAL_HANGS})
 
 
 class _Check:
@@ -187,42 +117,67 @@ class _Check:
         self._prefix = "" if setup.name is None else f"{setup.name}: "
         self._progress = progress
         self._expected: dict[int, Result] = {}
+        self._failures: dict[int, tuple[Kind, Difference] | None] = {}
 
     def rows(self) -> Iterator[Row]:
         self._say("building the original")
         original = self._build((), "original")
         if isinstance(original, str):
             raise UsageError(f"{self._prefix}the original does not build: {original}")
-        if self._watch is not None:
+        if alone(self._trial, self._setup):
             for ranks in self._trial.ranks:
-                yield self._watch_original(original, ranks, self._watch)
+                if self._watch is None:
+                    yield self._run_original(original, ranks)
+                else:
+                    yield self._watch_original(original, ranks, self._watch)
         for tile, depth in self._trial.choices:
             name = f"K={tile} D={'default' if depth is None else depth}"
             self._say(f"building the transformed program, {name}")
             changes = self._project.transform(tile, depth, trial=True)
             built = self._build(changes, f"transformed-{name.replace(' ', '-')}")
-            if isinstance(built, str) or (built.digests and built.digests == original.digests):
-                why = f"does not build: {built}" if isinstance(built, str) else _SAME
-                failure = Difference(why)
-                yield Row(tile, depth, None, failure, mpi=self._setup.name)
+            if isinstance(built, str):
+                failure = Difference(f"does not build: {built}")
+                yield Row(tile, depth, None, Kind.NOT_BUILT, failure, mpi=self._setup.name)
+                continue
+            if built.digests and built.digests == original.digests:
+                same = Difference(_SAME)
+                yield Row(tile, depth, None, Kind.SAME_PROGRAM, same, mpi=self._setup.name)
                 continue
             for ranks in self._trial.ranks:
                 self._say(f"running {name} on {ranks} ranks")
-                found, notes, run = self._compare(original, built, ranks, changes)
-                findings = run.findings
-                if found is None and self._watch is not None:
+                compared = self._compare(original, built, ranks, changes)
+                findings = compared.run.findings
+                if compared.kind in _ENDED and self._watch is not None:
                     findings += self._watch_transformed(built, name, ranks, self._watch)
                 yield Row(
                     tile,
                     depth,
                     ranks,
-                    found,
-                    (*notes, *_remarks(run.stacks), *(() if run.tiled else (NOT_TILED,))),
+                    Kind.RACES if findings and compared.kind in _ENDED else compared.kind,
+                    compared.difference,
+                    (
+                        *compared.notes,
+                        *_remarks(compared.run.stacks),
+                        *(
+                            ()
+                            if compared.run.tiled or compared.kind in _UNCOMPARED
+                            else (NOT_TILED,)
+                        ),
+                    ),
                     self._setup.name,
                     tuple(finding.text for finding in findings),
-                    run.stacks.found,
-                    run.tiled,
+                    compared.run.stacks.found,
+                    compared.run.tiled,
                 )
+
+    def _run_original(self, original: Built, ranks: int) -> Row:
+        """Whether the original ends where no send ends before its receive."""
+        self._say(f"running the original on {ranks} ranks")
+        run = self._expected_run(original, ranks)
+        failed = self._failure(original, ranks)
+        kind, found = (Kind.ENDS, None) if failed is None else failed
+        stood, name = run.stacks, self._setup.name
+        return Row(None, None, ranks, kind, found, _remarks(stood), name, stacks=stood.found)
 
     def _watch_original(self, original: Built, ranks: int, watch: Setup) -> Row:
         """What is wrong with the original by itself.
@@ -231,20 +186,21 @@ class _Check:
         """
         self._say(f"watching the original on {ranks} ranks")
         run = self._run(original, ranks, watch)
-        found: Difference | None = None
+        kind, found = Kind.CLEAN, None
         if run.outcome.status != 0 and run.findings:
             self._expected[ranks] = run
+        elif failed := self._failure(original, ranks):
+            kind, found = failed
         else:
-            expected = self._expected_run(original, ranks)
-            found = _failure(expected, self._setup)
-            if found is None:
-                found = result_difference(expected, run, self._trial.outputs)
-                found = found and replace(found, message=f"{_WATCHED}: {found.message}")
+            found = result_difference(self._expected_run(original, ranks), run, self._trial.outputs)
+            found = found and replace(found, message=f"{_WATCHED}: {found.message}")
+        if run.findings or (found is not None and kind is Kind.CLEAN):
+            kind = Kind.RACES
         self._own[ranks] = _Watched(run.findings, found is None)
         texts = tuple(finding.text for finding in run.findings)
         notes = _remarks(run.stacks)
         name = self._setup.name
-        return Row(None, None, ranks, found, notes, name, texts, run.stacks.found)
+        return Row(None, None, ranks, kind, found, notes, name, texts, run.stacks.found)
 
     def _watch_transformed(
         self, built: Built, name: str, ranks: int, watch: Setup
@@ -261,20 +217,51 @@ class _Check:
 
     def _compare(
         self, original: Built, built: Built, ranks: int, changes: Sequence[Change]
-    ) -> tuple[Difference | None, tuple[str, ...], Result]:
-        """How a run differs from the original's, what may lie behind it, and the run that tells."""
+    ) -> _Compared:
+        """How a run differs from the original's, and what may lie behind it."""
         expected = self._expected_run(original, ranks)
-        failed = _failure(expected, self._setup)
+        failed = self._failure(original, ranks)
         if failed is not None:
-            return failed, (), expected
+            return _Compared(*failed, (), expected)
         run = self._run(built, ranks)
         found = result_difference(expected, run, self._trial.outputs)
+        kind = kind_of(found, findings=False, tiled=run.tiled)
         if found is None or found.hang:
             silent = found is None and not expected.outcome.stdout.strip() and not expected.files
-            return found, (_NOTHING,) if silent else (), run
+            return _Compared(kind, found, (NOTHING,) if silent else (), run)
         self._say(f"running the original on {ranks} ranks once more")
-        again = result_difference(expected, self._run(original, ranks), self._trial.outputs)
-        return found, tuple(causes(found, again, changes)), run
+        again = self._run(original, ranks)
+        changed = difference_at(found.place, expected, again, self._trial.outputs)
+        kind = kind if changed is None else Kind.UNSTABLE
+        return _Compared(kind, found, tuple(causes(found, changed, changes)), run)
+
+    def _failure(self, original: Built, ranks: int) -> tuple[Kind, Difference] | None:
+        """Why there is nothing to compare with on so many ranks; None: there is.
+
+        Raises ``UsageError`` if no program was started.
+        """
+        if ranks not in self._failures:
+            self._failures[ranks] = self._failed(original, ranks)
+        return self._failures[ranks]
+
+    def _failed(self, original: Built, ranks: int) -> tuple[Kind, Difference] | None:
+        outcome = self._expected_run(original, ranks).outcome
+        if outcome.status == 0:
+            return None
+        told = outcome.stderr.decode("utf-8", "backslashreplace")
+        if outcome.status is None:
+            message = f"the original {outcome.hang}: nothing is compared"
+            if self._setup.eager is not None:
+                self._say(f"running the original on {ranks} ranks with eager sends")
+                ends = self._run(original, ranks, self._setup.eager).outcome.status == 0
+                message += _BUFFERED if ends else _ALWAYS
+            return Kind.ORIGINAL_HANGS, Difference(message, hang=True)
+        if refused := refusal(outcome.status, told):
+            command = self._trial.commands.run
+            raise UsageError(f"{self._prefix}--run '{command}' starts nothing: {refused}")
+        words = last_words(told)
+        message = f"the original ended with status {outcome.status}: nothing is compared"
+        return Kind.ORIGINAL_FAILS, Difference(f"{message} ({words})" if words else message)
 
     def _build(self, changes: Sequence[Change], name: str) -> Built | str:
         trial = self._trial
@@ -297,27 +284,6 @@ class _Check:
 
     def _say(self, message: str) -> None:
         self._progress(self._prefix + message)
-
-
-def causes(found: Difference, again: Difference | None, changes: Sequence[Change]) -> Iterator[str]:
-    """What may lie behind a difference; ``again``: how a second run of the original differs."""
-    if again is not None:
-        yield _UNSTABLE + again.message
-    evidence = (text for change in changes for site in change.sites for text in site.evidence)
-    if found.last_digits and any("innermost" in text for text in evidence):
-        yield _VECTOR
-
-
-def _failure(original: Result, setup: Setup) -> Difference | None:
-    """Why there is nothing to compare with."""
-    outcome = original.outcome
-    if outcome.status == 0:
-        return None
-    if outcome.status is None:
-        message = f"the original {outcome.hang}: nothing is compared"
-        advice = _EAGER if setup.rendezvous else ""
-        return Difference(message + advice, hang=True)
-    return Difference(f"the original ended with status {outcome.status}: nothing is compared")
 
 
 def _remarks(stacks: Stacks) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from asphalt.running.launch import last_words
 from asphalt.running.process import Outcome
 
 # a number that no letter, digit or point stands before; "0.5D-03", and "0.5-103" as Fortran
@@ -16,16 +17,20 @@ _NUMBER = re.compile(
 )
 _LETTERLESS = re.compile(rb"(?<=[\d.])(?=[-+]\d{3}$)")
 _LAST_DIGITS = 1e-5
+STANDARD_OUTPUT = "-"
+"""The place of a difference in what is printed, as ``--output`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """What is not equal; ``last_digits``: only numbers, and these by a relative 1e-5 at most;
-    ``hang``: a run does not end."""
+    ``hang``: a run does not end.  ``place``: the name of a file, "-" for standard output, None for
+    how the runs ended."""
 
     message: str
     last_digits: bool = False
     hang: bool = False
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,21 @@ EXACT = Likeness()
 def difference(
     original: Outcome, transformed: Outcome, likeness: Likeness = EXACT
 ) -> Difference | None:
-    """The first difference in exit status or standard output; None: equal.
+    """The first difference in exit status or standard output; None: equal."""
+    found = end_difference(original, transformed)
+    return found or printed_difference(original, transformed, likeness)
+
+
+def printed_difference(
+    original: Outcome, transformed: Outcome, likeness: Likeness
+) -> Difference | None:
+    """The first line of standard output that differs; None: equal."""
+    found = text_difference(original.stdout, transformed.stdout, likeness)
+    return found and replace(found, place=STANDARD_OUTPUT)
+
+
+def end_difference(original: Outcome, transformed: Outcome) -> Difference | None:
+    """How two runs end differently; None: with the same status.
 
     A run that did not end in time counts as a hang, whatever it printed.
     """
@@ -56,12 +75,12 @@ def difference(
     if transformed.status is None:
         return Difference(f"the transformed program hangs: it {transformed.hang}", hang=True)
     if original.status != transformed.status:
-        reason = _last_line(transformed.stderr)
+        reason = last_words(transformed.stderr.decode("utf-8", "backslashreplace"))
         return Difference(
             f"exit status {transformed.status} instead of {original.status}"
             + (f": {reason}" if reason else "")
         )
-    return text_difference(original.stdout, transformed.stdout, likeness)
+    return None
 
 
 def text_difference(
@@ -151,8 +170,3 @@ def _value(number: bytes) -> float:
 def _show(line: bytes) -> str:
     text = line.decode("utf-8", "backslashreplace")
     return repr(text if len(text) <= 200 else text[:200] + "...")
-
-
-def _last_line(text: bytes) -> str:
-    lines = [line.strip() for line in text.decode("utf-8", "backslashreplace").splitlines()]
-    return next((line for line in reversed(lines) if line.strip("-*= ")), "")

@@ -10,9 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from asphalt.errors import UsageError
-from asphalt.verify.compare import EXACT, Difference, Likeness, file_difference
+from asphalt.verify.compare import (
+    EXACT,
+    STANDARD_OUTPUT,
+    Difference,
+    Likeness,
+    file_difference,
+)
 
-STANDARD_OUTPUT = "-"
 _Stamp = tuple[int, int]
 
 
@@ -147,7 +152,7 @@ def files_difference(
             (old or new or _NO_FILE).likeness,
         )
         if found is not None:
-            return replace(found, message=f"{name}: {found.message}")
+            return replace(found, message=f"{name}: {found.message}", place=name)
     return None
 
 

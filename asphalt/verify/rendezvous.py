@@ -56,7 +56,9 @@ def without_eager_sends(setup: Setup) -> Setup:
     """The same setup in which no send completes before its receive is there."""
     environment: Mapping[str, str] = {**setup.environment, **_UCX, **_OPENMPI}
     simulation = {**setup.simulation, **_SIMULATION}
-    return replace(setup, environment=environment, simulation=simulation, rendezvous=True)
+    return replace(
+        setup, environment=environment, simulation=simulation, rendezvous=True, eager=setup
+    )
 
 
 def prove_rendezvous(setup: Setup) -> None:

@@ -13,7 +13,13 @@ from pathlib import Path
 
 from asphalt.running.process import Outcome, fill, run
 from asphalt.verify.builds import Built, Commands
-from asphalt.verify.compare import Difference, difference
+from asphalt.verify.compare import (
+    STANDARD_OUTPUT,
+    Difference,
+    difference,
+    end_difference,
+    printed_difference,
+)
 from asphalt.verify.files import (
     Outputs,
     WrittenFile,
@@ -97,9 +103,25 @@ def run_built(
 def result_difference(original: Result, transformed: Result, outputs: Outputs) -> Difference | None:
     """The first difference: how the runs ended, what they printed, what they wrote."""
     found = difference(original.outcome, transformed.outcome, outputs.standard)
-    if found is not None:
-        return found
-    return files_difference(original.files, transformed.files)
+    return found or files_difference(original.files, transformed.files)
+
+
+def difference_at(
+    place: str | None, original: Result, again: Result, outputs: Outputs
+) -> Difference | None:
+    """How two runs of one program differ where a difference was found (``Difference.place``).
+
+    What ends differently differs everywhere.
+    """
+    ended = end_difference(original.outcome, again.outcome)
+    if ended is not None or place is None:
+        return ended
+    if place == STANDARD_OUTPUT:
+        return printed_difference(original.outcome, again.outcome, outputs.standard)
+    return files_difference(
+        {name: file for name, file in original.files.items() if name == place},
+        {name: file for name, file in again.files.items() if name == place},
+    )
 
 
 def _command(

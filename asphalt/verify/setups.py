@@ -38,8 +38,8 @@ class Setup:
     ``{fc}`` or ``{cc}`` links.  ``simulation`` are more settings of smpirun.  ``findings`` tells
     what is wrong with a run although it ended, from its outcome and its directory.
     ``before_program`` are words that stand before ``{exe}``.  ``rendezvous``: no send is to end
-    before its receive is there.  ``optional``: the user did not name this MPI, so that what it
-    cannot do is no mistake.
+    before its receive is there, ``eager`` the same setup without that.  ``optional``: the user did
+    not name this MPI, so that what it cannot do is no mistake.
     """
 
     mpi: Mpi | None
@@ -50,6 +50,7 @@ class Setup:
     findings: Findings | None = None
     before_program: tuple[str, ...] = ()
     rendezvous: bool = False
+    eager: Setup | None = None
     optional: bool = False
 
     @property

@@ -18,8 +18,8 @@ from pathlib import Path
 from asphalt.errors import UsageError
 from asphalt.project import Project
 from asphalt.running.mpi import Mpi
-from asphalt.running.process import Outcome, run
-from asphalt.verify.check import Row
+from asphalt.running.process import run
+from asphalt.verify.causes import NOT_TILED
 from asphalt.verify.compare import Difference
 from asphalt.verify.procedures.build import Compiler, bindings
 from asphalt.verify.procedures.draws import Fixed, names_of
@@ -27,22 +27,20 @@ from asphalt.verify.procedures.environment import environment_for
 from asphalt.verify.procedures.interface import Interface
 from asphalt.verify.procedures.roles import roles, size_names
 from asphalt.verify.procedures.shared import shared_variables
+from asphalt.verify.procedures.tally import Tally
 from asphalt.verify.procedures.task import (
     CHECKED,
     ORIGINAL,
-    Event,
     First,
     Task,
     log_path,
     read_log,
 )
 from asphalt.verify.procedures.versions import Versions
+from asphalt.verify.rows import Kind, Row, kind_of
 
 _CHECKS = ("-fcheck=bounds,do,mem", "-g")
 _FIRST = re.compile(r"\s*([\w:.%]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-_THROWN = 2  # times as many draws as wanted may be thrown away
-_HANGS = 3  # of them, how many may have taken the whole limit
-_HANG = "did not end in time"
 _STARTING = 60.0  # seconds that a job may take beside its calls
 
 
@@ -79,11 +77,13 @@ def compare(
     choices: Sequence[tuple[int, int | None]],
     work: Path,
     progress: Function[[str], None],
+    advance: Function[[], None] = lambda: None,
 ) -> Compared:
     """Compare under each MPI, on each number of ranks, for each (K, D).
 
-    Raises ``UsageError`` and ``InputError`` for a procedure that cannot be called, and where
-    nothing can be tried.
+    ``progress`` is told what is done, ``advance`` is called after each number of ranks.  Raises
+    ``UsageError`` and ``InputError`` for a procedure that cannot be called, and where nothing can
+    be tried.
     """
     calls = [_first(text) for text in wanted.first]
     versions = Versions.of(project, (wanted.procedure, *(name for name, _ in calls)), wanted.path)
@@ -99,6 +99,7 @@ def compare(
             job.build(choices, [args for _, args in calls])
             for count in counts:
                 rows += job.rows(count)
+                advance()
         except UsageError as error:
             failures.append(f"{mpi}: {error}")
         remarks += job.remarks
@@ -170,7 +171,9 @@ class _Job:
                 self._choices[name] = (tile, depth)
             except UsageError as error:
                 failure = Difference(str(error))
-                self._failed.append(Row(tile, depth, None, failure, mpi=self.mpi.name))
+                self._failed.append(
+                    Row(tile, depth, None, Kind.NOT_BUILT, failure, mpi=self.mpi.name)
+                )
         main = versions.callables[0]
         tree = versions.project.tree
         self._task = Task(
@@ -242,113 +245,10 @@ class _Job:
             )
         for label, (tile, depth) in self._choices.items():
             difference = tally.differences.get(label)
-            notes: tuple[str, ...] = ()
+            tiled = label in tally.tiled
+            kind = kind_of(difference, findings=False, tiled=tiled)
+            notes = () if tiled or difference is not None else (NOT_TILED,)
             if difference is not None and tally.unstable:
+                kind = Kind.UNSTABLE
                 notes = (f"the original's own results change from call to call: {tally.unstable}",)
-            yield Row(tile, depth, ranks, difference, notes, self.mpi.name)
-
-
-class Tally:
-    """What came of the draws so far."""
-
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
-        self.compared = 0
-        self.thrown: list[str] = []
-        self.differences: dict[str, Difference] = {}
-        self.unstable = ""
-        self.next = 0
-        self._ended = False
-
-    @property
-    def missing(self) -> int:
-        """How many more draws are wanted."""
-        return self._wanted - self.compared
-
-    @property
-    def wants_more(self) -> bool:
-        """Whether to go on."""
-        return not self._ended and self.missing > 0
-
-    @property
-    def last_reason(self) -> str:
-        """Why the last draw was thrown away."""
-        return self.thrown[-1] if self.thrown else "-"
-
-    def add(
-        self,
-        events: Sequence[Sequence[Event]],
-        outcome: Outcome,
-        order: Sequence[str],
-        start: int,
-    ) -> None:
-        """Take in the logs of all ranks of a job that began with draw ``start``.
-
-        Raises ``UsageError`` for a job that could not begin.
-        """
-        everything = [event for log in events for event in log]
-        for event in everything:
-            if event.kind == "refused":
-                raise UsageError(event.text)
-        done = {event.draw for event in events[0] if event.kind == "done"} if events else set()
-        thrown = {event.draw: event.text for event in everything if event.kind == "thrown"}
-        self.compared += len(done)
-        self.thrown += thrown.values()
-        for event in everything:
-            if event.kind == "differs":
-                self.differences.setdefault(event.version, Difference(event.text))
-            elif event.kind == "unstable":
-                self.unstable = event.text
-        self.next = max((*done, *thrown, start - 1)) + 1
-        if self.differences:
-            self._ended = True
-        elif outcome.status != 0:
-            self._broken(everything, outcome, order, start)
-        hangs = sum(_HANG in reason for reason in self.thrown)
-        if len(self.thrown) > _THROWN * self._wanted or hangs >= _HANGS:
-            self._ended = True
-
-    def _broken(
-        self, events: Sequence[Event], outcome: Outcome, order: Sequence[str], start: int
-    ) -> None:
-        """A job that did not come to its end: which version did that?"""
-        begun = [event for event in events if event.kind == "begin"]
-        if not begun:
-            raise UsageError(f"the ranks could not start: {_last_words(outcome)}")
-        last = max(event.draw for event in begun)
-        version = max(
-            (event.version for event in begun if event.draw == last), key=list(order).index
-        )
-        said = next(event.text for event in begun if event.draw == last)
-        reason = f"{_end(outcome)} [{said}]"
-        self.next = max(self.next, last + 1)
-        if version in (CHECKED, ORIGINAL):
-            self.thrown.append(f"the original {reason}")
-        else:
-            hang = "Timeout" in outcome.stderr.decode("utf-8", "replace")
-            text = f"the original ends well, the transformed procedure {reason}"
-            self.differences[version] = Difference(text, hang=hang)
-            self._ended = True
-
-
-def _end(outcome: Outcome) -> str:
-    """How a job ended, in words."""
-    text = outcome.stderr.decode("utf-8", "backslashreplace")
-    if outcome.status is None or "Timeout (" in text:
-        return _HANG
-    return f"was ended: {_last_words(outcome)}"
-
-
-def _last_words(outcome: Outcome) -> str:
-    """The line of stderr that tells most."""
-    lines = [
-        line.strip()
-        for line in outcome.stderr.decode("utf-8", "backslashreplace").splitlines()
-        if line.strip(" -*=")
-    ]
-    telling = ("Fortran runtime error", "MPI_ERR", "Fatal error", "Error", "signal", "SIG")
-    for word in telling:
-        for line in lines:
-            if word in line:
-                return line
-    return lines[0] if lines else f"status {outcome.status}"
+            yield Row(tile, depth, ranks, kind, difference, notes, self.mpi.name, tiled=tiled)

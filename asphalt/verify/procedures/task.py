@@ -63,7 +63,8 @@ class Event:
     """One line of a rank's log.
 
     ``kind``: ``begin`` (a version is called), ``thrown`` (the draw is of no use; ``text`` why),
-    ``differs`` (``text`` how), ``unstable`` (so does the original from itself), ``done``.
+    ``differs`` (``text`` how), ``unstable`` (so does the original from itself), ``tiled`` (for the
+    first time an exchange of the version was, not the original call made), ``done``.
     """
 
     kind: str

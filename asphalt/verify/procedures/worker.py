@@ -134,10 +134,16 @@ class _Rank:
     def _called(self, version: _Version, drawn: Drawn, number: int, said: str) -> _After:
         self.comm.Barrier()
         self.say("begin", number, version.label, said)
+        # the runtime, of which each library has one, makes this file once
+        told = self.folder / f"tiled-{self.where.rank}"
+        os.environ["ASPHALT_TILED"] = str(told)
         faulthandler.dump_traceback_later(self.task.limit, exit=True)
         with _captured(self.folder / f"printed-{self.where.rank}", self.flush) as printed:
             version.entry.call(drawn.values)
         faulthandler.cancel_dump_traceback_later()
+        if told.exists():
+            told.unlink()
+            self.say("tiled", number, version.label)
         self.comm.Barrier()
         if version.label == CHECKED:
             return _After(drawn.values, printed[0])

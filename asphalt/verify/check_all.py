@@ -1,0 +1,74 @@
+"""The comparison of a program under several setups, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from asphalt.errors import UsageError
+from asphalt.project import Project
+from asphalt.verify.check import Trial, alone, check
+from asphalt.verify.files import never_written
+from asphalt.verify.race import NEEDS_REAL_MPI
+from asphalt.verify.rendezvous import prove_rendezvous
+from asphalt.verify.rows import Checked, Row
+from asphalt.verify.setups import CannotError, Setup, require_places
+
+
+class Progress(Protocol):
+    """Whom it is told what is being done, and how much of it is."""
+
+    def say(self, message: str) -> None:
+        """What begins now."""
+
+    def advance(self, count: int = 1) -> None:
+        """So many comparisons are done."""
+
+
+def check_all(
+    project: Project,
+    trial: Trial,
+    setups: Sequence[Setup],
+    work: Path,
+    progress: Progress,
+) -> Checked:
+    """Compare under each setup, in directories of their own below ``work`` if they have names.
+
+    What cannot be done under one of several setups is told, and the others are tried.  Raises
+    ``UsageError`` if nothing can be tried at all.
+    """
+    rows: list[Row] = []
+    failures: list[str] = []
+    remarks: list[str] = []
+    seen: set[str] = set()
+    for setup in setups:
+        folder = work if setup.name is None else work / setup.name
+        folder.mkdir(exist_ok=True)
+        try:
+            require_places(setup, trial.commands.build, trial.commands.run)
+            if setup.rendezvous:
+                progress.say("trying whether sends wait")
+                prove_rendezvous(setup)
+            for row in check(project, trial, setup, folder, progress.say, seen):
+                rows.append(row)
+                progress.advance(len(trial.ranks) if row.ranks is None else 1)
+            if trial.race and setup.simulated:
+                (remarks if setup.optional else failures).append(NEEDS_REAL_MPI)
+        except CannotError as error:
+            if not setup.optional:
+                failures.append(str(error))
+            else:
+                remarks.append(f"{error}; {setup.name} is left out")
+        except UsageError as error:
+            failures.append(str(error))
+    if not rows:
+        raise UsageError("; ".join((*failures, *remarks)))
+    failures += never_written(trial.outputs, seen)
+    return Checked(tuple(rows), tuple(failures), tuple(remarks))
+
+
+def comparisons(trial: Trial, setups: Sequence[Setup]) -> int:
+    """How many rows ``check_all`` is going to give, where all can be built."""
+    by_itself = sum(alone(trial, setup) for setup in setups)
+    return len(trial.ranks) * (len(setups) * len(trial.choices) + by_itself)

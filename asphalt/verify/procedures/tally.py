@@ -1,0 +1,115 @@
+"""What came of the draws of one number of ranks, from the logs that the ranks leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from asphalt.errors import UsageError
+from asphalt.running.launch import last_words
+from asphalt.running.process import Outcome
+from asphalt.verify.compare import Difference
+from asphalt.verify.procedures.task import CHECKED, ORIGINAL, Event
+
+_THROWN = 2  # times as many draws as wanted may be thrown away
+_HANGS = 3  # of them, how many may have taken the whole limit
+_HANG = "did not end in time"
+
+
+class Tally:
+    """What came of the draws so far."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self.compared = 0
+        self.thrown: list[str] = []
+        self.differences: dict[str, Difference] = {}
+        self.unstable = ""
+        self.tiled: set[str] = set()
+        self.next = 0
+        self._ended = False
+
+    @property
+    def missing(self) -> int:
+        """How many more draws are wanted."""
+        return self._wanted - self.compared
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether to go on."""
+        return not self._ended and self.missing > 0
+
+    @property
+    def last_reason(self) -> str:
+        """Why the last draw was thrown away."""
+        return self.thrown[-1] if self.thrown else "-"
+
+    def add(
+        self,
+        events: Sequence[Sequence[Event]],
+        outcome: Outcome,
+        order: Sequence[str],
+        start: int,
+    ) -> None:
+        """Take in the logs of all ranks of a job that began with draw ``start``.
+
+        Raises ``UsageError`` for a job that could not begin.
+        """
+        everything = [event for log in events for event in log]
+        for event in everything:
+            if event.kind == "refused":
+                raise UsageError(event.text)
+        done = {event.draw for event in events[0] if event.kind == "done"} if events else set()
+        thrown = {event.draw: event.text for event in everything if event.kind == "thrown"}
+        self.compared += len(done)
+        self.thrown += thrown.values()
+        for event in everything:
+            if event.kind == "differs":
+                self.differences.setdefault(event.version, Difference(event.text))
+            elif event.kind == "unstable":
+                self.unstable = event.text
+            elif event.kind == "tiled":
+                self.tiled.add(event.version)
+        self.next = max((*done, *thrown, start - 1)) + 1
+        if self.differences:
+            self._ended = True
+        elif outcome.status != 0:
+            self._broken(everything, outcome, order, start)
+        hangs = sum(_HANG in reason for reason in self.thrown)
+        if len(self.thrown) > _THROWN * self._wanted or hangs >= _HANGS:
+            self._ended = True
+
+    def _broken(
+        self, events: Sequence[Event], outcome: Outcome, order: Sequence[str], start: int
+    ) -> None:
+        """A job that did not come to its end: which version did that?"""
+        begun = [event for event in events if event.kind == "begin"]
+        if not begun:
+            raise UsageError(f"the ranks could not start: {_last_words(outcome)}")
+        last = max(event.draw for event in begun)
+        version = max(
+            (event.version for event in begun if event.draw == last), key=list(order).index
+        )
+        said = next(event.text for event in begun if event.draw == last)
+        reason = f"{_end(outcome)} [{said}]"
+        self.next = max(self.next, last + 1)
+        if version in (CHECKED, ORIGINAL):
+            self.thrown.append(f"the original {reason}")
+        else:
+            hang = "Timeout" in outcome.stderr.decode("utf-8", "replace")
+            text = f"the original ends well, the transformed procedure {reason}"
+            self.differences[version] = Difference(text, hang=hang)
+            self._ended = True
+
+
+def _end(outcome: Outcome) -> str:
+    """How a job ended, in words."""
+    text = outcome.stderr.decode("utf-8", "backslashreplace")
+    if outcome.status is None or "Timeout (" in text:
+        return _HANG
+    return f"was ended: {_last_words(outcome)}"
+
+
+def _last_words(outcome: Outcome) -> str:
+    """The line of stderr that tells most."""
+    told = last_words(outcome.stderr.decode("utf-8", "backslashreplace"))
+    return told or f"status {outcome.status}"
