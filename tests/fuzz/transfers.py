@@ -1,0 +1,149 @@
+"""Fuzzing of the passes for transfers between two ranks: ``python -m fuzz.transfers``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+import click
+
+from asphalt.frontend.workers import shared_workers
+from asphalt.passes import TRANSFERS
+from asphalt.project import Project
+from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
+from asphalt.running.process import run
+from asphalt.settings import Settings
+from fuzz.batch import _MAIN, _common, _compiled, execute
+from fuzz.exchanges import procedure
+
+BATCH = 40
+RANKS = (1, 2, 3, 4)
+
+
+@dataclass
+class Count:
+    """What a number of procedures came to."""
+
+    programs: int = 0
+    transformed: int = 0
+    transfers: int = 0
+    steps: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+    def __iadd__(self, other: Count) -> Count:
+        self.programs += other.programs
+        self.transformed += other.transformed
+        self.transfers += other.transfers
+        self.steps += other.steps
+        self.failures += other.failures
+        return self
+
+
+def batch(seed: int, first: int, count: int, mpi: Mpi, level: str, keep: Path) -> Count:
+    """Transform, build and run some procedures, original and transformed, and compare."""
+    made = [procedure(seed, number) for number in range(first, first + count)]
+    total = Count(programs=count)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        folder = Path(name)
+        after: dict[str, str] = {}
+        for tag, text in made:
+            path = folder / f"{tag}.f90"
+            path.write_text(text)
+            settings = Settings(passes=TRANSFERS, jobs=1, cache=False)
+            changes = Project(path, settings=settings).transform()
+            after[tag] = changes[0].after.decode() if changes else text
+            total.transformed += bool(changes)
+            for change in changes:
+                total.transfers += len(change.sites)
+                evidence = {step for site in change.sites for step in site.evidence}
+                total.steps.update(" ".join(step.split()[:2]) for step in evidence)
+        total.failures += _compare(made, after, folder, mpi, level, keep / str(seed))
+    return total
+
+
+def _compare(
+    made: list[tuple[str, str]],
+    after: dict[str, str],
+    folder: Path,
+    mpi: Mpi,
+    level: str,
+    keep: Path,
+) -> list[str]:
+    flags = (level, "-w", "-fcheck=bounds")
+    programs: list[Path] = []
+    for name, texts in (("before", dict(made)), ("after", after)):
+        place = folder / name
+        place.mkdir()
+        calls = "".join(f"  call fz_mark('{tag}')\n  call {tag}\n" for tag in texts)
+        sources = {"cases.f90": "".join(texts.values()), "main.f90": _MAIN.format(calls=calls)}
+        common = _common(mpi, flags, ())
+        objects = _compiled(sources, place, mpi, [*flags, f"-I{common}"])
+        objects += [str(path) for path in sorted(common.glob("*.o"))]
+        done = run([mpi.free, *flags, *objects, "-o", "cases"], place, 300.0)
+        assert done.status == 0, done.stderr.decode()
+        programs.append(place / "cases")
+    found: list[str] = []
+    for ranks in RANKS if mpi.simulated else RANKS[1:]:
+        expected, result = (execute(program, ranks, mpi) for program in programs)
+        if expected.failure:
+            found.append(f"the generator: {expected.failure} after {set(expected.last)}")
+            break
+        bad = {tag for tag in after if result.lines.get(tag) != expected.lines.get(tag)}
+        if result.failure:
+            bad |= set(result.last)
+        if result.leaks != expected.leaks:
+            found.append(f"{ranks} ranks, {mpi.name}: leaks {result.leaks}")
+        races = [str(race) for race in result.races]
+        if races and not expected.races:
+            found.append(f"{ranks} ranks, {mpi.name}: {races[:2]}")
+        for tag in sorted(bad):
+            found.append(f"{ranks} ranks, {mpi.name}, {tag}: {result.failure or 'different'}")
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / f"{tag}.f90").write_text(dict(made)[tag])
+            (keep / f"{tag}_after.f90").write_text(after[tag])
+        if result.failure:
+            break
+    return found
+
+
+def _task(task: tuple[int, int, int, str, str, Path]) -> Count:
+    seed, first, count, name, level, keep = task
+    return batch(seed, first, count, next(m for m in MPIS if m.name == name), level, keep)
+
+
+@click.command()
+@click.option("--count", default=1000, show_default=True)
+@click.option("--seed", default=1, show_default=True)
+@click.option("--jobs", default=2, show_default=True)
+@click.option("--real/--no-real", default=True, help="Every fifth batch on a real MPI.")
+@click.option("--output", default="build/fuzz/transfers", type=click.Path(path_type=Path))
+def main(count: int, seed: int, jobs: int, real: bool, output: Path) -> None:
+    """Try random procedures; exit code 1 if one fails, with its texts in the output folder."""
+    shutil.rmtree(output / str(seed), ignore_errors=True)
+    for mpi in (SMPI, *((MPICH, OPENMPI) if real else ())):
+        mpi.require()
+    tasks = []
+    for number, first in enumerate(range(0, count, BATCH)):
+        chosen = (MPICH, OPENMPI)[number // 5 % 2] if real and number % 5 == 4 else SMPI
+        level = "-O2" if number % 3 == 2 else "-O0"
+        tasks.append((seed, first, min(BATCH, count - first), chosen.name, level, output))
+    shared_workers(1).close()
+    total = Count()
+    with get_context("fork").Pool(jobs) as pool:
+        for done in pool.imap_unordered(_task, tasks):
+            total += done
+            for failure in done.failures:
+                print(failure, flush=True)
+            print(f"{total.programs} of {count}, {total.transformed} transformed", flush=True)
+    print(f"transfers: {total.transfers}, steps: {dict(total.steps.most_common(8))}")
+    print(f"{total.programs} procedures, failures: {len(total.failures)}")
+    sys.exit(1 if total.failures else 0)
+
+
+if __name__ == "__main__":
+    main()
