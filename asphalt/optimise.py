@@ -90,7 +90,7 @@ def kept_blocking(tree: Tree, located: Located) -> tuple[tuple[Refused, str], ..
     effects, _ = Analyses(tree).of(any_sizes=True)
     facts = UnitFacts(located, effects, tree.file(located.path).eol)
     messages = Messages(facts)
-    spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.calls(facts.unit)}
+    spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
     return tuple(
         (found, spelled.get(found.span, ""))
         for found in nonblocking.check(facts)

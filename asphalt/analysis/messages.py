@@ -117,6 +117,11 @@ class Messages:
         call = called(leaf.what)
         return None if call is None else mpi_call(call, self.facts.scope)
 
+    def own_calls(self) -> Iterator[tuple[Leaf, MpiCall]]:
+        """All MPI calls of the unit, without those of procedures that it contains."""
+        for node in self.facts.unit.body:
+            yield from self.calls(node)
+
     def calls(self, node: Node) -> Iterator[tuple[Leaf, MpiCall]]:
         """All MPI calls in a statement or construct."""
         for leaf in leaves(node):

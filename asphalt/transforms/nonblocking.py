@@ -81,7 +81,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     messages = Messages(facts)
     order = Independence(facts, messages)
     found: list[Found] = []
-    for leaf, call in messages.calls(facts.unit):
+    for leaf, call in messages.own_calls():
         if part_of(call) is Part.BOTH and (sides := _sides(call)):
             found.append(_judged(facts, order, leaf, call, sides))
     return tuple(found)

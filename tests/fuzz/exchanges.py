@@ -85,7 +85,13 @@ class _Case:
     def buffer(self, name: str) -> tuple[str, str]:
         """A part of an array that a message takes, and the count."""
         return self.random.choice(
-            [(name, "n"), (name, "n"), (f"{name}(1)", "n"), (f"{name}(2)", "2"), (f"{name}(2:4)", "3")]
+            [
+                (name, "n"),
+                (name, "n"),
+                (f"{name}(1)", "n"),
+                (f"{name}(2)", "2"),
+                (f"{name}(2:4)", "3"),
+            ]
         )
 
     # What computes
@@ -119,7 +125,8 @@ class _Case:
         y = self.pick(x)
         return [
             self.random.choice(
-                [f"s = s + sum({x})", f"{x} = {y}", f"call blend_{self.name}({x}, {y}, n)", f"{x}(1) = s",
+                [f"s = s + sum({x})", f"{x} = {y}", f"call blend_{self.name}({x}, {y}, n)",
+                 f"{x}(1) = s",
                  "u(:,2) = u(:,1)", f"if (s > 10) {x}(2) = 0", "t = MPI_Wtime()*0",
                  f"if (me == 0 .and. {x}(1) > 1d9) print *, 'never'", "s = s*0.5d0",
                  "call MPI_Barrier(MPI_COMM_WORLD, ierr)", f"t = {x}(3)"]
@@ -160,8 +167,8 @@ class _Case:
         """Everybody sends to the right."""
         sent, into, tag = self.message()
         return [
-            f"call MPI_Sendrecv({sent[0]}, {sent[1]}, MPI_DOUBLE_PRECISION, right, {tag}, {into[0]}, "
-            f"{into[1]}, MPI_DOUBLE_PRECISION, left, {tag}, MPI_COMM_WORLD, status, ierr)",
+            f"call MPI_Sendrecv({sent[0]}, {sent[1]}, MPI_DOUBLE_PRECISION, right, {tag}, "
+            f"{into[0]}, {into[1]}, MPI_DOUBLE_PRECISION, left, {tag}, MPI_COMM_WORLD, status, ierr)",
             *self.after(),
         ]
 

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -44,7 +45,15 @@ class Count:
         return self
 
 
-def batch(seed: int, first: int, count: int, mpi: Mpi, level: str, keep: Path) -> Count:
+def batch(
+    seed: int,
+    first: int,
+    count: int,
+    mpi: Mpi,
+    level: str,
+    keep: Path,
+    ranks: Sequence[int] = RANKS,
+) -> Count:
     """Transform, build and run some procedures, original and transformed, and compare."""
     made = [procedure(seed, number) for number in range(first, first + count)]
     total = Count(programs=count)
@@ -62,7 +71,7 @@ def batch(seed: int, first: int, count: int, mpi: Mpi, level: str, keep: Path) -
                 total.transfers += len(change.sites)
                 evidence = {step for site in change.sites for step in site.evidence}
                 total.steps.update(" ".join(step.split()[:2]) for step in evidence)
-        total.failures += _compare(made, after, folder, mpi, level, keep / str(seed))
+        total.failures += _compare(made, after, folder, mpi, level, keep / str(seed), ranks)
     return total
 
 
@@ -73,6 +82,7 @@ def _compare(
     mpi: Mpi,
     level: str,
     keep: Path,
+    numbers: Sequence[int],
 ) -> list[str]:
     flags = (level, "-w", "-fcheck=bounds")
     programs: list[Path] = []
@@ -88,7 +98,7 @@ def _compare(
         assert done.status == 0, done.stderr.decode()
         programs.append(place / "cases")
     found: list[str] = []
-    for ranks in RANKS if mpi.simulated else RANKS[1:]:
+    for ranks in numbers if mpi.simulated else numbers[1:]:
         expected, result = (execute(program, ranks, mpi) for program in programs)
         if expected.failure:
             found.append(f"the generator: {expected.failure} after {set(expected.last)}")
