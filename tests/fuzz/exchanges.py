@@ -168,7 +168,8 @@ class _Case:
         sent, into, tag = self.message()
         return [
             f"call MPI_Sendrecv({sent[0]}, {sent[1]}, MPI_DOUBLE_PRECISION, right, {tag}, "
-            f"{into[0]}, {into[1]}, MPI_DOUBLE_PRECISION, left, {tag}, MPI_COMM_WORLD, status, ierr)",
+            f"{into[0]}, {into[1]}, MPI_DOUBLE_PRECISION, left, {tag}, "
+            "MPI_COMM_WORLD, status, ierr)",
             *self.after(),
         ]
 
