@@ -172,6 +172,8 @@ class Bench:
                     except LabError as error:
                         self.fail(f"{case.name}, {mpi.title}: {error}")
                     progress.advance(task)
+        if unended := sum(series.unended for series in found):
+            self.remark(f"{unended} runs over the link told their time and did not come to an end")
         if why := busy():
             self.remark(why)
         self.save("link.json", [row for series in found for row in series.measured().rows()])

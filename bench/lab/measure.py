@@ -204,7 +204,8 @@ def runner(mpi: Mpi) -> Callable[[Recipe, int], Run]:
 @dataclass(frozen=True, slots=True)
 class Series:
     """All times of interleaved runs over the link, in seconds, by version; ``alone``: the original
-    with shared memory, where its exchange is no more than a copy."""
+    with shared memory, where its exchange is no more than a copy.  ``unended``: runs that told
+    their time and did not come to their end."""
 
     case: Case
     platform: str
@@ -212,6 +213,7 @@ class Series:
     times: Mapping[str, tuple[float, ...]]
     alone: tuple[float, ...]
     slow: bool
+    unended: int = 0
 
     def measured(self) -> Measured:
         """The medians; what the original computes is its time alone, the rest communication."""
@@ -243,10 +245,13 @@ def measure_link(
         programs[name] = build(Recipe(case, name, mpi, case.link.sizes, tiling=asked))
     times: dict[str, list[float]] = {name: [] for name in names}
     alone = []
+    unended = 0
     outputs: dict[str, bytes] = {}
     for _ in range(repeats):
         for name in names:
-            run = run_program(lab.command(programs[name], mpi), programs[name].parent, 120.0)
+            command = lab.command(programs[name], mpi)
+            run = run_program(command, programs[name].parent, 60.0, time_is_enough=True)
+            unended += not run.ended
             times[name].append(run.seconds)
             if outputs.setdefault("original", run.output) != run.output:
                 raise LabError(f"{case.name}: {name} differs from the original (link)")
@@ -259,4 +264,5 @@ def measure_link(
         {name: tuple(values) for name, values in times.items()},
         tuple(alone),
         lab.agent is not None,
+        unended,
     )

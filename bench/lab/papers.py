@@ -265,11 +265,11 @@ def measure_link_sweep(
     whole, alone = [], []
     times: dict[int, list[float]] = {tile: [] for tile in LINK_TILES}
     for _ in range(LINK_REPEATS):
-        reference = run_program(lab.command(original, mpi), original.parent, 120.0)
+        reference = run_program(lab.command(original, mpi), original.parent, 60.0, True)
         whole.append(reference.seconds)
         alone.append(run_program(mpi.command(2, original), original.parent, 120.0).seconds)
         for tile, program in programs.items():
-            run = run_program(lab.command(program, mpi), program.parent, 120.0)
+            run = run_program(lab.command(program, mpi), program.parent, 60.0, True)
             if run.output != reference.output:
                 raise LabError(f"{case.name}: transformed differs at K = {tile} ({mpi.title})")
             times[tile].append(run.seconds)
