@@ -1,13 +1,20 @@
-"""Recurrences: how long a turn of an innermost loop waits for the turn before.
+"""Chains of results: how long a turn of an innermost loop waits for values.
 
 A processor overlaps the operations of several turns unless one needs the result of another.  The
 latencies along the values that are carried from turn to turn bound the time of a turn from below
 (the maximum cycle mean of the graph of carried values, in max-plus algebra).
+
+It overlaps no more turns than fit into its window of instructions.  The operations that the window
+holds take ``window`` seconds one after the other; a turn that takes ``busy`` seconds of operations,
+and ``through`` seconds from its beginning to its last result, is one of window/busy turns under
+way, so that a turn ends each ``through*busy/window`` seconds (Little's law), or each ``through``
+seconds where not even one turn fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from asphalt.analysis.algebra import folded_expr, poly
 from asphalt.analysis.costs import FAMILY
@@ -18,15 +25,35 @@ from asphalt.ir.tree import Arm, Branch, Leaf, Node
 
 Delays = dict[str, float]
 _ROUNDS = 12  # a multiple of the length of any likely cycle
+_BEGINNING = ""  # of a turn, among the names that values wait for
 
 
-def carried_latency(
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What the turns of a loop wait for, in seconds.
+
+    ``carried``: from a turn to the next one, 0 where none waits for another.  ``through``: from the
+    beginning of a turn to its last result.
+    """
+
+    carried: float
+    through: float
+
+    def least(self, busy: float, window: float) -> float:
+        """The least time of a turn whose operations take ``busy`` seconds one after the other;
+        ``window``: of the operations that a processor overlaps, 0 for any number."""
+        if not window:
+            return self.carried
+        return max(self.carried, self.through * min(1.0, busy / window))
+
+
+def waits(
     body: tuple[Node, ...],
     variable: str,
     around: Surroundings,
     latency: Mapping[str, float],
-) -> float:
-    """The least time of a turn in seconds; 0 where no turn waits for another.
+) -> Waits:
+    """What a turn waits for.
 
     ``body``: of a loop without loops in it; ``variable``: the loop's, '' for none.
     """
@@ -37,12 +64,16 @@ def carried_latency(
         before = ready[-1]
         ready.append(
             {
-                name: max((before.get(s, 0.0) + delay for s, delay in delays.items()), default=0.0)
+                name: max(
+                    (before.get(s, 0.0) + d for s, d in delays.items() if s != _BEGINNING),
+                    default=0.0,
+                )
                 for name, delays in chains.values.items()
             }
         )
     gains = (ready[-1][name] - ready[_ROUNDS][name] for name in chains.values)
-    return max(gains, default=0.0) / _ROUNDS
+    through = (delay for delays in chains.values.values() for delay in delays.values())
+    return Waits(max(gains, default=0.0) / _ROUNDS, max(through, default=0.0))
 
 
 def _targets(body: tuple[Node, ...]) -> Mapping[str, tuple[Expr, ...]]:
@@ -125,7 +156,7 @@ class _Chains:
                 return self._value(value)
             case Ref(name=name, args=None):
                 if name == self.variable:
-                    return {}
+                    return {_BEGINNING: 0.0}
                 return self.values.get(name, {name: 0.0})
             case Ref(name=name, args=tuple(args)) if is_intrinsic_function(expr, self.around):
                 given = _latest(self._value(arg) for arg in args)
@@ -142,7 +173,8 @@ class _Chains:
         return _latest(self._value(child) for child in children(expr))
 
     def _element(self, ref: Ref) -> Delays:
-        given = self._after(_latest(self._value(arg) for arg in ref.args or ()), "load")
+        subscripts = _latest(self._value(arg) for arg in ref.args or ())
+        given = self._after({_BEGINNING: 0.0, **subscripts}, "load")
         if self.stored.get(ref.name) == folded_expr(ref):
             return _later(given, self.values[ref.name])  # it is still in a register
         if not self._reads_turn_before(ref):

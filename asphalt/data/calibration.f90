@@ -1,7 +1,8 @@
 ! What "asphalt calibrate" times: loops over arrays that fit into the first cache, each with other
 ! operations.  All have the same arguments: real a to d (b, c between 1/2 and 3/2, d between -8 and
 ! 8), integers k, l (l between 1 and n, in no order), complex z, w.  What is called busy_* keeps the
-! processor busy, what is called wait_* waits for one result after the other.
+! processor busy, what is called wait_* waits for one result after the other, and in what is called
+! window_* a turn is so long that few turns overlap.
 module calibration
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
@@ -446,5 +447,51 @@ contains
       a(i) = a(max(i - 1, k(1) - 2)) + b(i)
     end do
   end subroutine wait_store
+
+  subroutine window_roots(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    do i = 1, n
+      a(i) = sqrt(sqrt(sqrt(b(i)/c(i)) + 1) + b(i))
+    end do
+  end subroutine window_roots
+
+  subroutine window_sin(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    do i = 1, n
+      m = mod(i + 5, side)
+      a(i) = sin(b(1 + m))
+    end do
+  end subroutine window_sin
+
+  subroutine window_exp(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    do i = 1, n
+      m = mod(7*i, side)
+      a(i) = exp(b(1 + m)/c(i))
+    end do
+  end subroutine window_exp
+
+  subroutine window_functions(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    do i = 1, n
+      a(i) = log(1 + exp(-cos(b(i))))
+    end do
+  end subroutine window_functions
+
+  subroutine window_remainders(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    do i = 1, n
+      m = mod(i + 5, side)
+      x = exp(b(1 + m))
+      a(i) = log(x + exp(c(1 + mod(3*i + m, side))))/(x + 1)
+    end do
+  end subroutine window_remainders
+
+  subroutine window_powers(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    do i = 1, n
+      a(i) = (b(i)**c(i) + 1)**b(i)
+    end do
+  end subroutine window_powers
 
 end module calibration

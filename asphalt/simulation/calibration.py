@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from asphalt.analysis.algebra import poly
 from asphalt.analysis.costs import CLASSES
 from asphalt.analysis.costs_trips import Trips
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.errors import UsageError
 from asphalt.frontend.tree import load_tree
 from asphalt.ir.expr import Expr, Lit, Ref
@@ -30,6 +30,7 @@ from asphalt.running.process import run
 from asphalt.settings import Settings
 from asphalt.simulation.machine import LATENCIES, Machine
 from asphalt.transforms.charge import Charger, Costs
+from asphalt.transforms.charge_edit import Charge
 
 LENGTH, SIDE = 1000, 31
 _BOUNDS = {"n": LENGTH, "side": SIDE, "four": 4, "two": 2}
@@ -38,17 +39,18 @@ _FILES = ("calibration.f90", "arguments.inc", "plane.inc")
 _LINE = re.compile(r"^(\w+)\s+(\S+)$", re.MULTILINE)
 _TIMEOUT = 300.0
 _AT_ONCE = 5  # repeats that one run does
+_WINDOWS = tuple(round(10 ** (-9 + step / 20), 11) for step in range(61))
+"""Windows that are tried: from one nanosecond to one microsecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of the calibration: its counts by class, and its time in seconds.
+    """A loop of the calibration and its time in seconds.
 
     ``fitted``: what the machine file says about it.
     """
 
     name: str
-    counts: Mapping[str, float]
     measured: float
     fitted: float = 0.0
 
@@ -76,22 +78,19 @@ def calibrate(
     if find_spec("scipy") is None:  # told before anything is timed
         raise UsageError("calibration needs scipy; get it with 'pip install asphalt[calibrate]'")
     times = measure(compiler, flags, repeats, advance)
-    source = _DATA / _FILES[0]
-    tree = load_tree((source,), Settings(cache=False, jobs=1))
-    try:
-        scopes = Scopes(tree)
-        units = {u.unit.name: u for u in tree.units_of(str(source)) if u.unit.name in times}
-        busy = {n: _counts(scopes, u) for n, u in units.items() if n.startswith("busy_")}
-        waits = {n: _chain(scopes, u) for n, u in units.items() if n.startswith("wait_")}
-    finally:
-        tree.close()
+    units = {name: unit for name, unit in _units().items() if name in times}
+    busy = {n: _counts(u) for n, u in units.items() if n.startswith("busy_")}
+    waits = {n: _chain(u) for n, u in units.items() if n.startswith("wait_")}
     seconds = _fitted(busy, times, CLASSES)
     latency = _fitted(waits, times, LATENCIES)
-    machine = Machine(name, compiler, tuple(flags), seconds, latency)
-    loops = [
-        Loop(n, counts, times[n], sum(w[c] * k for c, k in counts.items()))
-        for rows, w in ((busy, seconds), (waits, latency))
-        for n, counts in rows.items()
+    long = {n: u for n, u in units.items() if n.startswith(("busy_", "window_"))}
+    window = _window(long, times, seconds, latency)
+    machine = Machine(name, compiler, tuple(flags), seconds, latency, window)
+    costs = Costs(seconds, latency, window)
+    loops = [Loop(n, times[n], _time(u, costs)) for n, u in long.items()]
+    loops += [
+        Loop(n, times[n], sum(latency[c] * k for c, k in counts.items()))
+        for n, counts in waits.items()
     ]
     advance()
     return Calibration(machine, tuple(loops))
@@ -233,28 +232,69 @@ end subroutine asphalt_called
 """
 
 
-def _charger(scopes: Scopes, located: Located, latency: Mapping[str, float]) -> Charger:
-    scope = scopes.of(located)
-    return Charger(scope, Costs({}, latency), lambda call, scope: False, Form.FREE, "\n")
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A procedure of ``calibration.f90`` that holds a loop."""
+
+    located: Located
+    scope: Scope
+
+    def charges(self, costs: Costs) -> tuple[Charge, ...]:
+        """What it is charged."""
+        charger = Charger(self.scope, costs, lambda call, scope: False, Form.FREE, "\n")
+        return charger.estimate(self.located.unit.body)
 
 
-def _counts(scopes: Scopes, located: Located) -> dict[str, float]:
+def _units() -> dict[str, _Unit]:
+    tree = load_tree((_DATA / _FILES[0],), Settings(cache=False, jobs=1))
+    try:
+        scopes = Scopes(tree)
+        units = tree.units_of(str(_DATA / _FILES[0]))
+        return {located.unit.name: _Unit(located, scopes.of(located)) for located in units}
+    finally:
+        tree.close()
+
+
+def _counts(unit: _Unit) -> dict[str, float]:
     """The operations of a loop by class."""
     found: dict[str, float] = {}
-    for charge in _charger(scopes, located, {}).estimate(located.unit.body):
+    for charge in unit.charges(Costs({}, {})):
         times = _times(charge.trips)
         for name, number in charge.counts.entries:
             found[name] = found.get(name, 0.0) + times * number
     return found
 
 
-def _chain(scopes: Scopes, located: Located) -> dict[str, float]:
+def _chain(unit: _Unit) -> dict[str, float]:
     """The results by class that a loop waits for, one after the other."""
     found = {}
     for name in LATENCIES:
-        charges = _charger(scopes, located, {name: 1.0}).estimate(located.unit.body)
+        charges = unit.charges(Costs({}, {name: 1.0}))
         found[name] = sum(charge.waiting * _times(charge.trips) for charge in charges)
     return {name: number for name, number in found.items() if number}
+
+
+def _time(unit: _Unit, costs: Costs) -> float:
+    """What a machine with these costs is charged for a loop, in seconds."""
+    return sum(
+        (charge.counts.seconds(costs.seconds) + charge.waiting) * _times(charge.trips)
+        for charge in unit.charges(costs)
+    )
+
+
+def _window(
+    loops: Mapping[str, _Unit],
+    times: Mapping[str, float],
+    seconds: Mapping[str, float],
+    latency: Mapping[str, float],
+) -> float:
+    """The window, in seconds of operations, that explains the times of loops best."""
+
+    def error(window: float) -> float:
+        costs = Costs(seconds, latency, window)
+        return sum((_time(unit, costs) / times[name] - 1) ** 2 for name, unit in loops.items())
+
+    return min(_WINDOWS, key=error)
 
 
 def _times(trips: tuple[Trips, ...]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,7 +28,8 @@ class Machine:
     """One core of a machine, with a compiler and its flags.
 
     ``seconds``: what an operation of each class costs among others that do not wait for it.
-    ``latency``: how long the next one waits for its result, where it needs it.
+    ``latency``: how long the next one waits for its result, where it needs it.  ``window``: seconds
+    of the operations that the core overlaps with one that waits; 0 where that is not known.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Machine:
     flags: tuple[str, ...]
     seconds: Mapping[str, float]
     latency: Mapping[str, float] = field(default_factory=dict)
+    window: float = 0.0
 
     @property
     def speed(self) -> float:
@@ -66,7 +67,7 @@ def load_machine(path: Path | None = None) -> Machine:
 
 
 def _machine(file: Path, table: Mapping[str, object]) -> Machine:
-    known = (*_TEXTS, "flags", *_TABLES)
+    known = (*_TEXTS, "flags", "window", *_TABLES)
     for key in table:
         if key not in known:
             raise InputError(str(file), None, f"{key}: is no key (known: {', '.join(known)})")
@@ -84,7 +85,8 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     if missing:
         raise InputError(str(file), None, f"seconds.{missing[0]}: is missing")
     latency = _times(file, "latency", table.get("latency", {}), LATENCIES)
-    return Machine(str(table["name"]), str(table["compiler"]), tuple(flags), seconds, latency)
+    window = _time(file, "window", table.get("window", 0.0))
+    return Machine(str(table["name"]), str(table["compiler"]), tuple(flags), seconds, latency, window)
 
 
 def _times(file: Path, key: str, table: object, known: tuple[str, ...]) -> dict[str, float]:
@@ -95,9 +97,10 @@ def _times(file: Path, key: str, table: object, known: tuple[str, ...]) -> dict[
             raise InputError(
                 str(file), None, f"{key}.{name}: is no class (known: {', '.join(known)})"
             )
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or not 0 <= value < 1:
-            raise InputError(
-                str(file), None, f"{key}.{name}: must be a time in seconds, not {value!r}"
-            )
-    return {name: float(value) for name, value in table.items()}
+    return {name: _time(file, f"{key}.{name}", value) for name, value in table.items()}
+
+
+def _time(file: Path, key: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1:
+        return float(value)
+    raise InputError(str(file), None, f"{key}: must be a time in seconds, not {value!r}")

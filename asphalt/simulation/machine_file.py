@@ -20,6 +20,9 @@ def _lines(machine: Machine) -> Iterator[str]:
     yield f"compiler = {json.dumps(machine.compiler)}"
     yield f"flags = {json.dumps(list(machine.flags))}"
     yield ""
+    yield "# Seconds of the operations that the core overlaps with one that waits for a result."
+    yield f"window = {_time(machine.window)}"
+    yield ""
     yield "# Seconds of an operation of each class among others that do not wait for it."
     yield "[seconds]"
     yield from (f"{name} = {_time(value)}" for name, value in machine.seconds.items())

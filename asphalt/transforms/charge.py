@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.costs import Counts
-from asphalt.analysis.costs_chains import carried_latency
+from asphalt.analysis.costs_chains import waits
 from asphalt.analysis.costs_expressions import Counter, LoopAround
 from asphalt.analysis.costs_names import (
     defined_by,
@@ -75,10 +75,12 @@ _ENDS = (JumpKind.STOP, JumpKind.ERROR_STOP)
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Seconds of an operation of each class, and until its result can be used."""
+    """Seconds of an operation of each class, and until its result can be used; ``window``: seconds
+    of the operations that a processor overlaps, 0 for any number of them."""
 
     seconds: Mapping[str, float]
     latency: Mapping[str, float]
+    window: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -576,15 +578,16 @@ class Charger:
         return tuple(stays), tuple(out)
 
     def _waiting(self, do: Do, head: DoHead, placed: _Placed, variable: str) -> tuple[Charge, ...]:
-        """What a turn of an innermost loop waits for the turn before, beyond what it computes."""
+        """What a turn of an innermost loop waits for results, beyond what it computes."""
         own = [leaf.what for node in do.body for leaf in leaves(node)]
         if any(isinstance(what, DoHead | Call | IO) for what in own):
             return ()
         depth = len(self._loops)
-        least = carried_latency(do.body, variable, self._around, self.costs.latency)
         busy = sum(
             c.counts.seconds(self.costs.seconds) for c in placed.due if c.level == depth
         ) + self.costs.seconds.get("loop", 0.0)
+        found = waits(do.body, variable, self._around, self.costs.latency)
+        least = found.least(busy, self.costs.window)
         return (Charge(depth, Counts(), (), least - busy),) if least > busy else ()
 
     def _is_closed(self, do: Do, placed: _Placed) -> bool:
