@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -79,6 +80,96 @@ def test_branches_and_uncountable_loops_charge_themselves(tmp_path: Path) -> Non
     inside = after[after.index("do i = 1") : after.index("end do")]
     assert "if (a(i) > x) exit\n    call asphalt_charge(" in inside
     assert "    if (a(i) < 0) call asphalt_charge(" in inside
+
+
+def test_concurrent_constructs_are_charged_before_them_for_all_indexes(tmp_path: Path) -> None:
+    text = """\
+        subroutine all_at_once(n, m, a, b)
+          integer, intent(in) :: n, m
+          real(8), intent(inout) :: a(n, m), b(n, m)
+          integer :: i, j
+          do concurrent (integer :: i = 1:n:2, j = 1:m, a(i, j) > 0)
+            a(i, j) = a(i, j)/b(i, j)
+          end do
+          call other()
+          forall (i = 1:n)
+            b(i, 1) = sqrt(a(i, 1))
+          end forall
+          call other()
+          forall (i = 1:n, j = 2:m) b(i, j) = exp(a(i, j))
+        end subroutine all_at_once
+        """
+    after = charged(tmp_path, text)
+    charges = r"  call asphalt_charge.*?\n(?=  (?:do |forall|call other))"
+    assert re.sub(charges, "", after, flags=re.DOTALL) == dedent(text)
+    one, two, three = re.findall(r"asphalt_charge\((.*?)\n  (?:do|forall)", after, re.DOTALL)
+    assert "real(m,8)" in one
+    assert "real((n+1)/2,8)" in one.replace(" ", "")
+    assert "real(n,8)" in two
+    assert "m" not in two.replace("max", "")
+    assert "real(n,8)" in three
+    assert "real(m-1,8)" in three
+    weights = load_machine().seconds
+    assert float(one.split("_8*")[0]) > weights["divide"]
+    assert float(two.split("_8*")[0]) > weights["sqrt"]
+    assert float(three.split("_8*")[0]) > weights["exp"]
+
+
+def test_long_turns_cost_what_does_not_fit_into_the_window(tmp_path: Path) -> None:
+    text = """\
+        subroutine long(n, a, b)
+          integer, intent(in) :: n
+          real(8), intent(inout) :: a(n), b(n)
+          integer :: i
+          do i = 1, n
+            a(i) = exp(sin(exp(b(i))))
+          end do
+        end subroutine long
+        """
+    source = tmp_path / "long.f90"
+    source.write_text(dedent(text))
+
+    def seconds(window: float) -> float:
+        machine = replace(load_machine(), window=window)
+        out = tmp_path / f"{window}"
+        found = charge_tree(source, out, machine, Settings(cache=False))
+        line = (found.root / source.name).read_text().replace("&\n", "")
+        return sum(
+            float(x)
+            for x in re.findall(r"(\S+)_8\*max\(0.0_8, real\(n,8\)\)", line.replace("charge(", " "))
+        )
+
+    machine = load_machine()
+    end_to_end = 2 * machine.latency["exp"] + machine.latency["sin"] + machine.latency["load"]
+    busy = seconds(0.0)
+    assert busy < end_to_end
+    assert seconds(1e-9) == pytest.approx(end_to_end, rel=1e-6)  # one turn after the other
+    assert seconds(2 * busy) == pytest.approx(max(busy, end_to_end / 2), rel=1e-6)  # two at once
+    assert seconds(100 * busy) == pytest.approx(busy)
+
+
+def test_what_depends_on_a_concurrent_index_is_told(tmp_path: Path) -> None:
+    source = tmp_path / "a.f90"
+    source.write_text(
+        dedent(
+            """\
+            subroutine triangle(n, a)
+              integer, intent(in) :: n
+              real(8), intent(inout) :: a(n, n)
+              integer :: i, j
+              do concurrent (i = 1:n)
+                do j = 1, i
+                  a(j, i) = exp(a(j, i))
+                end do
+              end do
+            end subroutine triangle
+            """
+        )
+    )
+    found = charge_tree(source, tmp_path / "out", load_machine(), Settings(cache=False))
+    assert [
+        (entry.line, "depends on its own indexes" in entry.message) for entry in found.not_charged
+    ] == [(5, True)]
 
 
 def test_labels_and_fixed_form(tmp_path: Path) -> None:

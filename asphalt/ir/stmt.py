@@ -64,6 +64,14 @@ class DoHead:
 
 
 @dataclass(frozen=True, slots=True)
+class ConcurrentHeader:
+    """The header of DO CONCURRENT or FORALL: an index with its values each, and a mask."""
+
+    indexes: tuple[DoHead, ...]
+    mask: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ArmHead:
     """The head of an arm of a construct.
 

@@ -9,6 +9,7 @@ from asphalt.analysis.libraries import table as library_table
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.symbol import Origin
 from asphalt.analysis.symbols import Scope, Scopes, Symbol
+from asphalt.frontend.concurrent import concurrent_header
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
@@ -122,7 +123,7 @@ def _charged_unit(
             not_charged.append(NotCharged(located.path, line, message))
             return None
     scope = scopes.of(located)
-    charger = Charger(scope, costs, _waits, file.form, file.eol)
+    charger = Charger(scope, costs, _waits, file.form, file.eol, concurrent_header)
     charged = charger.unit(unit)
     not_charged += charger.not_charged
     return charged

@@ -86,13 +86,15 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
         raise InputError(str(file), None, f"seconds.{missing[0]}: is missing")
     latency = _times(file, "latency", table.get("latency", {}), LATENCIES)
     window = _time(file, "window", table.get("window", 0.0))
-    return Machine(str(table["name"]), str(table["compiler"]), tuple(flags), seconds, latency, window)
+    return Machine(
+        str(table["name"]), str(table["compiler"]), tuple(flags), seconds, latency, window
+    )
 
 
 def _times(file: Path, key: str, table: object, known: tuple[str, ...]) -> dict[str, float]:
     if not isinstance(table, dict):
         raise InputError(str(file), None, f"{key}: must be a table, not {table!r}")
-    for name, value in table.items():
+    for name in table:
         if name not in known:
             raise InputError(
                 str(file), None, f"{key}.{name}: is no class (known: {', '.join(known)})"

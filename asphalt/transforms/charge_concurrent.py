@@ -1,0 +1,68 @@
+"""Charges DO CONCURRENT and FORALL before the construct: what is pure may not charge itself.
+
+All masks are taken to be true, and all arms of branches to be taken equally often (as WHERE is).
+What depends on an index, as the bounds of a loop inside, cannot be told before the construct.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.costs import Counts
+from asphalt.analysis.costs_expressions import LoopAround
+from asphalt.analysis.costs_names import defined_in
+from asphalt.analysis.costs_trips import Trips, loop_trips
+from asphalt.ir.expr import Arg, OpaqueExpr, Ref
+from asphalt.ir.stmt import ArmHead
+from asphalt.ir.tree import Block, Node, leaves
+from asphalt.transforms.charge_edit import Charge
+from asphalt.transforms.charge_state import Blocks, Placed, State
+
+
+def charge_forall(state: State, construct: Block, block: Blocks) -> Placed:
+    """A FORALL construct."""
+    head = construct.head.what
+    header = head.exprs[0] if isinstance(head, ArmHead) and head.exprs else None
+    return concurrent(state, construct, header, construct.body, block)
+
+
+def concurrent(
+    state: State, node: Node, header: Arg | None, body: tuple[Node, ...], block: Blocks
+) -> Placed:
+    """A construct, or a statement, whose ``body`` is done for each value of some indexes."""
+    untouched = Placed((node,), (), 0, True)
+    found = state.header(header.text) if isinstance(header, OpaqueExpr) else None
+    if found is None:
+        state.refuse(node, "a concurrent header that is not understood")
+        return untouched
+    indexes = found.indexes[::-1]  # the first one varies fastest
+    names = tuple(i.var.name if isinstance(i.var, Ref) else "" for i in indexes)
+    trips = tuple(loop_trips(index, state.around) for index in indexes)
+    turns = tuple(t for t in trips if t is not None)
+    if len(turns) < len(trips):
+        state.refuse(node, "the values of a concurrent index cannot be counted")
+        return untouched
+    depth = len(state.loops)
+    changed = state.also_selectors(defined_in(body)) | set(names)
+    kept, estimating = state.loops, state.estimating
+    state.loops = (*kept, *(LoopAround(name, changed) for name in names))
+    state.estimating = True
+    mask = state.counter()
+    if found.mask is not None:
+        mask.condition(found.mask)
+    charges = (*state.taken(mask, node), Charge(len(state.loops), Counts.of(loop=1)))
+    charges += block(body).due
+    state.loops, state.estimating = kept, estimating
+    due = tuple(_for_all(charge, turns, depth) for charge in charges)
+    movable = tuple(c for c in due if state.is_known_before(c, changed))
+    if len(movable) < len(due):
+        state.refuse(node, "a part of its cost depends on its own indexes or results")
+    closed = not any(state.calls_out(leaf.what) for leaf in leaves(node))
+    return Placed((node,), movable, 0, closed)
+
+
+def _for_all(charge: Charge, turns: tuple[Trips, ...], depth: int) -> Charge:
+    """What is done at one turn, for all turns of the indexes that it changes with."""
+    if charge.level <= depth:
+        return charge
+    return replace(charge, level=depth, trips=(*turns[: charge.level - depth], *charge.trips))

@@ -1,0 +1,113 @@
+"""Charges loops: before them for all turns where these can be told, else in each turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.costs import Counts
+from asphalt.analysis.costs_chains import waits
+from asphalt.analysis.costs_expressions import LoopAround
+from asphalt.analysis.costs_names import defined_in, kept_in_registers
+from asphalt.analysis.costs_trips import Trips, is_repeatable, loop_trips
+from asphalt.ir.expr import Ref
+from asphalt.ir.stmt import IO, Call, DoHead, Guarded, Jump, JumpKind, Opaque
+from asphalt.ir.tree import Do, Node, leaves
+from asphalt.transforms.charge_concurrent import concurrent
+from asphalt.transforms.charge_edit import Charge
+from asphalt.transforms.charge_insert import emitted, flushed
+from asphalt.transforms.charge_state import ENDS, Blocks, Placed, State
+
+
+def charge_loop(state: State, do: Do, block: Blocks) -> Placed:
+    """A loop; ``due`` is what is charged before it."""
+    head = do.head.what
+    if not isinstance(head, DoHead):
+        return Placed((do,), (), 0, False)
+    if head.kind == "concurrent":
+        return concurrent(state, do, head.condition, do.body, block)
+    variable = head.var.name if isinstance(head.var, Ref) else ""
+    depth = len(state.loops)
+    varying = state.also_selectors(defined_in(do.body)) | {variable}
+    varying -= kept_in_registers(do.body, variable)
+    kept = state.loops
+    counter = state.counter()
+    counter.add(depth, loop_entry=1)
+    for expr in (head.first, head.last, head.step):
+        if expr is not None:
+            counter.value(expr)
+    outside = state.taken(counter, do)
+    state.loops = (*kept, LoopAround(variable, varying))
+    placed = block(do.body)
+    turn = [Charge(depth + 1, Counts.of(loop=1)), *_waiting(state, do, placed, variable)]
+    if head.condition is not None:
+        condition = state.counter()
+        condition.condition(head.condition, ends=True)
+        turn += state.taken(condition, do)
+    state.loops = kept
+    trips = loop_trips(head, state.around)
+    flush = state.is_clock_read(head)
+    stays, leaves_loop = _divided(state, (*turn, *placed.due), placed, trips, varying, depth)
+    body = emitted(state, replace(placed, due=stays)) if stays else placed.nodes
+    due = (*outside, *leaves_loop)
+    closed = _is_closed(state, do, placed) and not state.calls_out(head)
+    nodes: tuple[Node, ...] = (replace(do, body=body),)
+    return Placed(flushed(state, nodes) if flush else nodes, due, 0, closed)
+
+
+def _divided(
+    state: State,
+    charges: tuple[Charge, ...],
+    placed: Placed,
+    trips: Trips | None,
+    varying: frozenset[str],
+    depth: int,
+) -> tuple[tuple[Charge, ...], tuple[Charge, ...]]:
+    """What each turn charges by itself, and what is charged before the loop."""
+    stays: list[Charge] = []
+    out: list[Charge] = []
+    countable = trips is not None and placed.closed and is_repeatable(trips, state.around)
+    for charge in charges:
+        free = state.may_move(charge, varying)
+        if charge.level <= depth and free:
+            out.append(charge)
+        elif countable and free:
+            assert trips is not None
+            out.append(replace(charge, level=depth, trips=(trips, *charge.trips)))
+        else:
+            stays.append(charge)
+    return tuple(stays), tuple(out)
+
+
+def _waiting(state: State, do: Do, placed: Placed, variable: str) -> tuple[Charge, ...]:
+    """What a turn of an innermost loop waits for results, beyond what it computes."""
+    own = [leaf.what for node in do.body for leaf in leaves(node)]
+    if any(isinstance(what, DoHead | Call | IO) for what in own):
+        return ()
+    depth = len(state.loops)
+    busy = sum(
+        c.counts.seconds(state.costs.seconds) for c in placed.due if c.level == depth
+    ) + state.costs.seconds.get("loop", 0.0)
+    found = waits(do.body, variable, state.around, state.costs.latency)
+    least = found.least(busy, state.costs.window)
+    return (Charge(depth, Counts(), (), least - busy),) if least > busy else ()
+
+
+def _is_closed(state: State, do: Do, placed: Placed) -> bool:
+    """Whether control runs through the loop, and nothing in it communicates."""
+    if placed.closed:
+        return True
+    for node in do.body:
+        for leaf in leaves(node):
+            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            match what:
+                case Jump(kind=JumpKind.CYCLE | JumpKind.EXIT, construct=None):
+                    continue
+                case Jump(kind=kind) if kind in ENDS:
+                    continue
+                case Jump() | Call() | Opaque():
+                    return False
+                case IO(labels=labels) if labels:
+                    return False
+            if state.calls_out(what):
+                return False
+    return True

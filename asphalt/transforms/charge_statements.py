@@ -1,0 +1,142 @@
+"""Charges single statements, and those that a condition guards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.costs_expressions import Counter
+from asphalt.analysis.costs_names import defined_by
+from asphalt.analysis.costs_trips import Trips, is_repeatable
+from asphalt.analysis.costs_types import is_user_function
+from asphalt.ir.expr import Arg, Keyword, Ref
+from asphalt.ir.stmt import (
+    IO,
+    Allocation,
+    ArmHead,
+    Assign,
+    Call,
+    Decl,
+    DoHead,
+    Guarded,
+    Include,
+    Jump,
+    JumpKind,
+    Opaque,
+    Plain,
+    Raw,
+    Use,
+)
+from asphalt.ir.tree import Leaf, Node
+from asphalt.transforms.charge_concurrent import concurrent
+from asphalt.transforms.charge_edit import CannotInsertError, Charge
+from asphalt.transforms.charge_insert import charge_call, flushed, put_before
+from asphalt.transforms.charge_state import ENDS, Blocks, Placed, State
+
+
+def statement(state: State, leaf: Leaf, counter: Counter, block: Blocks) -> Placed:
+    """Charges one statement; ``due`` is to be charged before it."""
+    what = leaf.what
+    closed = not state.calls_out(what)
+    flush = state.is_clock_read(what)
+    nodes: tuple[Node, ...] = (leaf,)
+    match what:
+        case Assign(target=target, value=value, pointer=False):
+            counter.assign(target, value)
+        case Assign(target=target) | Allocation(objects=(target, *_)):
+            for name in defined_by(what):
+                counter.changed(name)
+        case Call(args=args):
+            for arg in args:
+                _argument(state, arg, counter)
+            flush = flush or state.waits(what, state.scope)
+            counter.add(counter.depth, call=0 if flush else 1)
+            counter.forget()
+            closed = False
+        case Guarded(condition=header, action=action, kind="forall"):
+            return concurrent(state, leaf, header, (replace(leaf, what=action),), block)
+        case Guarded():
+            return _guarded(state, leaf, what, counter, closed, flush)
+        case Jump(kind=kind, exprs=exprs):
+            for expr in exprs:
+                counter.value(expr)
+            closed = closed and kind in ENDS
+        case IO(labels=labels):
+            closed = closed and not labels
+            counter.forget()
+        case Opaque(reason=reason):
+            state.refuse(leaf, f"this statement is not understood: {reason}")
+            return Placed(flushed(state, nodes), (), 0, False)
+        case Plain(keyword="entry"):
+            closed = False
+        case Raw() | Decl() | Use() | Include() | Plain() | ArmHead() | DoHead():
+            pass
+    due = state.taken(counter, leaf)
+    return Placed(flushed(state, nodes) if flush else nodes, due, 0, closed)
+
+
+def _argument(state: State, arg: Arg, counter: Counter) -> None:
+    """What it costs to pass an argument: an expression is computed, a variable is not."""
+    match arg:
+        case Keyword(value=value):
+            _argument(state, value, counter)
+        case Ref(args=tuple()) if is_user_function(arg, state.around):
+            counter.value(arg)
+        case Ref():
+            for inner in arg.args or ():
+                counter.value(inner)
+        case _:
+            counter.value(arg)
+
+
+def _guarded(
+    state: State, leaf: Leaf, what: Guarded, counter: Counter, closed: bool, flush: bool
+) -> Placed:
+    """``if (condition) action``: what the action costs is charged under the same condition."""
+    nodes: tuple[Node, ...] = (leaf,)
+    action = what.action
+    if what.kind != "if":
+        if what.kind == "where" and isinstance(action, Assign):
+            counter.assign(action.target, action.value)
+        else:
+            state.refuse(leaf, "this statement is not understood")
+        return Placed(nodes, state.taken(counter, leaf), 0, True)
+    ends = isinstance(action, Jump) and action.kind is not JumpKind.CYCLE
+    counter.condition(what.condition, ends)
+    due = state.taken(counter, leaf)
+    inner = state.counter_for_arm()
+    match action:
+        case Assign(target=target, value=value, pointer=False):
+            inner.assign(target, value)
+        case Call(args=args):
+            for arg in args:
+                _argument(state, arg, inner)
+            flush = flush or state.waits(action, state.scope)
+            inner.add(inner.depth, call=0 if flush else 1)
+            closed = False
+        case Jump(kind=kind):
+            closed = closed and kind in ENDS
+        case IO(labels=labels):
+            closed = closed and not labels
+        case _:
+            pass
+    costs = state.taken(inner, leaf)
+    for name in defined_by(what):
+        counter.changed(name)
+    call = None if state.estimating else charge_call(state, leaf, costs)
+    if state.estimating:
+        due = (*due, *(part(c, 2) for c in costs))
+    elif call is not None:
+        if is_repeatable(Trips(what.condition), state.around):
+            guard = replace(call, what=Guarded(what.condition, call.what))
+            try:
+                nodes = put_before(state, leaf, guard)
+            except CannotInsertError as error:
+                state.refuse(leaf, str(error))
+        else:
+            due = (*due, *(part(c, 2) for c in costs))
+    return Placed(flushed(state, nodes) if flush else nodes, due, 0, closed)
+
+
+def part(charge: Charge, ways: int) -> Charge:
+    """The share of one of some ways that are taken equally often."""
+    return replace(charge, counts=charge.counts * (1 / ways), waiting=charge.waiting / ways)
