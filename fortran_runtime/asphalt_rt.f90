@@ -999,13 +999,10 @@ contains
     !DIR$ ignore_tkr buf
     integer, dimension(*), asynchronous :: buf
     integer, intent(out), optional :: status(MPI_STATUS_SIZE)
-    integer :: error
+    integer :: found(MPI_STATUS_SIZE), error
 
-    if (present(status)) then
-      call MPI_Wait(request, status, error)
-    else
-      call MPI_Wait(request, MPI_STATUS_IGNORE, error)
-    end if
+    call MPI_Wait(request, found, error)
+    if (present(status)) status = found
     call asphalt_sync(buf)
   end subroutine asphalt_wait
 
