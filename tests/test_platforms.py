@@ -8,6 +8,7 @@ import pytest
 from mpi_run import SMPI, build, installed
 
 from asphalt.errors import AsphaltError
+from asphalt.report.timeline_data import time_text
 from asphalt.running.simgrid import MessageCosts
 from asphalt.simulation.choose import chosen
 from asphalt.simulation.described import described, host_speed
@@ -110,6 +111,16 @@ def test_two_runs_give_the_same_digits(ping_pong: Program) -> None:
     assert first.timeline is not None
     # tracing does not change what is traced
     assert simulator.run(ping_pong, 2, Part.WHOLE).seconds == first.seconds
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.name)
+def test_the_documentation_lists_the_figures_and_which_are_assumed(network: Network) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "simulate.md").read_text(encoding="utf-8")
+    (row,) = (line for line in text.splitlines() if line.startswith(f"| `{network.name}` |"))
+    _, _, bandwidth, one_byte, _, assumed, _ = (cell.strip() for cell in row.split("|"))
+    assert bandwidth.split()[0] == f"{network.bandwidth / 1e9:.3g}"
+    assert one_byte == time_text(network.one_way(0))
+    assert assumed == ", ".join(network.assumed)
 
 
 def test_faster_networks_are_faster() -> None:

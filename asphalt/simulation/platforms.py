@@ -4,8 +4,8 @@ A network is one link to and one link from each node, joined by a switch that ne
 What a message costs the processor at either end is a piecewise linear function of its size: TCP
 copies every byte, a network card with remote direct memory access only wants to be told.
 
-Each figure has its source beside it.  "Assumed" marks those that no measurement is cited for; the
-platform file of a cluster that was measured is better than any of these.
+Each figure has its source beside it.  ``Network.assumed`` names those that no measurement is cited
+for; the platform file of a cluster that was measured is better than any of these.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class Network:
     ``latency`` is the time on the way from one node to another, beside what ``sending`` and
     ``receiving`` cost the processors.  ``eager``: messages of fewer bytes leave
     before their receive is posted.  ``collectives``: whose algorithms collective operations have.
+    ``assumed``: the figures that are not known from a measurement.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Network:
     test: float
     eager: int
     collectives: str
+    assumed: tuple[str, ...]
 
     def settings(self) -> dict[str, str]:
         """The settings of smpirun beside the platform file."""
@@ -168,19 +170,27 @@ def _cost(pieces: tuple[Piece, ...], size: float) -> float:
 # TCP: the kernel copies on both sides, and the receiver does most of the work.  One core of a
 # server of 2020 receives about 42 Gb/s of one flow and can send about twice that (Cai et al.,
 # Understanding Host Network Stack Overheads, SIGCOMM 2021, sections 3.1 and 3.5): 0.19 and 0.1 ns
-# a byte.  A system call with its socket work is taken as 2 us at either end (assumed).
+# a byte.  A system call with its socket work is taken as 2 us at either end: assumed, within a
+# bound (a byte through the loopback costs its sender 5.5 us, with what the receiving stack does).
 _TCP_SEND = (Piece(0, 2 * US, 0.1 * NS),)
 _TCP_RECEIVE = (Piece(0, 2 * US, 0.19 * NS),)
-_TCP_TEST = 0.5 * US  # assumed: one poll() of the sockets
+_TCP_TEST = 0.5 * US  # one poll() of a socket: 0.43 us on a virtual machine of 2.x GHz
 _TCP_EAGER = 64 * 1024  # Open MPI's btl_tcp_eager_limit
 # Payload of TCP in Ethernet frames of 1500 bytes: 1448 of 1538 on the wire, 0.9415 of the rate.
 _FRAMES = 1448 / 1538
 
-_COPY = 10 * GB  # a copy by one core of a present server (assumed)
-_COPY_2007 = 1.5 * GB  # a copy by an Opteron of 2004, half of what it can stream (assumed)
+# A copy by one core of a present server: assumed, between the 4.4 GB/s of arrays of 64 MB and the
+# 12 GB/s of 64 KB that a virtual machine copies.  Then one by an Opteron of 2004, half of what it
+# can stream (assumed).  What a copy takes beside its bytes is assumed, too.
+_COPY = 10 * GB
+_COPY_2007 = 1.5 * GB
+_COPIES = "copies in memory"
+_MESSAGES = "a message's cost"
+_LATENCY = "latency"
+_TEST = "MPI_Test"
 
 
-def _ethernet(gigabits: int, one_byte: float) -> Network:
+def _ethernet(gigabits: int, one_byte: float, *assumed: str) -> Network:
     """Ethernet with TCP; ``one_byte``: the seconds that one byte takes from send to receive."""
     return Network(
         name=f"ethernet-{gigabits}g",
@@ -194,13 +204,14 @@ def _ethernet(gigabits: int, one_byte: float) -> Network:
         test=_TCP_TEST,
         eager=_TCP_EAGER,
         collectives="ompi",
+        assumed=(*assumed, _MESSAGES, _COPIES),
     )
 
 
 # between two nodes with a switch (nw-grid.ac.uk/LivMPI, 2009)
 ETHERNET_1 = _ethernet(1, 23.6 * US)
-ETHERNET_10 = _ethernet(10, 14 * US)  # assumed
-ETHERNET_25 = _ethernet(25, 12 * US)  # assumed
+ETHERNET_10 = _ethernet(10, 14 * US, _LATENCY)
+ETHERNET_25 = _ethernet(25, 12 * US, _LATENCY)
 INFINIBAND_HDR = Network(
     name="ib-hdr",
     title="InfiniBand HDR, 200 Gb/s",
@@ -217,6 +228,7 @@ INFINIBAND_HDR = Network(
     test=0.05 * US,  # assumed: a look at a completion queue in cache
     eager=8192,
     collectives="mvapich2",
+    assumed=(_MESSAGES, _TEST, _COPIES),
 )
 INFINIBAND_DDR_2009 = Network(
     name="ib-ddr-2009",
@@ -231,9 +243,10 @@ INFINIBAND_DDR_2009 = Network(
     # out of the user's memory
     sending=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
     receiving=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
-    test=0.1 * US,  # assumed
+    test=0.1 * US,
     eager=8192,
     collectives="mvapich2",
+    assumed=("bandwidth", _LATENCY, _MESSAGES, "what is copied", _TEST, _COPIES),
 )
 MYRINET_2007 = Network(
     name="myrinet-2007",
@@ -251,6 +264,7 @@ MYRINET_2007 = Network(
     test=0.2 * US,  # assumed
     eager=32768,
     collectives="mpich",
+    assumed=(_MESSAGES, _TEST, _COPIES),
 )
 RDMA_ETHERNET_2007 = Network(
     name="rdma-1g-2007",
@@ -269,6 +283,7 @@ RDMA_ETHERNET_2007 = Network(
     test=0.2 * US,  # assumed
     eager=8192,
     collectives="mpich",
+    assumed=(_LATENCY, _MESSAGES, "what is copied", _TEST, _COPIES),
 )
 NETWORKS = (
     ETHERNET_1,
