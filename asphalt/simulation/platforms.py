@@ -174,7 +174,7 @@ def _cost(pieces: tuple[Piece, ...], size: float) -> float:
 # bound (a byte through the loopback costs its sender 5.5 us, with what the receiving stack does).
 _TCP_SEND = (Piece(0, 2 * US, 0.1 * NS),)
 _TCP_RECEIVE = (Piece(0, 2 * US, 0.19 * NS),)
-_TCP_TEST = 0.5 * US  # one poll() of a socket: 0.43 us on a virtual machine of 2.x GHz
+_TCP_TEST = 0.5 * US  # one poll() of a socket: 0.43 us on a virtual machine
 _TCP_EAGER = 64 * 1024  # Open MPI's btl_tcp_eager_limit
 # Payload of TCP in Ethernet frames of 1500 bytes: 1448 of 1538 on the wire, 0.9415 of the rate.
 _FRAMES = 1448 / 1538
