@@ -26,6 +26,9 @@ subroutine exchange(a, b, c, n, left, right, comm, flag)
   real(8), intent(inout) :: a(n), b(n), c(n)
   integer :: status(MPI_STATUS_SIZE), ierr, i, m
   real(8) :: t
+  real(8), volatile :: v
+  real(8), allocatable :: q(:)
+  integer(8) :: n8
 {body}
 end subroutine exchange
 """
@@ -73,7 +76,7 @@ def test_the_names_are_those_of_the_option() -> None:
 def test_the_wait_goes_behind_work_that_leaves_the_buffer_alone(tmp_path: Path) -> None:
     found = _unit(tmp_path, _RECEIVE + _work("c") + _work("a"))
     assert _statements(found) == ["irecv a", "work c", "wait a", "work a"]
-    assert [transfer.line for transfer in found.transfers] == [9]
+    assert [transfer.line for transfer in found.transfers] == [12]
 
 
 def test_the_start_goes_before_work_that_leaves_the_buffer_alone(tmp_path: Path) -> None:
@@ -105,6 +108,11 @@ def test_a_pending_receive_may_not_even_be_read(tmp_path: Path) -> None:
         "  if (flag) return\n",
         "  if (flag) stop 1\n",
         "  call unknown(t)\n",
+        "  call random_number(t)\n",
+        "  call cpu_time(t)\n",
+        "  critical\n    t = 1\n  end critical\n",
+        "  v = 1\n",
+        "  allocate(q(n))\n",
         "10 continue\n",
     ],
 )
@@ -125,6 +133,13 @@ def test_an_error_code_that_is_read_keeps_the_call(tmp_path: Path) -> None:
     found = _unit(tmp_path, _RECEIVE + "  if (ierr /= 0) c = 0\n" + _work("c"))
     assert found.content is None
     assert [refused.code.id for refused in found.refused] == ["ASP020"]
+
+
+def test_counts_of_another_kind_keep_the_call(tmp_path: Path) -> None:
+    body = _RECEIVE.replace("(a, n,", "(a, n8,") + _work("c")
+    found = _unit(tmp_path, body)
+    assert found.content is None
+    assert [refused.code.id for refused in found.refused] == ["ASP023"]
 
 
 def test_a_copy_is_no_buffer_of_a_pending_transfer(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from asphalt.analysis.access import Access, Effect, EffectKind, Mode
+from asphalt.analysis.access import ALIASED, Access, Effect, EffectKind, Mode
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
 from asphalt.analysis.kinds import storage_of
@@ -32,7 +32,7 @@ from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded, Jump, JumpKind, Plain, StatementFunction
-from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
 _LINES_THAT_STAY = frozenset(
@@ -71,6 +71,13 @@ class Independence:
                 return f"{where} has a label"
         if isinstance(node, Do) and node.end is None:
             return f"line {line_of(node.head)}: a loop that ends with another statement"
+        construct = next(_blocks(node), None)
+        if construct is not None:
+            return f"line {line_of(construct.head)}: {construct.kind} construct"
+        for access in self.facts.footprint(node).accesses:
+            symbol = self.facts.scope.lookup(access.storage.split("::")[-1])
+            if access.storage != ALIASED and (symbol is None or "volatile" in symbol.attrs):
+                return f"line {line_of(access.leaf)}: {access.storage} may be volatile"
         for effect in self.facts.footprint(node).effects:
             if effect.kind not in _PLAIN and not _stays_inside(effect, node):
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
@@ -280,6 +287,20 @@ def _ends_a_loop(leaf: Leaf, node: Node) -> bool:
     return isinstance(leaf.what, Plain) and any(
         loop.end is leaf and isinstance(loop.head.what, DoHead) for loop in _loops(node)
     )
+
+
+def _blocks(node: Node) -> Iterator[Block]:
+    """The constructs that only group: BLOCK, ASSOCIATE, CRITICAL, FORALL ..."""
+    match node:
+        case Block():
+            yield node
+        case Do(body=body):
+            for child in body:
+                yield from _blocks(child)
+        case Branch(arms=arms):
+            for arm in arms:
+                for child in arm.body:
+                    yield from _blocks(child)
 
 
 def _loops(node: Node) -> Iterator[Do]:

@@ -27,6 +27,7 @@ from asphalt.analysis.conditions.point_to_point import (
     STATUS_READ,
     STAYS,
 )
+from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.independence import Independence, is_unseen
 from asphalt.analysis.kinds import storage_of
@@ -38,7 +39,7 @@ from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
-from asphalt.ir.expr import Component, Expr, Ref, names_in
+from asphalt.ir.expr import Component, Expr, Lit, Ref, names_in, walk
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Call, Decl, Entity, Guarded, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit
@@ -183,6 +184,8 @@ def _judged(
         reason = _is_one_variable(side.arguments[0], facts)
         if reason is None:
             return Refused(NO_VARIABLE, f"{where}: the buffer may be a copy", leaf.span)
+        if not all(_is_default_integer(argument, facts) for argument in side.arguments[1:]):
+            return Refused(STAYS, f"{where}: an argument is no default integer", leaf.span)
         evidence.append(reason)
     if len(sides) == 2 and sides[0].arguments[0] == sides[1].arguments[0]:
         return Refused(STAYS, f"{where}: one buffer for both messages", leaf.span)
@@ -196,6 +199,21 @@ def _judged(
     does = f"{call.procedure.spelled} becomes {'two starts' if sides[1:] else 'a start'} and "
     does += "two waits" if sides[1:] else "a wait"
     return Split(line_of(leaf), does, tuple(evidence), leaf, call, sides)
+
+
+def _is_default_integer(expr: Expr, facts: UnitFacts) -> bool:
+    """Whether a count, rank, tag or handle is certainly an integer of the default kind."""
+    if isinstance(expr, Component):
+        return expr.name == "mpi_val"
+    for name in names_in(expr):
+        if mpi_constant(Ref(name, name), facts.scope) is not None:
+            continue
+        symbol = facts.scope.lookup(name)
+        if symbol is None or symbol.origin is Origin.MPI:
+            return False
+        if symbol.origin is not Origin.INTRINSIC and type_bytes(symbol.type, facts.scope) != 4:
+            return False
+    return not any(isinstance(part, Lit) and "_" in part.text for part in walk(expr))
 
 
 def _condition_changes(facts: UnitFacts, leaf: Leaf, call: MpiCall) -> str | None:

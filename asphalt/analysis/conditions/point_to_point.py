@@ -58,8 +58,9 @@ STAYS = Code(
     "ASP023",
     "a transfer that has to stay as it is",
     "The statement has a label, a directive or a preprocessor line, or shares its line with others "
-    "(or the whole procedure has directives of OpenMP or OpenACC).",
-    "Write the call as a statement on a line of its own.",
+    "(or the whole procedure has directives of OpenMP or OpenACC); or a count, rank or tag is no "
+    "integer of the default kind.",
+    "Write the call as a statement on a line of its own, with default integers.",
 )
 
 STAY_BLOCKING = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS)
