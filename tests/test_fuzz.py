@@ -111,6 +111,15 @@ def test_a_run_shows_a_mutant(tmp_path: Path) -> None:
 
 
 @pytest.mark.wide
+@pytest.mark.parametrize("mpi", [m for m in MPIS if m.name in map(str, installed())], ids=str)
+def test_a_receive_of_any_tag_is_pending_on_one_rank(mpi: Mpi, tmp_path: Path) -> None:
+    exchange = Exchange(storage="fixed", odd="any source", skipped=(1, 0))
+    case = transformed(Program((Procedure("procedure", (exchange,)),), nz=3), "c58", tmp_path)
+    assert case.changed
+    assert failures([case], Setting(mpi=mpi, ranks=(1, 2)), tmp_path / "run") == []
+
+
+@pytest.mark.wide
 @needs_smpi
 @pytest.mark.parametrize("mutant", PLAIN)
 def test_a_plain_program_shows_each_mutant(mutant: str, tmp_path: Path) -> None:

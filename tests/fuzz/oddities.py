@@ -164,8 +164,9 @@ _SEEN = {
     ),
     "any source": Oddity(
         False, declare=("integer :: got{q}", "{request} :: pending{q}"),
-        ahead=("call MPI_Irecv(got{q}, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, "
-               "MPI_COMM_WORLD, pending{q}, ierr)",),
+        # on one rank, MPI_ALLTOALL of MPICH 4.0.2 never ends while a receive of any tag is pending
+        ahead=("call MPI_Irecv(got{q}, 1, MPI_INTEGER, MPI_ANY_SOURCE, "
+               "merge(5, MPI_ANY_TAG, np == 1), MPI_COMM_WORLD, pending{q}, ierr)",),
         behind=("call MPI_Send(me, 1, MPI_INTEGER, mod(me + 1, np), 5, MPI_COMM_WORLD, ierr)",
                 "call MPI_Wait(pending{q}, MPI_STATUS_IGNORE, ierr)",
                 "call fz_integer('{tag} got{q}', [got{q}], 1)"),

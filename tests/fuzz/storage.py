@@ -7,14 +7,11 @@ from fuzz.nests import effective_inner
 from fuzz.oddities import ODDITIES
 from fuzz.program import DROPPED, Exchange, Program
 
-EVEN_OR_NOT = ("local", "allocatable", "target")  # where blocks may have different lengths
 _HANDLES = ("communicator", "request", "datatype")
 
 
 def effective_storage(exchange: Exchange, home: str) -> str:
     """Where the buffers can be: main programs have no dummies, nor automatic arrays."""
-    if exchange.uneven and exchange.storage not in EVEN_OR_NOT:
-        return "allocatable"
     if home == "main" and exchange.storage in ("local", *DUMMIES):
         return "allocatable"
     return exchange.storage
@@ -124,7 +121,7 @@ def passed(names: Names) -> tuple[list[str], list[str], list[str], list[str]]:
     if oddity.gaps:
         dims = f"2*{dims}"
         actuals[0] = f"o{q}(::2{', :' * (names.rank - 1)})"
-    allocated = [f"allocate(o{q}({dims}), g{q}({names.dims()}))"]
+    allocated = [f"allocate(o{q}({dims}), g{q}({names.dims(True)}))"]
     if oddity.twice:
         dummies, actuals = [*dummies, f"b{q}"], [*actuals, f"o{q}"]
     return dummies, actuals, declared, allocated

@@ -31,7 +31,6 @@ from fuzz.program import (
     Procedure,
     Program,
 )
-from fuzz.storage import EVEN_OR_NOT
 
 VALUES = (
     "{z} + 10*{i} + 1000*me", "{z} + 10*{i} + 1000*me", "p*me + z", "x + {i}", "{w}({I},z)",
@@ -144,10 +143,7 @@ _COPY_ALONE: dict[str, object] = {
 
 def suited(exchange: Exchange) -> Exchange:
     """The exchange with the choices that its oddity needs."""
-    wants = dict(ODDITIES[exchange.odd].wants)
-    if wants.get("storage", "allocatable") not in EVEN_OR_NOT:
-        wants["uneven"] = ""
-    return replace(exchange, **wants)  # type: ignore[arg-type]
+    return replace(exchange, **ODDITIES[exchange.odd].wants)  # type: ignore[arg-type]
 
 
 def lawful(program: Program) -> bool:
@@ -230,7 +226,7 @@ def _procedure(random: Random, fixed: bool) -> Procedure:
     return Procedure(
         home=random.choice(homes),
         exchanges=found,
-        steps=_mostly(random, 0, (1, 2, 3), 1),
+        steps=_mostly(random, 0, (1, 2, 3), 0 if count > 1 else 1),
         transfers=_mostly(random, "", tuple(TRANSFERS)[1:], 5),
         prints=random.random() < 0.5,
     )
