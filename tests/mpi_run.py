@@ -6,56 +6,19 @@ Compilers and MPI are never mocked: an MPI that is not installed makes the test 
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from asphalt.running import process, simgrid
+from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
+from asphalt.running.simgrid import Cluster
+
+__all__ = ["MPICH", "OPENMPI", "SMPI", "Mpi"]
 RUNTIME = Path(__file__).parent.parent / "fortran_runtime" / "asphalt_rt.f90"
 
-_ENVIRONMENT = {
-    # containers run tests as root, and there are more ranks than cores
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    # keeps shared memory segments of a container without CAP_SYS_PTRACE from complaining
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMP_NUM_THREADS": "1",
-}
-
-_CLUSTER = """<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="c" prefix="n" suffix="" radical="0-63" speed="1Gf" bw="1.25GBps" lat="5us"/>
-</platform>
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Mpi:
-    """One MPI: its compiler wrappers for free and fixed form, and its launcher."""
-
-    name: str
-    free: str
-    fixed: str
-    launcher: str
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def simulated(self) -> bool:
-        """Whether ranks are simulated (no ``mpi_f08``, sources are rewritten by text)."""
-        return self.name == "smpi"
-
-
-OPENMPI = Mpi("openmpi", "mpif90.openmpi", "mpif90.openmpi", "mpirun.openmpi")
-MPICH = Mpi("mpich", "mpif90.mpich", "mpif90.mpich", "mpirun.mpich")
-SMPI = Mpi("smpi", "smpif90", "smpiff", "smpirun")
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +42,7 @@ class BuildError(AssertionError):
 
 def installed(*wanted: Mpi) -> list[Mpi]:
     """Which of ``wanted`` (default: all three) can compile and run here."""
-    return [
-        mpi
-        for mpi in wanted or (OPENMPI, MPICH, SMPI)
-        if all(shutil.which(tool) for tool in (mpi.free, mpi.fixed, mpi.launcher))
-    ]
+    return [mpi for mpi in wanted or MPIS if not mpi.missing()]
 
 
 def compile_source(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str] = ()) -> Outcome:
@@ -94,9 +53,8 @@ def compile_source(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str] = 
     copy = folder / source.name
     if copy.resolve() != source.resolve():
         shutil.copyfile(source, copy)
-    fixed = source.suffix.lower() in (".f", ".for", ".ftn")
     # wrappers place their own -I last, so that ours comes first
-    command = [mpi.fixed if fixed else mpi.free, "-c", *flags, copy.name, "-o", copy.stem + ".o"]
+    command = [mpi.compiler(source), "-c", *flags, copy.name, "-o", copy.stem + ".o"]
     return _finished(command, folder, 120)
 
 
@@ -136,36 +94,18 @@ def run(
 
     A run that takes longer than ``timeout`` seconds is killed: exit code 124.
     """
-    command = [mpi.launcher, "-np", str(ranks)]
+    command = mpi.command(ranks, program.resolve())
     if mpi.simulated:
+        cluster = Cluster()
         platform = program.parent / "cluster.xml"
-        platform.write_text(_CLUSTER)
-        command += ["-platform", str(platform), "--cfg=smpi/simulate-computation:no"]
-        command += ["--cfg=smpi/test:1e-7", "--cfg=smpi/grow-injected-times:no"]
-        command += ["--log=root.thresh:error"]
-    return _finished([*command, str(program.resolve()), *arguments], program.parent, timeout)
+        platform.write_text(cluster.xml())
+        command = simgrid.command(ranks, program.resolve(), platform, cluster.costs)
+    return _finished([*command, *arguments], program.parent, timeout)
 
 
 def _finished(command: Sequence[str], folder: Path, timeout: float) -> Outcome:
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, **_ENVIRONMENT},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        stdout, stderr = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        process.terminate()  # launchers end their ranks, which may be in other process groups
-        try:
-            stdout, stderr = process.communicate(timeout=5)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            stdout, stderr = process.communicate()
+    done = process.run(command, folder, timeout, settings=_ENVIRONMENT)
+    stdout, stderr = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+    if done.status is None:
         return Outcome(124, stdout, stderr + f"\nno end after {timeout:g} s")
-    return Outcome(process.returncode, stdout, stderr)
+    return Outcome(done.status, stdout, stderr)

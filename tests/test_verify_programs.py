@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from cli_programs import MAIN, write_tree
 from asphalt.cli.main import main
 from asphalt.errors import UsageError
 from asphalt.running.mpi import MPIS
+from asphalt.verify.call_lines import line_of_call
 from asphalt.verify.compare import Likeness, file_difference, text_difference
 from asphalt.verify.compiler import Wrapper
 from asphalt.verify.files import Output, outputs
@@ -525,7 +528,88 @@ def test_all_mpis(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["mpi"] for row in rows] == [mpi.name for mpi in MPIS for _ in range(2)]
 
 
+# what is left behind
+
+
+def test_runs_are_kept_with_the_builds(here: Path) -> None:
+    """What was compared and printed, and how to do it again."""
+    text = "[ -e asphalt_rt.f90 ] && echo 1 || echo 2; echo no >&2; mkdir o; echo 7 > o/x"
+    assert script(text, "--output", "o/*", "--keep", "kept", ranks="1,2") == 1
+    runs = here / "kept" / "runs"
+    names = ["original-np1", "original-np1-again", "original-np2", "original-np2-again"]
+    changed = ["transformed-K=2-D=default-np1", "transformed-K=2-D=default-np2"]
+    assert sorted(path.name for path in runs.iterdir()) == [*names, *changed]
+    for name, printed in ((names[0], b"2\n"), (changed[1], b"1\n")):
+        run = runs / name
+        assert (run / "stdout").read_bytes() == printed
+        assert (run / "stderr").read_bytes() == b"no\n"
+        assert (run / "files" / "o" / "x").read_bytes() == b"7\n"
+        done = subprocess.run([run / "again"], cwd="/", capture_output=True, check=True)
+        assert done.stdout == printed
+        assert (run / "tree" / "o" / "x").read_bytes() == b"7\n"
+    assert "# It ended with status 0." in (runs / names[0] / "again").read_text()
+
+
+def test_a_signal_leaves_nothing_behind(here: Path) -> None:
+    """The temporary tree goes, and so does what runs."""
+    started = here / "started"
+    run = f"sh -c 'sleep 300 & echo $! >> {started}; wait'"
+    words = ["verify", "src", "--compile", "touch {exe}", "--run", run, "--np", "1", "--tile", "2"]
+    command = [sys.executable, "-m", "asphalt", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not started.exists() or not started.read_text().endswith("\n"):
+        assert process.poll() is None
+        time.sleep(0.05)
+    (tree,) = Path(os.environ["TMPDIR"]).glob("asphalt-verify-*")
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "asphalt: ended by SIGTERM" in told
+    assert "Traceback" not in told
+    assert not tree.exists()
+    status = Path(f"/proc/{started.read_text().strip()}/status")
+    assert not status.exists() or "(zombie)" in status.read_text()  # init may be slow
+
+
 # stacks
+
+
+FINAL = """\
+program final
+  use mpi
+  implicit none
+  integer :: ierr
+  call MPI_Init(ierr)
+  if (ierr /= 0) then
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)
+  end if
+  call MPI_Barrier(MPI_COMM_WORLD, ierr)
+  call MPI_Finalize(ierr)
+end program final
+"""
+
+
+def test_the_line_of_a_call_that_the_compiler_gives_none(tmp_path: Path) -> None:
+    """gfortran: line 1 for MPI_Init and MPI_Finalize of Open MPI's module."""
+    path = tmp_path / "final.f90"
+    path.write_text(FINAL)
+    assert line_of_call(path, 1, "mpi_finalize") == 10
+    assert line_of_call(path, 1, "MPI_Init_f08") == 5
+    assert line_of_call(path, 1, "mpi_barrier") is None
+    assert line_of_call(path, 9, "mpi_finalize") == 9
+    assert line_of_call(tmp_path / "none.f90", 1, "mpi_finalize") == 1
+
+
+def test_stacks_have_the_line_of_the_call(tmp_path: Path) -> None:
+    (tmp_path / "final.f90").write_text(FINAL)
+    output = (
+        'Thread 2 (Thread 0x7 (LWP 9) "final"):\n'
+        "#0  0x01 in PMPI_Finalize () from /usr/lib/libmpi.so.40\n"
+        "#1  0x02 in mpi_finalize_ () from /usr/lib/libmpi_mpifh.so.40\n"
+        "#2  0x03 in MAIN__ () at final.f90:1\n"
+    )
+    (stack,) = simulated_stacks(output, tmp_path).found
+    assert stack.frames == ("mpi_finalize", "MAIN (final.f90:10)")
 
 
 @pytest.mark.skipif(

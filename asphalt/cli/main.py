@@ -1,7 +1,7 @@
 """The ``asphalt`` command: its subcommands, and what becomes of errors.
 
 Exit codes: 0 done; 1 a check found something; 2 bad usage or input (one line on stderr); 130
-interrupted; 141 the reader of our output went away.
+interrupted; 141 the reader of our output went away; 128 + the number of a signal that ended it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from importlib import import_module
 import click
 
 from asphalt import __version__
+from asphalt.cli.signals import SignalledError, signals_raised
 from asphalt.errors import AsphaltError
 
 COMMANDS = ("scan", "explain", "diff", "apply", "verify", "calibrate", "simulate", "mk")
@@ -52,12 +53,16 @@ def asphalt() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name) and return its exit code."""
     try:
-        outcome = asphalt.main(arguments, prog_name="asphalt", standalone_mode=False)
-        sys.stdout.flush()
+        with signals_raised():
+            outcome = asphalt.main(arguments, prog_name="asphalt", standalone_mode=False)
+            sys.stdout.flush()
     except click.exceptions.Abort:
         return _interrupted()
     except KeyboardInterrupt:
         return _interrupted()
+    except SignalledError as error:
+        print(f"asphalt: ended by {error}; every file is either old or new", file=sys.stderr)
+        return 128 + error.number
     except click.ClickException as error:
         return _failed(_usage(error))
     except AsphaltError as error:

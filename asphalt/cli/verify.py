@@ -98,7 +98,8 @@ from asphalt.verify.setups import NAMES, setups
 @click.option(
     "--race",
     is_flag=True,
-    help="Run all once more under watch: memory of pending messages, requests, order of calls.",
+    help="Run all once more under watch: memory of pending messages, requests, order of calls. "
+    "Lines of the source are told where the build has -g (all of them with -O0 -g).",
 )
 @click.option(
     "--timeout",
@@ -108,7 +109,9 @@ from asphalt.verify.setups import NAMES, setups
     metavar="SECONDS",
     help="What takes longer hangs; gdb tells where its ranks stand.",
 )
-@click.option("--keep", type=PATHS, metavar="DIR", help="Build in DIR and leave it there.")
+@click.option(
+    "--keep", type=PATHS, metavar="DIR", help="Build in DIR; builds and runs stay there (DIR/runs)."
+)
 @procedure_options
 @common_options
 @assume_option

@@ -153,6 +153,7 @@ def verify_procedure(
         seed=drawing.seed,
         flags=tuple(shlex.split(drawing.flags)),
         limit=_DEFAULT_LIMIT if said else context.params["timeout"],
+        keep=context.params["keep"] is not None,
     )
     with Progress("verifying", len(chosen) * len(ranks)) as progress:
         found = compare(

@@ -54,6 +54,46 @@ def fill(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
     return filled
 
 
+class StoppedError(Exception):
+    """All commands are to end: none is started any more."""
+
+
+class Running:
+    """The commands that run now, in whatever threads."""
+
+    def __init__(self) -> None:
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
+    def started(self, process: subprocess.Popen[bytes]) -> None:
+        """One more; it ends at once if all are to."""
+        self._processes.add(process)
+        if self._stopped:
+            process.terminate()
+
+    def ended(self, process: subprocess.Popen[bytes]) -> None:
+        """One less."""
+        self._processes.discard(process)
+
+    def stop(self) -> None:
+        """End all; ``run`` raises ``StoppedError`` from now on."""
+        self._stopped = True
+        for process in tuple(self._processes):
+            process.terminate()
+
+    def allow(self) -> None:
+        """Commands may be started again."""
+        self._stopped = False
+
+    def check(self) -> None:
+        """Raises ``StoppedError`` after ``stop``."""
+        if self._stopped:
+            raise StoppedError("all commands were ended")
+
+
+running = Running()
+
+
 def refuse_other_places(template: str, known: Collection[str]) -> None:
     """Raises ``UsageError`` for a ``{name}`` in a command line that is not ``known``."""
     for name in _PLACE.findall(template):
@@ -77,6 +117,7 @@ def run(
     ``at_timeout`` is called with the leader of the command's session before that is stopped.
     Raises ``UsageError`` if the command cannot be started.
     """
+    running.check()
     with contextlib.ExitStack() as files:
         stdout = files.enter_context(tempfile.TemporaryFile())
         stderr = files.enter_context(tempfile.TemporaryFile())
@@ -99,12 +140,14 @@ def run(
             ) from None
         status: int | None = None
         try:
+            running.started(process)
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:
             if at_timeout is not None:
                 at_timeout(process.pid)
         finally:
             _stop(process)
+            running.ended(process)
         for stream in (stdout, stderr):
             stream.seek(0)
         return Outcome(status, stdout.read(), stderr.read())

@@ -20,6 +20,7 @@ from asphalt.verify.compare import Difference
 from asphalt.verify.files import Outputs
 from asphalt.verify.findings import Finding, new_in
 from asphalt.verify.race import watched
+from asphalt.verify.records import RECORDS
 from asphalt.verify.rows import Kind, Row, kind_of
 from asphalt.verify.runs import Result, difference_at, result_difference, run_built
 from asphalt.verify.setups import Setup
@@ -117,6 +118,7 @@ class _Check:
         self._prefix = "" if setup.name is None else f"{setup.name}: "
         self._progress = progress
         self._expected: dict[int, Result] = {}
+        self._again: dict[int, Result] = {}
         self._failures: dict[int, tuple[Kind, Difference] | None] = {}
 
     def rows(self) -> Iterator[Row]:
@@ -187,7 +189,7 @@ class _Check:
         A run that the watch stopped takes the place of one without, which may not end.
         """
         self._say(f"watching the original on {ranks} ranks")
-        run = self._run(original, ranks, watch)
+        run = self._run(original, ranks, watch, "-watched")
         kind, found = Kind.CLEAN, None
         if run.outcome.status != 0 and run.findings:
             self._expected[ranks] = run
@@ -209,7 +211,7 @@ class _Check:
     ) -> tuple[Finding, ...]:
         """What the watch finds wrong with a transformed program and not with the original."""
         self._say(f"watching {name} on {ranks} ranks")
-        run = self._run(built, ranks, watch)
+        run = self._run(built, ranks, watch, "-watched")
         own = self._own[ranks]
         findings = new_in(run.findings, own.findings)
         found = result_difference(self._expected[ranks], run, self._trial.outputs)
@@ -234,10 +236,16 @@ class _Check:
             silent = found is None and not expected.outcome.stdout.strip() and not expected.files
             return _Compared(kind, found, (NOTHING,) if silent else (), run)
         self._say(f"running the original on {ranks} ranks once more")
-        again = self._run(original, ranks)
+        again = self._run_again(original, ranks)
         changed = difference_at(found.place, expected, again, self._trial.outputs)
         kind = kind if changed is None else Kind.UNSTABLE
         return _Compared(kind, found, tuple(causes(found, changed, changes)), run)
+
+    def _run_again(self, original: Built, ranks: int) -> Result:
+        """The original's second run, which is done once."""
+        if ranks not in self._again:
+            self._again[ranks] = self._run(original, ranks, how="-again")
+        return self._again[ranks]
 
     def _failure(self, original: Built, ranks: int) -> tuple[Kind, Difference] | None:
         """Why there is nothing to compare with on so many ranks; None: there is.
@@ -257,7 +265,7 @@ class _Check:
             message = f"the original {outcome.hang}: nothing is compared"
             if self._setup.eager is not None:
                 self._say(f"running the original on {ranks} ranks with eager sends")
-                ends = self._run(original, ranks, self._setup.eager).outcome.status == 0
+                ends = self._run(original, ranks, self._setup.eager, "-eager").outcome.status == 0
                 message += _BUFFERED if ends else _ALWAYS
             return Kind.ORIGINAL_HANGS, Difference(message, hang=True)
         if refused := refusal(outcome.status, told):
@@ -278,11 +286,14 @@ class _Check:
             self._expected[ranks] = self._run(original, ranks)
         return self._expected[ranks]
 
-    def _run(self, built: Built, ranks: int, setup: Setup | None = None) -> Result:
+    def _run(self, built: Built, ranks: int, setup: Setup | None = None, how: str = "") -> Result:
+        """One run; ``how`` it differs from others of this build, for the name of its record."""
         trial = self._trial
-        result = run_built(
-            built, ranks, trial.commands, setup or self._setup, trial.outputs, self._work
-        )
+        record = None
+        if trial.keep:
+            record = self._work / RECORDS / f"{built.directory.name}-np{ranks}{how}"
+        setup = setup or self._setup
+        result = run_built(built, ranks, trial.commands, setup, trial.outputs, self._work, record)
         self._seen |= result.written
         return result
 

@@ -8,9 +8,10 @@ import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from asphalt.verify.call_lines import line_of_call
 from asphalt.verify.findings import Finding
 
 _ADDRESS = re.compile(r"(/[^ ]*|[^ /]+)\+0x([0-9a-f]+)")
@@ -31,10 +32,20 @@ class Spot:
     """A place in a program: the procedure, with file and line where they are known."""
 
     procedure: str
-    line: str | None
+    path: Path | None = None
+    line: int | None = None
 
     def __str__(self) -> str:
-        return self.procedure if self.line is None else f"{self.procedure} ({self.line})"
+        if self.path is None:
+            return self.procedure
+        line = "" if self.line is None else f":{self.line}"
+        return f"{self.procedure} ({self.path.name}{line})"
+
+    def calling(self, callee: str) -> Spot:
+        """The same with the line of the call of ``callee``."""
+        if self.path is None or self.line is None:
+            return self
+        return replace(self, line=line_of_call(self.path, self.line, callee))
 
 
 def findings_in(log: Path) -> tuple[Finding, ...]:
@@ -84,7 +95,8 @@ def _lines(file: Path) -> list[Mapping[str, object]]:
 
 def _headline(record: Mapping[str, object], spots: Mapping[str, Spot]) -> str:
     """What and where: equal on all ranks that are in the same place."""
-    at, seen = _place(record["at"], spots), _place(record["seen"], spots)
+    at = _place(record["at"], spots).calling(str(record["call"]))
+    seen = _place(record["seen"], spots).calling(str(record["during"]))
     text = f"{_TITLES.get(str(record['kind']), record['kind'])}: {record['call']} in {at}"
     return text if seen == at else f"{text}, seen by {record['during']} in {seen}"
 
@@ -123,7 +135,7 @@ def _place(frames: object, spots: Mapping[str, Spot]) -> Spot:
     addresses = _frames(frames)
     known = [spots[address] for address in addresses if address in spots]
     outside = [spot for spot in known if not spot.procedure.startswith(_RUNTIME)]
-    return next(iter((*outside, *known)), Spot(addresses[0] if addresses else "?", None))
+    return next(iter((*outside, *known)), Spot(addresses[0] if addresses else "?"))
 
 
 def _frames(frames: object) -> list[str]:
@@ -160,13 +172,16 @@ def _spots(addresses: Iterable[str]) -> dict[str, Spot]:
         lines = done.stdout.splitlines()
         for (address, _), procedure, where in zip(wanted, lines[::2], lines[1::2], strict=False):
             if procedure not in ("??", "main", "_start"):
-                spots[address] = Spot(_demangled(procedure), _line(where))
+                spots[address] = Spot(_demangled(procedure), *_line(where))
     return spots
 
 
-def _line(where: str) -> str | None:
+def _line(where: str) -> tuple[Path | None, int | None]:
+    """File and line of addr2line's ``FILE:LINE (discriminator N)``."""
     file, _, line = where.partition(" ")[0].rpartition(":")
-    return None if file in ("", "??") or line in ("?", "0") else f"{Path(file).name}:{line}"
+    if file in ("", "??") or line in ("?", "0"):
+        return None, None
+    return Path(file), int(line)
 
 
 def _demangled(name: str) -> str:

@@ -29,11 +29,13 @@ from asphalt.verify.files import (
     written,
 )
 from asphalt.verify.findings import Finding
+from asphalt.verify.records import Run
 from asphalt.verify.setups import Setup, launcher
 from asphalt.verify.stacks import (
     GDB_IS_MISSING,
     Stacks,
     programs_in,
+    rendered,
     simulated_stacks,
     simulation_script,
     stacks_of,
@@ -66,11 +68,18 @@ def run_directory(work: Path) -> Path:
 
 
 def run_built(
-    built: Built, ranks: int, commands: Commands, setup: Setup, outputs: Outputs, work: Path
+    built: Built,
+    ranks: int,
+    commands: Commands,
+    setup: Setup,
+    outputs: Outputs,
+    work: Path,
+    record: Path | None = None,
 ) -> Result:
     """Run on so many ranks in a fresh copy of the build, which is at the same path for all runs.
 
-    Raises ``UsageError`` if the command cannot be started.
+    What somebody needs to look into the run is left in the directory ``record``.  Raises
+    ``UsageError`` if the command cannot be started.
     """
     place = run_directory(work)
     fresh_copy(built.directory, place)
@@ -78,25 +87,34 @@ def run_built(
     stacks: list[Stacks] = []
     told = (work / _TILED).absolute()
     told.unlink(missing_ok=True)
-    outcome = run(
-        _command(built, ranks, commands, setup, work),
-        place,
-        commands.timeout,
-        settings={**_settings(setup, work), "ASPHALT_TILED": str(told)},
-        stdin=commands.stdin,
-        at_timeout=lambda leader: stacks.append(stacks_of(leader, place)),
-    )
-    for process in programs_in(place):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+    command, settings = _command(built, ranks, commands, setup, work), _settings(setup, work)
+    try:
+        outcome = run(
+            command,
+            place,
+            commands.timeout,
+            settings={**settings, "ASPHALT_TILED": str(told)},
+            stdin=commands.stdin,
+            at_timeout=lambda leader: stacks.append(stacks_of(leader, place)),
+        )
+    finally:
+        for process in programs_in(place):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
     files, patterns = written(place, outputs, before)
     findings = tuple(setup.findings(outcome, place)) if setup.findings is not None else ()
     if setup.simulated and _DEADLOCK in outcome.stderr:
         outcome = replace(outcome, status=None, hang="ends in a deadlock: ranks wait for ever")
         stacks.append(_deadlock(built, ranks, commands, setup, work, outcome))
+    stood = stacks[0] if stacks else Stacks()
+    if record is not None:
+        lines = (rendered(stood.found), [finding.text for finding in findings])
+        contents = {name: file.content for name, file in files.items()}
+        Run(command, settings, commands.stdin, outcome, contents, *lines).write(
+            record, built.directory, place
+        )
     shutil.rmtree(place)
     shutil.rmtree(work / _SCRATCH, ignore_errors=True)
-    stood = stacks[0] if stacks else Stacks()
     return Result(outcome, files, patterns, findings, stood, told.exists())
 
 

@@ -17,7 +17,7 @@ from asphalt.running.process import Outcome
 from asphalt.running.simgrid import Cluster, options
 from asphalt.verify.findings import Finding
 
-PLATFORM = "asphalt-cluster.xml"
+PLATFORM = "asphalt-cluster-{ranks}.xml"
 NAMES = (*(mpi.name for mpi in MPIS), "all")
 _BLOCKED_RANKS = "--log=ker_engine.thresh:info"  # tells them in a deadlock, else nothing
 _COMPILERS = ("fc", "f77", "cc", "mpi")
@@ -143,7 +143,7 @@ def launcher(setup: Setup, work: Path, ranks: int, arguments: bool) -> tuple[str
     if not setup.simulated:
         return words
     cluster = Cluster(nodes=ranks)
-    platform = work / PLATFORM
+    platform = work.absolute() / PLATFORM.format(ranks=ranks)
     platform.write_text(cluster.xml(), encoding="ascii")
     settings = dict(setup.simulation)
     if not arguments:

@@ -10,11 +10,12 @@ import re
 import shutil
 import subprocess
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.running.process import session
+from asphalt.verify.call_lines import line_of_call
 
 _MOST_RANKS = 16
 _MOST_FRAMES = 8
@@ -218,15 +219,19 @@ def _rank(process: int) -> int | None:
     return next((int(value) for value in values if value.isdecimal()), None)
 
 
-def _sources(directory: Path) -> frozenset[str]:
-    """The names of all files of the tree."""
-    return frozenset(name for _, _, names in os.walk(directory) for name in names)
+def _sources(directory: Path) -> Mapping[str, Path | None]:
+    """All files of the tree by their names; None: several have this one."""
+    found: dict[str, Path | None] = {}
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            found[name] = None if name in found else Path(folder, name)
+    return found
 
 
-def _frames(lines: Iterable[str], sources: Collection[str]) -> tuple[str, ...]:
+def _frames(lines: Iterable[str], sources: Mapping[str, Path | None]) -> tuple[str, ...]:
     """The user's procedures of a backtrace, after what the innermost called; none: nothing."""
     frames: list[str] = []
-    called = ""
+    called, callee = "", ""
     for line in lines:
         match = _FRAME.match(line)
         if match is None:
@@ -242,9 +247,19 @@ def _frames(lines: Iterable[str], sources: Collection[str]) -> tuple[str, ...]:
             continue
         if called:
             frames.append(called)
-            called = ""
-        frames.append(f"{name} ({source}:{match['line']})" if source else name)
+            called, callee = "", called
+        frames.append(
+            f"{name} ({_place(source, match['line'], callee, sources)})" if source else name
+        )
+        callee = name
     return tuple(frames[:_MOST_FRAMES])
+
+
+def _place(name: str, line: str, callee: str, sources: Mapping[str, Path | None]) -> str:
+    """File and line of a frame; ``callee``: what it calls, "" for the innermost."""
+    path = sources.get(name)
+    found = int(line) if path is None or not callee else line_of_call(path, int(line), callee)
+    return name if found is None else f"{name}:{found}"
 
 
 def _demangled(name: str) -> str:

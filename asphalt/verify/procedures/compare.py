@@ -47,7 +47,7 @@ _STARTING = 60.0  # seconds that a job may take beside its calls
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is compared: a procedure (of the file ``path``), with which calls before, fixed values,
-    number of draws and seed; ``limit``: seconds for one call."""
+    number of draws and seed; ``limit``: seconds for one call; ``keep``: logs of the ranks stay."""
 
     procedure: str
     path: str | None
@@ -57,6 +57,7 @@ class Wanted:
     seed: int = 1
     flags: tuple[str, ...] = ("-O2", "-g")
     limit: float = 30.0
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +230,11 @@ class _Job:
         outcome = run(command, folder, seconds, settings=self._environment)
         events = [list(read_log(log_path(folder, rank))) for rank in range(ranks)]
         tally.add(events, outcome, [CHECKED, *(label for label, _ in task.versions)], start)
-        shutil.rmtree(folder, ignore_errors=True)
+        if self.wanted.keep:
+            (folder / "stdout").write_bytes(outcome.stdout)
+            (folder / "stderr").write_bytes(outcome.stderr)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
         return tally.next
 
     def _told(self, ranks: int, tally: Tally) -> Iterator[Row]:

@@ -1,0 +1,43 @@
+"""The line of a call where the compiler's debugging information has another.
+
+gfortran gives calls whose only arguments are optional dummies (MPI_Init and MPI_Finalize of the MPI
+modules) the line on which the program unit begins, at any level of optimisation.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from asphalt.errors import InputError
+from asphalt.frontend.outline import Outline, Request, outline
+from asphalt.frontend.source_text import form_of
+
+# what bindings of mpi_f08 and compilers put behind a procedure's name
+_BEHIND = re.compile(r"(?:_f08(?:ts)?)?_*$")
+
+
+def line_of_call(path: Path, line: int, callee: str) -> int | None:
+    """The line at which the unit that begins on ``line`` calls ``callee``.
+
+    ``line`` itself where no unit begins there: it is that of a statement.  None where it is not
+    known: the unit calls it on several lines or under another name.
+    """
+    found = _outline(str(path))
+    units = () if found is None else found.units
+    unit = next((unit for unit in units if unit.first == line and unit.last > line), None)
+    if unit is None:
+        return line
+    name = _BEHIND.sub("", callee.lower()).rpartition("::")[2]
+    lines = {call.line for call in unit.calls if call.name.lower() == name}
+    return lines.pop() if len(lines) == 1 else None
+
+
+@lru_cache(maxsize=64)
+def _outline(path: str) -> Outline | None:
+    try:
+        content = Path(path).read_bytes()
+        return outline(Request(path, content, form_of(path), None, (), ()))
+    except (OSError, InputError):
+        return None
