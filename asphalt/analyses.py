@@ -3,50 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 
 from asphalt.analysis.assumed import Assumed
+from asphalt.analysis.conditions.available import VALUE
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import Plan
-from asphalt.analysis.sizes import sizes_of
+from asphalt.analysis.sizes import Sizes, sizes_of
+from asphalt.analysis.symbol import Text
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.uniformity import Uniformity
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.frontend.tree import Tree
 from asphalt.remembered import Remembered
 
 Pure = frozenset[str]
+Asked = frozenset[Text] | None
+"""The named constants whose values count as known; None: all."""
+
+_ANY: Asked = frozenset()
 
 
 class Analyses:
     """What is found out about a tree.
 
-    ``pure``: procedures that are assumed to be so.  ``any_sizes``: without the values of named
-    constants, so that conclusions hold for all of them.
+    ``pure``: procedures that are assumed to be so.  ``asked``: the named constants whose values are
+    used, so that conclusions hold for all values of the others; None: all of them.
     """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._made: dict[tuple[Pure, bool], tuple[Remembered, Uniformity]] = {}
-        self._general: dict[Pure, dict[int, Exchange]] = {}
+        self._scopes: dict[Asked, Scopes] = {}
+        self._made: dict[tuple[Pure, Asked], tuple[Remembered, Uniformity]] = {}
+        self._found: dict[tuple[Pure, Asked], dict[int, Exchange]] = {}
 
-    @cached_property
+    @property
     def scopes(self) -> Scopes:
         """The names of the tree."""
-        return Scopes(self._tree)
+        return self._scopes_for(None)
 
-    @cached_property
-    def _any_scopes(self) -> Scopes:
-        return Scopes(self._tree, any_sizes=True)
+    def _scopes_for(self, asked: Asked) -> Scopes:
+        if asked not in self._scopes:
+            self._scopes[asked] = Scopes(self._tree, asked is not None, asked or frozenset())
+        return self._scopes[asked]
 
-    def of(self, pure: Pure = frozenset(), any_sizes: bool = False) -> tuple[Effects, Uniformity]:
+    def of(self, pure: Pure = frozenset(), asked: Asked = None) -> tuple[Effects, Uniformity]:
         """What calls do, and what all ranks have in common."""
-        key = (pure, any_sizes)
+        key = (pure, asked)
         if key not in self._made:
-            scopes = self._any_scopes if any_sizes else self.scopes
+            scopes = self._scopes_for(asked)
             remembered = Remembered(self._tree, scopes, pure)
             self._made[key] = remembered, Uniformity(scopes, Assumed(pure))
         remembered, uniformity = self._made[key]
@@ -68,34 +75,51 @@ class Analyses:
         return (*direct, *wrapped_exchanges(direct, effects))
 
     def judgement(self, found: Exchange, pure: Pure) -> Plan | Refused:
-        """The plan for a site, if possible one for any values of the named constants."""
+        """The plan for a site, if possible one for any values of the named constants; else one that
+        asks for the values without which it is not proved."""
         effects, uniformity = self.of(pure)
         judgement = judge(found.under(effects), uniformity)
         if not isinstance(judgement, Plan):
             return judgement
-        sizes = sizes_of(judgement.producer)
-        if not sizes.named and not sizes.elsewhere:
-            return judgement
-        general = self._for_any_sizes(found, pure)
-        if (
-            isinstance(general, Plan)
-            and _assumes_no_more(general, judgement)
-            # what cannot be asked for is worth a plan that is less good
-            and (sizes.elsewhere or _as_good(general, judgement))
-        ):
+        general = self._plan(found, pure, _ANY, judgement)
+        if general is not None and _as_good(general, judgement):
             return general
-        return replace(judgement, sizes=sizes.named, elsewhere=sizes.elsewhere)
+        asking, sizes = self._asking(found, pure, judgement)
+        if asking is not None and (general is None or _as_good(asking, judgement)):
+            return asking
+        return general or _not_asked(judgement, sizes)
 
-    def _for_any_sizes(self, found: Exchange, pure: Pure) -> Plan | Refused | None:
-        effects, uniformity = self.of(pure, any_sizes=True)
-        if pure not in self._general:
-            self._general[pure] = {id(e.leaf): e for e in self.exchanges(effects)}
-        exchange = self._general[pure].get(id(found.leaf))
-        return None if exchange is None else judge(exchange, uniformity)
+    def _asking(self, found: Exchange, pure: Pure, judgement: Plan) -> tuple[Plan | None, Sizes]:
+        """The plan that holds where some constants have their values, which the run asks for."""
+        for whole_unit in (False, True):
+            sizes = sizes_of(judgement.producer, whole_unit)
+            plan = self._plan(found, pure, sizes.texts, judgement) if sizes.texts else None
+            if plan is not None:
+                return replace(plan, sizes=sizes.named), sizes
+        return None, sizes
+
+    def _plan(self, found: Exchange, pure: Pure, asked: Asked, plan: Plan) -> Plan | None:
+        """The plan for a site that uses the values of ``asked`` alone and assumes no more than one
+        that uses all."""
+        effects, uniformity = self.of(pure, asked)
+        key = (pure, asked)
+        if key not in self._found:
+            self._found[key] = {id(e.leaf): e for e in self.exchanges(effects)}
+        exchange = self._found[key].get(id(found.leaf))
+        judgement = None if exchange is None else judge(exchange, uniformity)
+        if not isinstance(judgement, Plan):
+            return None
+        return judgement if set(judgement.assumptions) <= set(plan.assumptions) else None
 
 
-def _assumes_no_more(general: Plan, plan: Plan) -> bool:
-    return set(general.assumptions) <= set(plan.assumptions)
+def _not_asked(plan: Plan, sizes: Sizes) -> Refused:
+    """Why a plan is worth nothing: it rests on values that may change and cannot be asked for."""
+    site = plan.exchange.span
+    needed = sizes.elsewhere or (("values of named constants", site),)
+    marks = tuple(Mark(span or site, "offending", text) for text, span in needed)
+    values = ", ".join(text for text, _ in needed)
+    message = f"proved for {values} only, which the call cannot ask for"
+    return Refused(VALUE, message, site, marks[0].text, marks)
 
 
 def _as_good(general: Plan, plan: Plan) -> bool:

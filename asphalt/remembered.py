@@ -25,7 +25,7 @@ class Remembered:
     def __init__(self, tree: Tree, scopes: Scopes, pure: frozenset[str]) -> None:
         self._tree = tree
         self._pure = pure
-        self._sizes = ("any sizes",) if scopes.any_sizes else ()
+        self._sizes = ("any sizes", *sorted(map(str, scopes.asked))) if scopes.any_sizes else ()
         self._recalled = 0
         self.effects = Effects(scopes, Assumed(pure), self._recall)
 

@@ -47,7 +47,7 @@ def main(source: Path, changed: str | None) -> dict[str, Any]:
     names = (
         "setup", "explicit_shape", "doubled", "letters", "modern.typed", "total", "planes"
     )  # fmt: skip
-    settings = Settings(assume=frozenset({"control"}), cache=False)
+    settings = Settings(assume=frozenset({"control"}), cache=False, jobs=1)
     pair = asphalt.verify.load(
         source,
         "shapes::assumed_shape",

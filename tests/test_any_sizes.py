@@ -86,15 +86,124 @@ SEEN = CALLED.replace(
 ).replace("    integer, parameter :: way = 1, start = 0\n", "", 1)
 
 
+# the exchange has a constant of this name and value too, from another file
+OTHER = CALLED.replace(
+    "    integer, parameter :: way = 1, start = 0\n", "    include 'order.inc'\n"
+)
+OTHER = OTHER.replace("np, comm\n", "np, comm\n  include 'other.inc'\n")
+# the same statement gives both their values
+SAME = OTHER.replace("other.inc", "order.inc")
+# nine calls away
+DEEP = program(
+    nest="""\
+do z = 1, nz
+  call down1(s, n, nz, z, np)
+end do
+""",
+    beside="".join(
+        f"""\
+        subroutine down{level}(s, n, nz, z, np)
+          integer :: n, nz, z, np
+          real(8) :: s(n,nz,np)
+          call down{level + 1}(s, n, nz, z, np)
+        end subroutine
+        """
+        for level in range(1, 9)
+    )
+    + """\
+        subroutine down9(s, n, nz, z, np)
+          integer :: n, nz, z, np, i, p
+          real(8) :: s(n,nz,np)
+          include 'order.inc'
+          do p = 1, np
+            do i = 1, n
+              s(i, start + way*z, p) = i*z + p
+            end do
+          end do
+        end subroutine
+        """,
+)
+# the planes are as large as a dummy's bounds say, which are constants of its procedure
+DUMMY = program(
+    nest="""\
+do z = 1, nz
+  do p = 1, np
+    call plane(s(1,z,p), z)
+  end do
+end do
+""",
+    beside="""\
+    subroutine plane(a, z)
+      implicit none
+      include 'sizes.inc'
+      integer :: z, i
+      real(8) :: a(n)
+      do i = 1, n
+        a(i) = sin(dble(i*z))
+      end do
+    end subroutine plane
+    """,
+)
+# the size comes in through a variable, from before the nest
+VARIABLE = (
+    FIXED.replace("do z = 1, nz", "do z = 1, m")
+    .replace("do i = 1, n\n", "do i = 1, 3\n")
+    .replace("allocate(s(n,nz,np), r(n,nz,np))", "m = nz\n  allocate(s(3,m,np), r(3,m,np))")
+    .replace("include 'sizes.inc'\n", "include 'sizes.inc'\n  integer :: m\n")
+)
+# ... or through the bounds of a component
+COMPONENT = """\
+module boxes
+  implicit none
+  include 'sizes.inc'
+  type :: box
+    real(8) :: s(n,nz,4)
+  end type box
+end module boxes
+program main
+  use mpi
+  use boxes
+  implicit none
+  type(box) :: b
+  real(8) :: r(3,8,4)
+  integer :: i, p, z, me, np, ierr
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  b%s = 0
+  r = 0
+  do z = 1, 8
+    do p = 1, np
+      do i = 1, 3
+        b%s(i,z,p) = sin(dble(i*z)) + p*me
+      end do
+    end do
+  end do
+  call MPI_Alltoall(b%s, 24, MPI_DOUBLE_PRECISION, r, 24, MPI_DOUBLE_PRECISION, &
+                    MPI_COMM_WORLD, ierr)
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+end program main
+"""
+ORDER = "      integer, parameter :: way = 1, start = 0\n"
+
+
 def sizes(n: int, nz: int) -> str:
     return f"      integer, parameter :: n = {n}, nz = {nz}\n"
 
 
-def applied(folder: Path, text: str, n: int, nz: int) -> str:
-    """The program transformed in place, in a folder where its sizes are set."""
+def project(folder: Path, text: str, n: int = 3, nz: int = 8) -> Project:
+    """The program in a folder where its sizes are set."""
     (folder / "sizes.inc").write_text(sizes(n, nz))
+    for name in ("order.inc", "other.inc"):
+        (folder / name).write_text(ORDER)
     (folder / "exchange.f90").write_text(text)
-    (change,) = Project(folder, settings=SETTINGS).transform(tile=3, depth=2)
+    return Project(folder, settings=SETTINGS)
+
+
+def applied(folder: Path, text: str, n: int, nz: int) -> str:
+    """The program transformed in place."""
+    (change,) = project(folder, text, n, nz).transform(tile=3, depth=2)
     (folder / "exchange.f90").write_bytes(change.after)
     header = "".join(
         f"      integer, parameter :: asphalt_{what}_{entry.site} = {value}\n"
@@ -122,34 +231,68 @@ def test_what_an_allocation_depends_on_is_asked_for(tmp_path: Path) -> None:
     assert "nz == 8" in applied(tmp_path, ALLOCATED, 3, 8)
 
 
-def test_constants_of_called_procedures_are_asked_for_or_told(tmp_path: Path) -> None:
-    assert "start == 0 .and. way == 1" in applied(tmp_path, SEEN, 3, 8)
-    told = applied(tmp_path, CALLED, 3, 8)
-    assert "! proved for start = 0 of fill; transform anew where that changes" in told
-    assert "! proved for way = 1 of fill; transform anew where that changes" in told
+@pytest.mark.parametrize("text", [SEEN, SAME], ids=["module", "same include"])
+def test_constants_of_called_procedures_are_asked_for(text: str, tmp_path: Path) -> None:
+    assert "start == 0 .and. way == 1" in applied(tmp_path, text, 3, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (CALLED, "proved for start = 0 of fill, way = 1 of fill only"),
+        (OTHER, "proved for start = 0 of fill, way = 1 of fill only"),
+        (DEEP, "proved for values of named constants only"),
+        (DUMMY, "proved for n = 3 of plane"),
+    ],
+    ids=["local", "another include", "deep", "dummy"],
+)
+def test_a_proof_for_values_that_nobody_can_ask_for_is_none(
+    text: str, told: str, tmp_path: Path
+) -> None:
+    (site,) = project(tmp_path, text).sites()
+    assert (site.report.verdict, site.report.code) == ("refused", "ASP305")
+    assert site.report.message.startswith(told)
+
+
+def test_what_variables_and_components_are_made_of_is_asked_for(tmp_path: Path) -> None:
+    assert "nz == 8" in applied(tmp_path, VARIABLE, 3, 8)
+    assert "n == 3 .and. nz == 8" in applied(tmp_path, COMPONENT, 3, 8)
 
 
 def test_what_unrolling_would_change_is_proved_for_its_size_only(tmp_path: Path) -> None:
     assert "n == 300" in applied(tmp_path, SHORT, 300, 8)
 
 
-@pytest.mark.skipif(not installed(MPICH), reason="MPICH is not installed")
-@pytest.mark.parametrize("text", [ANY, CLONED, FIXED], ids=["direct", "cloned", "fixed"])
-def test_other_sizes_need_no_second_run(text: str, tmp_path: Path) -> None:
-    """Larger sizes than those that were there when asphalt ran: nothing is out of bounds, and all
-    is as the original computes it."""
+def compare(text: str, folder: Path) -> None:
+    """Nothing is out of bounds with larger sizes than those that were there when asphalt ran, and
+    all is as the original computes it."""
     flags = ("-O1", "-fcheck=all")
-    original, changed = tmp_path / "original", tmp_path / "changed"
-    for folder in (original, changed):
-        folder.mkdir()
+    original, changed = folder / "original", folder / "changed"
+    for place in (original, changed):
+        place.mkdir()
     applied(changed, text, 3, 8)
     (original / "exchange.f90").write_text(text)
     # the count of 24 is within the blocks of the larger sizes, too
-    for folder in (original, changed):
-        (folder / "sizes.inc").write_text(sizes(5, 13))
+    for place in (original, changed):
+        (place / "sizes.inc").write_text(sizes(5, 13))
     first = build(MPICH, [original / "exchange.f90"], original, flags)
     second = build(MPICH, [RUNTIME, changed / "exchange.f90"], changed, flags)
     for ranks in (1, 3):
         expected, found = run(MPICH, first, ranks), run(MPICH, second, ranks)
         assert expected.code == 0, expected.stderr
         assert (found.code, sorted(found.stdout.split())) == (0, sorted(expected.stdout.split()))
+
+
+@pytest.mark.skipif(not installed(MPICH), reason="MPICH is not installed")
+@pytest.mark.parametrize("text", [ANY, CLONED, FIXED], ids=["direct", "cloned", "fixed"])
+def test_other_sizes_need_no_second_run(text: str, tmp_path: Path) -> None:
+    compare(text, tmp_path)
+
+
+@pytest.mark.wide
+@pytest.mark.skipif(not installed(MPICH), reason="MPICH is not installed")
+@pytest.mark.parametrize("text", [VARIABLE, COMPONENT], ids=["variable", "component"])
+def test_other_sizes_in_variables_and_components_need_no_second_run(
+    text: str, tmp_path: Path
+) -> None:
+    compare(text, tmp_path)

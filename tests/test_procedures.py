@@ -19,7 +19,7 @@ from asphalt.errors import AsphaltError, InputError, UsageError
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.project import Change, Project
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi
-from asphalt.running.process import Outcome
+from asphalt.running.process import Outcome, run
 from asphalt.settings import Settings
 from asphalt.verify import load
 from asphalt.verify.procedures.compare import Compared, Wanted, compare
@@ -43,6 +43,26 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tree(source: Path) -> Tree:
     return load_tree([source], SETTINGS)
+
+
+EXCHANGE = """\
+subroutine exchange(comm, s, r)
+  use mpi
+  implicit none
+  integer, intent(in) :: comm
+  real(8), intent(inout) :: s(:,:,:), r(:,:,:)
+  integer :: i, z, p, n, nz, np, ierr
+  n = size(s, 1); nz = size(s, 2); np = size(s, 3)
+  do z = 1, nz
+    do p = 1, np
+      do i = 1, n
+        s(i,z,p) = 2*s(i,z,p) + i*z*p
+      end do
+    end do
+  end do
+  call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
+end subroutine exchange
+"""
 
 
 def interface(tree: Tree, name: str) -> Interface:
@@ -237,6 +257,38 @@ def called(source: Path, changed: Path | None = None) -> dict[str, Any]:
     told = json.loads(found.stdout)
     assert isinstance(told, dict)
     return told
+
+
+@needs_openmpi
+def test_one_procedure_has_the_same_results_for_any_k_and_d(tmp_path: Path) -> None:
+    """Random arrays of random sizes, on all ranks and on some: every bit, through ``load``."""
+    (tmp_path / "exchange.f90").write_text(EXCHANGE)
+    outcome = on_ranks(tmp_path / "exchange.f90", "25")
+    assert (outcome.status, outcome.stdout) == (0, b"25 draws equal\n"), outcome.stderr.decode()
+
+
+@needs_openmpi
+@pytest.mark.wide
+def test_a_mistake_is_a_difference_on_ranks(tmp_path: Path) -> None:
+    """The same, where what apply wrote computes something else."""
+    (tmp_path / "exchange.f90").write_text(EXCHANGE)
+    changed = tmp_path / "out"
+    file = str(tmp_path / "exchange.f90")
+    assert main(["apply", file, "--assume", "control", "--output", str(changed)]) == 0
+    emitted = changed / "exchange.f90"
+    text = emitted.read_text()
+    assert text.count("2*s(i,z,p)") == 1
+    emitted.write_text(text.replace("2*s(i,z,p)", "3*s(i,z,p)"))
+    outcome = on_ranks(tmp_path / "exchange.f90", "25", str(changed))
+    assert outcome.status not in (0, None)
+    assert b"different: n=" in outcome.stderr
+
+
+def on_ranks(source: Path, *words: str) -> Outcome:
+    """What ``called_on_ranks`` does on three ranks."""
+    program = Path(__file__).parent / "called_on_ranks.py"
+    command = [*OPENMPI.command(3, sys.executable), str(program), str(source), "exchange", *words]
+    return run(command, source.parent, 300.0)
 
 
 def test_a_module_that_is_missing(tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ def constant(expr: Arg | None, scope: Names) -> int | None:
     """The value of an integer constant expression in ``scope``; None: it is not known to be one.
 
     Where the scope is to be understood for any sizes, the named constants of the program have no
-    known value; kinds of types do, all the same (``type_bytes``).
+    known value, unless the run asks for it; kinds of types do, all the same (``type_bytes``).
     """
-    if expr is None or (scope.any_sizes and any(is_size(part, scope) for part in walk(expr))):
+    if expr is None or any(is_open(part, scope) for part in walk(expr)):
         return None
     return _value(expr, scope, _DEPTH)
 
@@ -51,6 +51,14 @@ def is_size(part: Arg, scope: Names) -> bool:
         and symbol.dims is None
         and (symbol.type is None or symbol.type.base == "integer")
     )
+
+
+def is_open(part: Arg, scope: Names) -> bool:
+    """Whether ``part`` is a named constant that may have any value."""
+    if not scope.any_sizes or not isinstance(part, Ref) or not is_size(part, scope):
+        return False
+    symbol = scope.lookup(part.name)
+    return symbol is None or symbol.text not in scope.asked
 
 
 def element_bytes(symbol: Symbol, scope: Names) -> int | None:

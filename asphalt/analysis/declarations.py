@@ -43,6 +43,7 @@ class _Draft:
     attrs: set[str] = field(default_factory=set)
     intent: str | None = None
     initial: Expr | None = None
+    initial_span: Span | None = None
     block: str | None = None
     equivalenced: bool = False
     span: Span | None = None
@@ -171,7 +172,7 @@ class _Gatherer:
                     draft = self.draft(entity.name, entity.spelled, leaf.span)
                     draft.type = TypeSpec("integer")
                     draft.attrs.add("parameter")
-                    draft.initial = value
+                    draft.initial, draft.initial_span = value, leaf.span
                     value = Op("+", (value, Lit("integer", "1")), "+")
 
     def declaration(self, decl: Decl, span: Span | None) -> None:
@@ -183,7 +184,7 @@ class _Gatherer:
                 for entity in decl.entities:
                     draft = self.draft(entity.name, entity.spelled, span)
                     draft.attrs.add("parameter")
-                    draft.initial = entity.initial
+                    draft.initial, draft.initial_span = entity.initial, span
             case "common":
                 for block, entities in decl.groups:
                     for entity in entities:
@@ -237,7 +238,7 @@ class _Gatherer:
         if decl.kind == "procedure":
             draft.attrs.add("procedure")
         if entity.initial is not None:
-            draft.initial = entity.initial
+            draft.initial, draft.initial_span = entity.initial, span
             if "parameter" not in draft.attrs:
                 draft.attrs.add("save")
 
@@ -288,7 +289,7 @@ class _Gatherer:
             attrs.add("save")
         return Symbol(
             name, draft.spelled, draft.type, dims, frozenset(attrs), draft.intent, draft.initial,
-            origin, self.unit.name, draft.block, overlaid, draft.span, home,
+            origin, self.unit.name, draft.block, overlaid, draft.span, home, draft.initial_span,
         )  # fmt: skip
 
     def is_overlaid(self, block: str | None) -> bool:

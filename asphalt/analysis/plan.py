@@ -20,8 +20,7 @@ class Plan:
     ``proved``: the inputs of the choice at the entry, each proved uniform; None: the ranks agree
     by a reduction.  ``evidence``: one sentence a condition, in their order.  ``clone``: why pieces
     land in a clone of the receive buffer; None: they land in the buffer itself.  ``sizes``: the
-    named constants for whose present values only it is proved, and which the run asks for;
-    ``elsewhere``: those that it cannot ask for, in words.
+    named constants for whose present values only it is proved, and which the run asks for.
     """
 
     producer: Producer
@@ -31,7 +30,6 @@ class Plan:
     assumptions: tuple[str, ...] = ()
     clone: str | None = None
     sizes: tuple[tuple[Ref, int], ...] = ()
-    elsewhere: tuple[str, ...] = ()
 
     @property
     def exchange(self) -> Exchange:

@@ -140,7 +140,7 @@ def _stated_dims(
     if all(_is_constant(bound, symbol) for bound in bounds):
         if symbol.home is scope or all(_means_the_same(b, symbol.home, scope) for b in bounds):
             return symbol.dims
-        return None if scope.any_sizes else tuple(_evaluated(dim, symbol) for dim in symbol.dims)
+        return _evaluated(symbol.dims, symbol.home)
     if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
         return None
     # evaluated on entry: the same later only if nothing changes them
@@ -179,14 +179,17 @@ def _means_the_same(expr: Expr, home: Names | None, scope: Scope) -> bool:
     )
 
 
-def _evaluated(dim: Dim, symbol: Symbol) -> Dim:
-    home = symbol.home
+def _evaluated(dims: tuple[Dim, ...], home: Names | None) -> tuple[Dim, ...] | None:
+    """Dimensions with numbers for constant bounds; None: some are not known."""
     assert isinstance(home, Scope)
+    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
+    if any(constant(bound, home) is None for bound in bounds):
+        return None
 
     def literal(bound: Expr | None) -> Expr | None:
         return None if bound is None else Lit("integer", str(constant(bound, home)))
 
-    return Dim(dim.kind, literal(dim.lower), literal(dim.upper))
+    return tuple(Dim(dim.kind, literal(dim.lower), literal(dim.upper)) for dim in dims)
 
 
 def _allocated_dims(

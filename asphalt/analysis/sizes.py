@@ -1,8 +1,10 @@
-"""The named constants on whose values a proof rests.
+"""The named constants on whose values a proof may rest.
 
 Sizes are often named constants that an include file or a module sets, and users change them.  A
 proof is looked for that holds for any of their values; where there is none, what is emitted asks
-for those that were proved.
+for those that were proved.  What is gathered here are the constants to ask for: whether they are
+all that a proof needs is for the proof to say, which is made once more with these values known and
+all others unknown.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from dataclasses import dataclass
 from asphalt.analysis.constants import constant, is_size
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.nest import Producer
+from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.references import actions, expressions_of
-from asphalt.analysis.symbols import Scope
-from asphalt.ir.expr import Arg, Ref, walk
+from asphalt.analysis.symbol import Text
+from asphalt.analysis.symbols import Scope, Symbol
+from asphalt.ir.expr import Arg, Component, Ref, walk
+from asphalt.ir.source import Span
 from asphalt.ir.stmt import Allocation, Call, What
 from asphalt.ir.tree import Node, leaves
 
@@ -26,32 +31,40 @@ _DEPTH = 6  # calls that are followed
 class Sizes:
     """Named constants with their values, sorted by name.
 
-    ``named``: those that have this name and value where the exchange is.  ``elsewhere``: constants
-    of called procedures that the exchange cannot ask for, such as "n = 8 of fill".
+    ``named``: those that have a name where the exchange is; ``texts``: the statements that give
+    their values.  ``elsewhere``: constants that the exchange cannot ask for, such as "n = 8 of
+    fill", with these statements.
     """
 
     named: tuple[tuple[Ref, int], ...]
-    elsewhere: tuple[str, ...]
+    texts: frozenset[Text]
+    elsewhere: tuple[tuple[str, Span | None], ...]
 
 
-def sizes_of(producer: Producer) -> Sizes:
+def sizes_of(producer: Producer, whole_unit: bool = False) -> Sizes:
     """The named constants that the statements from the producer to the call depend on, directly,
-    through what declares or allocates their variables, or in procedures that they call."""
+    through what declares or allocates their variables, or in procedures that they call; with
+    ``whole_unit`` those of all statements of the unit."""
     exchange = producer.exchange
-    scope = exchange.scope
+    scope, body = exchange.scope, exchange.located.unit.body
     nodes = exchange.place.siblings[producer.start : exchange.place.position + 1]
-    statements = (*_statements(nodes), *_allocations(exchange.located.unit.body))
+    statements = (*_statements(body if whole_unit else nodes), *_allocations(body))
     found: dict[str, tuple[Ref, int]] = {}
-    elsewhere: set[str] = set()
+    texts: set[Text] = set()
+    elsewhere: dict[str, Span | None] = {}
     for ref, home in _constants(statements, scope, set(), _DEPTH):
-        value = constant(ref, home)
-        if value is None:
+        value, symbol, here = constant(ref, home), home.lookup(ref.name), scope.lookup(ref.name)
+        if value is None or symbol is None:
             continue
-        if is_size(ref, scope) and constant(ref, scope) == value:
+        if here is not None and here.text == symbol.text and constant(ref, scope) == value:
             found.setdefault(ref.name, (ref, value))
+            texts.add(symbol.text)
         else:
-            elsewhere.add(f"{ref.spelled} = {value} of {home.unit.name}")
-    return Sizes(tuple(found[name] for name in sorted(found)), tuple(sorted(elsewhere)))
+            elsewhere[f"{ref.spelled} = {value} of {home.unit.name}"] = symbol.initial_span
+    named = tuple(found[name] for name in sorted(found))
+    return Sizes(
+        named, frozenset(texts), tuple((text, elsewhere[text]) for text in sorted(elsewhere))
+    )
 
 
 def _statements(nodes: Iterable[Node]) -> tuple[What, ...]:
@@ -68,9 +81,9 @@ def _constants(
     """All named constants in statements and in the procedures that they call, with the scope that
     each is named in."""
     statements = tuple(statements)
-    for ref in _with_bounds((e for what in statements for e in expressions_of(what)), scope):
-        if is_size(ref, scope):
-            yield ref, scope
+    for ref, home in _with_bounds((e for what in statements for e in expressions_of(what)), scope):
+        if is_size(ref, home):
+            yield ref, home
     if depth == 0:
         return
     for call in _calls(statements, scope):
@@ -95,22 +108,34 @@ def _calls(statements: Iterable[What], scope: Scope) -> Iterator[Call]:
                         yield Call(Ref(part.name, part.spelled), part.args)
 
 
-def _with_bounds(expressions: Iterable[Arg], scope: Scope) -> Iterator[Ref]:
-    """All names in expressions, and in the declared bounds of the arrays among them."""
-    seen: set[str] = set()
-    waiting = list(expressions)
+def _with_bounds(expressions: Iterable[Arg], scope: Scope) -> Iterator[tuple[Ref, Scope]]:
+    """All names in expressions, and in the declared bounds of the arrays among them, with the
+    scope that each is to be read in."""
+    seen: set[tuple[str, int]] = set()
+    waiting = [(expression, scope) for expression in expressions]
     while waiting:
-        for part in walk(waiting.pop()):
-            if not isinstance(part, Ref):
+        expression, home = waiting.pop()
+        for part in walk(expression):
+            if isinstance(part, Ref):
+                yield part if part.args is None else Ref(part.name, part.spelled), home
+                symbol = home.lookup(part.name)
+            elif isinstance(part, Component):
+                symbol = _component(part, home)
+            else:
                 continue
-            yield part if part.args is None else Ref(part.name, part.spelled)
-            symbol = scope.lookup(part.name)
-            if part.name in seen or symbol is None:
+            if symbol is None or not isinstance(symbol.home, Scope):
                 continue
-            seen.add(part.name)
+            if (symbol.name, id(symbol.home)) in seen:
+                continue
+            seen.add((symbol.name, id(symbol.home)))
             waiting += [
-                bound
+                (bound, symbol.home)
                 for dim in symbol.dims or ()
                 for bound in (dim.lower, dim.upper)
                 if bound is not None
             ]
+
+
+def _component(part: Component, scope: Scope) -> Symbol | None:
+    name = designator_name(part)
+    return None if name is None else symbol_named(name, scope)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from asphalt.ir.expr import Expr
+from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Dim, TypeSpec
 
@@ -27,16 +27,25 @@ class Origin(Enum):
     INTRINSIC = "intrinsic"
 
 
+Text = tuple[str, str, Span | None]
+"""The statement of a named constant: its name, its unit where that matters, and where it stands."""
+
+
 class Names(Protocol):
     """Something that names can be looked up in.
 
     ``any_sizes``: the values of named constants of the program count as unknown, so that what is
-    found out holds for all of them.
+    found out holds for all of them; except those in ``asked`` (as ``Symbol.text``), for whose
+    values the run asks.
     """
 
     @property
     def any_sizes(self) -> bool:
         """Whether the values of named constants count as unknown."""
+
+    @property
+    def asked(self) -> frozenset[Text]:
+        """The named constants whose values are known all the same."""
 
     def lookup(self, name: str) -> Symbol | None:
         """What a folded name means; None: not known."""
@@ -49,6 +58,7 @@ class Symbol:
     ``name`` is its folded name where it is declared (a renamed ``use`` may give it another one).
     ``owner`` is the unit that declares it, folded.  ``attrs``: folded attributes; ``save`` also
     where it is implied, ``implicit`` where the type is, ``dummy`` for a dummy of a host.
+    ``initial_span`` is the statement of ``initial``.
     ``home`` is the scope in which ``type``, ``dims`` and ``initial`` are to be read.
     """
 
@@ -65,6 +75,7 @@ class Symbol:
     equivalenced: bool = False
     span: Span | None = None
     home: Names | None = field(default=None, compare=False, repr=False)
+    initial_span: Span | None = None
 
     @property
     def is_array(self) -> bool:
@@ -80,3 +91,14 @@ class Symbol:
     def identity(self) -> tuple[str, str, str]:
         """Equal for two symbols exactly if they are the same declared entity."""
         return (self.span.file if self.span is not None else "", self.owner, self.name)
+
+    @property
+    def text(self) -> Text:
+        """Equal for two named constants only if one statement gives both their value.
+
+        Units that include one file declare constants of their own by the same text; what its
+        expression means may differ from unit to unit, if it names others.
+        """
+        span = self.initial_span
+        plain = span is not None and self.initial is not None and not names_in(self.initial)
+        return (self.name, "" if plain else self.owner, span)

@@ -24,6 +24,7 @@ from asphalt.analysis.intrinsic_modules import (
 from asphalt.analysis.intrinsics import is_intrinsic
 from asphalt.analysis.symbol import Origin as Origin
 from asphalt.analysis.symbol import Symbol as Symbol
+from asphalt.analysis.symbol import Text as Text
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
     TypeSpec,
@@ -46,12 +47,16 @@ Answer = Symbol | Absence
 class Scopes:
     """The scopes of one program; each is built once.
 
-    ``any_sizes``: what is found out in them is to hold for any values of the named constants.
+    ``any_sizes``: what is found out in them is to hold for any values of the named constants except
+    those in ``asked``.
     """
 
-    def __init__(self, program: Program, any_sizes: bool = False) -> None:
+    def __init__(
+        self, program: Program, any_sizes: bool = False, asked: frozenset[Text] = frozenset()
+    ) -> None:
         self.program = program
         self.any_sizes = any_sizes
+        self.asked = asked
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
@@ -105,6 +110,11 @@ class Scope:
     def any_sizes(self) -> bool:
         """Whether the values of named constants count as unknown."""
         return self.scopes.any_sizes
+
+    @property
+    def asked(self) -> frozenset[Text]:
+        """The named constants whose values are known all the same."""
+        return self.scopes.asked
 
     @property
     def host(self) -> Scope | None:

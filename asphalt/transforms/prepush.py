@@ -146,9 +146,6 @@ class _Emission:
         marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
         if self.plan.sizes:
             marks.append("with other sizes than these, the call is made as it was")
-        marks += [
-            f"proved for {text}; transform anew where that changes" for text in self.plan.elsewhere
-        ]
         return marks
 
     def _tile_loop(self, nests: tuple[Node, ...]) -> Do:

@@ -42,6 +42,24 @@ call MPI_Alltoallv(s, counts, displs, MPI_DOUBLE_PRECISION, r, counts, displs, &
                    MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
 """
 
+# the plane that is written depends on a constant
+PLANES = """\
+do z = 1, nz
+  call plane(z)
+end do
+"""
+PLANE = """\
+subroutine plane(at)
+  integer, intent(in) :: at
+{declare}  integer :: across, block
+  do block = 1, np
+    do across = 1, n
+      s(across,lead+at,block) = across*at + block
+    end do
+  end do
+end subroutine plane
+"""
+
 CASES = (
     Case(
         "ASP301",
@@ -166,6 +184,16 @@ CASES = (
         "long-loop-variable",
         program(declare="integer(8) :: k\n", nest=LONG),
         program(declare="integer(4) :: k\n", nest=LONG),
+    ),
+    Case(
+        "ASP305",
+        "constant-of-a-procedure",
+        program(nest=PLANES, contained=PLANE.format(declare="  integer, parameter :: lead = 0\n")),
+        program(
+            declare="integer, parameter :: lead = 0\n",
+            nest=PLANES,
+            contained=PLANE.format(declare=""),
+        ),
     ),
 )
 

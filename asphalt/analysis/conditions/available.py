@@ -51,7 +51,18 @@ KIND = Code(
     3,
 )
 
-CODES = (CHANGES, ALLOCATED, NOT_SIMPLE, KIND)
+VALUE = Code(
+    "ASP305",
+    "the value of a named constant is needed that cannot be asked for",
+    "The proof holds only for the present value of a named constant that is not accessible where "
+    "the call is, so that what is emitted could not ask for it. Whoever changes the include file "
+    "or the module that sets it, and builds again, would get wrong results.",
+    "Make the constant accessible where the call is (USE, INCLUDE), or pass its value as an "
+    "argument.",
+    3,
+)
+
+CODES = (CHANGES, ALLOCATED, NOT_SIMPLE, KIND, VALUE)
 
 
 _CALLED = (NameKind.PROCEDURE, NameKind.UNKNOWN)

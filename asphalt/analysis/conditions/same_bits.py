@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from asphalt.analysis.constants import is_size
+from asphalt.analysis.constants import is_open
 from asphalt.analysis.effects import bound_arguments
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.libraries import is_library_call
@@ -87,7 +87,7 @@ def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
     scope = producer.exchange.scope
 
     def constant_value(expr: Expr) -> _Value:
-        if _is_open(expr, scope):
+        if _open(expr, scope):
             return _ANY
         value = producer.region.value(expr, ())
         return None if value is None else value.value
@@ -95,9 +95,9 @@ def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
     return any(_remains(node, constant_value, 1) for node in phase.tiled.body)
 
 
-def _is_open(expr: Expr, scope: Scope) -> bool:
+def _open(expr: Expr, scope: Scope) -> bool:
     """Whether a value is to be proved for any sizes, and compilers will know them."""
-    return scope.any_sizes and any(is_size(part, scope) for part in walk(expr))
+    return any(is_open(part, scope) for part in walk(expr))
 
 
 def _remains(node: Node, value: Callable[[Expr], _Value], times: int) -> bool:
@@ -143,7 +143,7 @@ def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
         known = constants_in(expr, inside)
         if any(isinstance(atom, Ref) and atom.name in given for atom in known.atoms):
             return _ANY  # a compiler may know it: no loop to count on
-        return _ANY if _is_open(expr, inside) else known.value
+        return _ANY if _open(expr, inside) else known.value
 
     actions = [leaf.what for node in located.unit.body for leaf in leaves(node)]
     if any(_remains(node, constant_value, 1) for node in located.unit.body):
@@ -164,7 +164,7 @@ def _constant_arguments(call: Call, inside: Scope, scope: Scope) -> frozenset[st
     return frozenset(
         dummy
         for dummy, actual in bound.items()
-        if constants_in(actual, scope).value is not None or _is_open(actual, scope)
+        if constants_in(actual, scope).value is not None or _open(actual, scope)
     )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from asphalt.errors import UsageError
+from asphalt.errors import AsphaltError, UsageError
 from asphalt.limits import DEPTH, TILE
 from asphalt.project import Project
 from asphalt.report.model import SiteReport
@@ -23,7 +24,11 @@ from asphalt.verify.procedures.interface import Interface
 from asphalt.verify.procedures.library import Entry, open_library
 from asphalt.verify.procedures.versions import Versions
 
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
+
 DEFAULT_FLAGS = ("-O2", "-g")
+_NAP = 0.02  # seconds
 
 
 class Procedure:
@@ -86,6 +91,7 @@ def load(
     flags: Sequence[str] = DEFAULT_FLAGS,
     mpi: str | None = None,
     changed: str | Path | None = None,
+    comm: Intracomm | None = None,
 ) -> Pair:
     """Build a procedure of the original and of the transformed program, and load both.
 
@@ -94,7 +100,8 @@ def load(
     further ones.  ``tile`` and ``depth``: K and D in the header.  ``flags``: for the compiler, e.g.
     ``("-O3", "-lfftw3")``.  ``mpi``: ``openmpi`` or ``mpich``; None: the one that mpi4py uses.
     ``changed``: a tree to be taken for the transformed one instead, with the same layout below it
-    as ``source`` (to see whether a change of your own would be found).
+    as ``source`` (to see whether a change of your own would be found).  ``comm``: all its ranks
+    load the same; the first of them builds, in a directory that the others must see.
 
     >>> from mpi4py import MPI
     >>> pair = asphalt.verify.load("src", "transposes::exchange", tile=2)
@@ -110,38 +117,89 @@ def load(
     """
     _check(tile, depth, flags)
     chosen = _mpi(mpi)
+
+    def build() -> _Built:
+        return _build(source, (procedure, *also), tile, depth, settings, flags, chosen, changed)
+
+    built = build() if comm is None else _by_the_first(comm, build)
+    libraries = tuple(open_library(library, built.common) for library in built.libraries)
+    if comm is not None:
+        comm.Barrier()  # the first may end, and remove the files, before the others
+    main, *others = (
+        Pair(
+            Procedure(Entry(libraries[0], interface, number), "original"),
+            Procedure(Entry(libraries[1], interface, number), "transformed"),
+            changed is not None or bool(sites),
+            sites,
+        )
+        for number, (interface, sites) in enumerate(built.procedures)
+    )
+    return replace(main, also=MappingProxyType(dict(zip(also, others, strict=True))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """The libraries of both versions, and their procedures with the sites that are transformed.
+
+    ``common``: the library that is loaded before them.
+    """
+
+    libraries: tuple[Path, Path]
+    common: Path
+    procedures: tuple[tuple[Interface, tuple[SiteReport, ...]], ...]
+
+
+def _build(
+    source: str | Path | Iterable[str | Path],
+    procedures: Sequence[str],
+    tile: int | None,
+    depth: int | None,
+    settings: Settings | None,
+    flags: Sequence[str],
+    mpi: Mpi,
+    changed: str | Path | None,
+) -> _Built:
     paths = [source] if isinstance(source, str | Path) else list(source)
     for path in map(Path, paths):
         if not path.exists():
             raise UsageError(f"{path}: no such file or directory; check the path")
     project = Project(*paths, settings=settings)
-    versions = Versions.of(project, (procedure, *also))
+    versions = Versions.of(project, procedures)
     directory = Path(tempfile.mkdtemp(prefix="asphalt-load-"))
     # the files of a loaded library have to stay for as long as it may be called
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    compiler = Compiler(chosen, tuple(flags))
+    compiler = Compiler(mpi, tuple(flags))
     first = versions.original(directory / "original", compiler)
     if changed is None:
         second = versions.transformed(directory / "transformed", compiler, tile, depth)
     else:
         second = versions.instead(Path(changed), directory / "transformed", compiler)
-    common = bindings(directory, chosen)
-    libraries = tuple(open_library(library, common) for library in (first, second))
-    main, *others = (
-        _pair(versions, libraries, number, changed is not None)
-        for number in range(len(versions.callables))
+    found = tuple(
+        (callable_.interface, versions.sites_of(number))
+        for number, callable_ in enumerate(versions.callables)
     )
-    return replace(main, also=MappingProxyType(dict(zip(also, others, strict=True))))
+    return _Built((first, second), bindings(directory, mpi), found)
 
 
-def _pair(versions: Versions, libraries: tuple[ctypes.CDLL, ...], number: int, other: bool) -> Pair:
-    interface = versions.callables[number].interface
-    original, transformed = (
-        Procedure(Entry(library, interface, number), version)
-        for library, version in zip(libraries, ("original", "transformed"), strict=True)
-    )
-    sites = versions.sites_of(number)
-    return Pair(original, transformed, other or bool(sites), sites)
+def _by_the_first(comm: Intracomm, build: Callable[[], _Built]) -> _Built:
+    """What the first rank builds, for all ranks; all raise what it raises."""
+    built: _Built | None = None
+    error: AsphaltError | None = None
+    if comm.Get_rank() == 0:
+        try:
+            built = build()
+        except AsphaltError as found:
+            error = found
+    message = None if error is None else str(error)
+    done = comm.Ibarrier()
+    while not done.Test():  # a broadcast would keep the processors busy that compilers want
+        time.sleep(_NAP)
+    built, message = comm.bcast((built, message))
+    if error is not None:
+        raise error
+    if built is None:
+        raise UsageError(str(message))
+    return built
 
 
 def _check(tile: int | None, depth: int | None, flags: Sequence[str]) -> None:
