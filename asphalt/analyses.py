@@ -23,14 +23,14 @@ Pure = frozenset[str]
 Asked = frozenset[Text] | None
 """The named constants whose values count as known; None: all."""
 
-_ANY: Asked = frozenset()
+_ANY: frozenset[Text] = frozenset()
 
 
 class Analyses:
     """What is found out about a tree.
 
-    ``pure``: procedures that are assumed to be so.  ``asked``: the named constants whose values are
-    used, so that conclusions hold for all values of the others; None: all of them.
+    ``pure``: procedures that are assumed to be so.  ``any_sizes``: without the values of named
+    constants, except those in ``asked``, so that conclusions hold for all values of the others.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -49,11 +49,16 @@ class Analyses:
             self._scopes[asked] = Scopes(self._tree, asked is not None, asked or frozenset())
         return self._scopes[asked]
 
-    def of(self, pure: Pure = frozenset(), asked: Asked = None) -> tuple[Effects, Uniformity]:
+    def of(
+        self,
+        pure: Pure = frozenset(),
+        any_sizes: bool = False,
+        asked: frozenset[Text] = frozenset(),
+    ) -> tuple[Effects, Uniformity]:
         """What calls do, and what all ranks have in common."""
-        key = (pure, asked)
+        key = (pure, asked if any_sizes else None)
         if key not in self._made:
-            scopes = self._scopes_for(asked)
+            scopes = self._scopes_for(key[1])
             remembered = Remembered(self._tree, scopes, pure)
             self._made[key] = remembered, Uniformity(scopes, Assumed(pure))
         remembered, uniformity = self._made[key]
@@ -98,10 +103,10 @@ class Analyses:
                 return replace(plan, sizes=sizes.named), sizes
         return None, sizes
 
-    def _plan(self, found: Exchange, pure: Pure, asked: Asked, plan: Plan) -> Plan | None:
+    def _plan(self, found: Exchange, pure: Pure, asked: frozenset[Text], plan: Plan) -> Plan | None:
         """The plan for a site that uses the values of ``asked`` alone and assumes no more than one
         that uses all."""
-        effects, uniformity = self.of(pure, asked)
+        effects, uniformity = self.of(pure, any_sizes=True, asked=asked)
         key = (pure, asked)
         if key not in self._found:
             self._found[key] = {id(e.leaf): e for e in self.exchanges(effects)}

@@ -260,10 +260,11 @@ def called(source: Path, changed: Path | None = None) -> dict[str, Any]:
 
 
 @needs_openmpi
-def test_one_procedure_has_the_same_results_for_any_k_and_d(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [2, *(pytest.param(n, marks=pytest.mark.wide) for n in (3, 4))])
+def test_one_procedure_has_the_same_results_for_any_k_and_d(ranks: int, tmp_path: Path) -> None:
     """Random arrays of random sizes, on all ranks and on some: every bit, through ``load``."""
     (tmp_path / "exchange.f90").write_text(EXCHANGE)
-    outcome = on_ranks(tmp_path / "exchange.f90", "25")
+    outcome = on_ranks(ranks, tmp_path / "exchange.f90", "25")
     assert (outcome.status, outcome.stdout) == (0, b"25 draws equal\n"), outcome.stderr.decode()
 
 
@@ -279,15 +280,21 @@ def test_a_mistake_is_a_difference_on_ranks(tmp_path: Path) -> None:
     text = emitted.read_text()
     assert text.count("2*s(i,z,p)") == 1
     emitted.write_text(text.replace("2*s(i,z,p)", "3*s(i,z,p)"))
-    outcome = on_ranks(tmp_path / "exchange.f90", "25", str(changed))
+    outcome = on_ranks(3, tmp_path / "exchange.f90", "25", str(changed))
     assert outcome.status not in (0, None)
     assert b"different: n=" in outcome.stderr
 
 
-def on_ranks(source: Path, *words: str) -> Outcome:
-    """What ``called_on_ranks`` does on three ranks."""
+def on_ranks(ranks: int, source: Path, *words: str) -> Outcome:
+    """What ``called_on_ranks`` does."""
     program = Path(__file__).parent / "called_on_ranks.py"
-    command = [*OPENMPI.command(3, sys.executable), str(program), str(source), "exchange", *words]
+    command = [
+        *OPENMPI.command(ranks, sys.executable),
+        str(program),
+        str(source),
+        "exchange",
+        *words,
+    ]
     return run(command, source.parent, 300.0)
 
 
@@ -305,10 +312,15 @@ def test_a_module_that_is_missing(tmp_path: Path) -> None:
 
 
 def compared(
-    project: Project, wanted: Wanted, mpi: Mpi, work: Path, tiles: Sequence[int] = (2,)
+    project: Project,
+    wanted: Wanted,
+    mpi: Mpi,
+    work: Path,
+    tiles: Sequence[int] = (2,),
+    ranks: int = 3,
 ) -> Compared:
     choices = [(tile, None) for tile in tiles]
-    return compare(project, wanted, [mpi], [3], choices, work, lambda _: None)
+    return compare(project, wanted, [mpi], [ranks], choices, work, lambda _: None)
 
 
 class Broken(Project):
@@ -334,7 +346,8 @@ def test_a_mistake_in_a_common_block_is_found(source: Path, mpi: Mpi, tmp_path: 
         mistake = (b"ISEND(S(1,ASPHALT_LO,ASPHALT_PEER+1)", b"ISEND(S(1,ASPHALT_LO,1)")
 
     project = Shifted(source, settings=SETTINGS)
-    found = compared(project, Wanted("planes", None, draws=2, flags=("-O0",)), mpi, tmp_path)
+    wanted = Wanted("planes", None, draws=2, flags=("-O0",))
+    found = compared(project, wanted, mpi, tmp_path, ranks=2)
     assert [row.passed for row in found.rows] == [False]
     assert found.rows[0].tiled
     assert found.rows[0].difference is not None
