@@ -60,11 +60,11 @@ contains
     complex(real64), intent(inout) :: charges(nx, ny, z_count(me))
     complex(real64), intent(out), asynchronous :: sbuf(nx*ny*z_count(me)), rbuf(nx*y_count(me)*nz)
     complex(real64), intent(out) :: lines(nz, nx, y_count(me))
-    integer, allocatable :: sends(:,:), receives(:)
+    integer, allocatable :: sends(:), receives(:)
     integer :: i, j, k, p, at, first, last, slot, turn, posted, looked_at, ierr
     logical :: done
 
-    allocate(sends(0:ranks-1, 0:depth-1), receives(1 + sum((z_count + tile - 1)/tile)))
+    allocate(sends(ranks*depth), receives(1 + sum((z_count + tile - 1)/tile)))
     sends = MPI_REQUEST_NULL
     receives = MPI_REQUEST_NULL
     posted = 0
@@ -98,15 +98,15 @@ contains
           end do
         end do
       end do
-      call MPI_Waitall(ranks, sends(0, slot), MPI_STATUSES_IGNORE, ierr)
+      call MPI_Waitall(ranks, sends(slot + 1:slot + ranks), MPI_STATUSES_IGNORE, ierr)
       do turn = 1, ranks - 1
         p = modulo(me + turn, ranks)
         if (y_count(p) == 0) cycle
         call MPI_Isend(sbuf(1 + nx*(y_first(p)*z_count(me) + y_count(p)*(first - 1))), &
                        nx*y_count(p)*(last - first + 1), MPI_DOUBLE_COMPLEX, p, 7, comm, &
-                       sends(p, slot), ierr)
+                       sends(slot + turn), ierr)
       end do
-      slot = mod(slot + 1, depth)
+      slot = mod(slot + ranks, ranks*depth)
     end do
     do i = 1, nx*y_count(me)*z_count(me)
       rbuf(nx*y_count(me)*z_first(me) + i) = sbuf(nx*y_first(me)*z_count(me) + i)
