@@ -22,6 +22,7 @@ from asphalt.analysis.conditions import (
     site,
     visible_effects,
 )
+from asphalt.analysis.inlining import codes as inlining
 from asphalt.analysis.verdict import Code
 
 _MODULES = (
@@ -40,9 +41,15 @@ _MODULES = (
     own_messages,
     point_to_point,
 )
+_STEPS = (inlining,)
+
+STEP_CODES: Mapping[str, Code] = MappingProxyType(
+    {code.id: code for module in _STEPS for code in module.CODES}
+)
+"""What keeps a step of a transformation back, rather than a whole exchange."""
 
 ALL_CODES: Mapping[str, Code] = MappingProxyType(
-    {code.id: code for module in _MODULES for code in module.CODES}
+    {code.id: code for module in _MODULES for code in module.CODES} | dict(STEP_CODES)
 )
 
 ASSUMPTIONS: Mapping[str, Code] = MappingProxyType(

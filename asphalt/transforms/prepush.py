@@ -39,6 +39,7 @@ from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms import landing
+from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.edit import map_leaves, rewrite_list, shifted
 from asphalt.transforms.make import Maker, compare, fn, num, sub, var
 from asphalt.transforms.patterns import pieces_of
@@ -170,7 +171,7 @@ class _Emission:
         head = phase.tiled.head
         assert isinstance(head.what, DoHead)
         cut = rewrite(head, replace(head.what, first=LO, last=HI))
-        cut = replace(cut, lead=(*head.lead, *self._comments_inside(head)))
+        cut = replace(cut, lead=(*head.lead, *comments_inside(head, self.make.free, self.make.eol)))
         body = phase.tiled.body
         if _works_long(phase):
             body = (self._progress(phase), *body)
@@ -179,18 +180,6 @@ class _Emission:
             inner = tuple(nest if isinstance(node, Do) else node for node in loop.body)
             nest = replace(loop, body=inner)
         return shifted(nest, self.make.step)
-
-    def _comments_inside(self, head: Leaf) -> tuple[Trivia, ...]:
-        """The comments between the lines of a continued statement that is printed anew."""
-        lines = (head.body or "").split("\n")
-        if len(lines) == 1:
-            return ()
-        if not self.make.free:
-            found = [line for line in lines if line[:1] in ("!", "c", "C", "*")]
-            return tuple(Trivia(TriviaKind.COMMENT, f"{c.rstrip()}{self.make.eol}") for c in found)
-        indent = " " * (len(head.head) - len(head.head.lstrip()))
-        found = [line[line.index("!") :].rstrip() for line in lines if "!" in line]
-        return tuple(Trivia(TriviaKind.COMMENT, f"{indent}{c}{self.make.eol}") for c in found)
 
     def _progress(self, phase: Phase) -> Leaf:
         """A chance for MPI in every iteration, placed as the body of the tiled loop is."""

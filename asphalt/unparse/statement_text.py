@@ -190,7 +190,13 @@ class _StatementPrinter(ExprPrinter):
             return self.keyword("implicit none")
         if decl.kind in _NAME_LISTS and not decl.groups:
             return self.keyword(decl.kind) + (f" :: {entities}" if entities else "")
+        if decl.kind == "common" and decl.groups:
+            blocks = ", ".join(self._common(*group) for group in decl.groups)
+            return f"{self.keyword('common')} {blocks}"
         raise ValueError(f"no Fortran text for {decl!r}")
+
+    def _common(self, block: str, entities: tuple[Entity, ...]) -> str:
+        return f"/{self.keyword(block)}/ {', '.join(self._entity(entity) for entity in entities)}"
 
     def _type(self, spec: TypeSpec) -> str:
         base = self.keyword(spec.base.replace("_", " "))

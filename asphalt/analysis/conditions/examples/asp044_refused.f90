@@ -1,0 +1,29 @@
+module halo
+  use mpi
+  implicit none
+  integer :: above = MPI_PROC_NULL
+contains
+  subroutine exchange(u, w, n)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: u(0:n)
+    integer :: ierr
+    real(8), intent(in) :: w(0:n)
+    call MPI_Recv(u, n, MPI_DOUBLE_PRECISION, above, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    u(1) = u(1) + w(1)
+  end subroutine exchange
+end module halo
+
+program solve
+  use mpi
+  use halo
+  implicit none
+  integer, parameter :: n = 4
+  integer :: ierr
+  real(8) :: v(0:n)
+
+  v = 0
+  call MPI_Init(ierr)
+  call exchange(v, v, n)
+  print *, v
+  call MPI_Finalize(ierr)
+end program solve

@@ -1,0 +1,473 @@
+"""What a procedure's other names become in its caller.
+
+What both see is one thing, if need be under another name.  Local variables and named constants are
+declared anew, under their own names where these are free.  A module that is compiled before the
+caller anyway can be used; nothing else can be brought in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from asphalt.analysis.call_sites import unit_key
+from asphalt.analysis.constants import constant
+from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
+from asphalt.analysis.inlining.replacement import Renamed, Replacement
+from asphalt.analysis.inlining.types import symbol_key
+from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.references import actions, expressions_of
+from asphalt.analysis.resolve import specific_named
+from asphalt.analysis.symbols import Absence, Origin, Scope, Symbol
+from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
+from asphalt.ir.mapped import literal_kind
+from asphalt.ir.stmt import Allocation, Call, Decl, Use, UseItem
+from asphalt.ir.tree import Block, Node, Unit, leaves
+
+_WORD = re.compile(r"[a-z]\w*", re.ASCII)
+_IN_COMMON = frozenset({"implicit", "dimension", "save"})
+_PLAIN = frozenset({"asynchronous", "target", "allocatable", "implicit", "dimension", "contiguous"})
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What the caller's specification part lacks.
+
+    ``variables``: symbols of the procedure, each with its new name; ``constants`` likewise, in
+    order of dependence; ``commons``: the members of COMMON blocks, by block.
+    """
+
+    uses: tuple[Use, ...]
+    header: bool
+    constants: tuple[tuple[str, Symbol], ...]
+    variables: tuple[tuple[str, Symbol], ...]
+    commons: Mapping[str, tuple[tuple[str, Symbol], ...]]
+
+
+@dataclass
+class Names:
+    """The names of one procedure that is to stand in a caller; ``dummies`` are known already."""
+
+    callee: Scope
+    caller: Scope
+    dummies: frozenset[str]
+    names: dict[str, Replacement] = field(default_factory=dict)
+    _uses: dict[tuple[str, UseItem | None], None] = field(default_factory=dict)
+    _header: bool = False
+    _constants: list[tuple[str, Symbol]] = field(default_factory=list)
+    _variables: list[tuple[str, Symbol]] = field(default_factory=list)
+    _commons: dict[str, tuple[tuple[str, Symbol], ...]] = field(default_factory=dict)
+    _seen: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._taken: set[str] = words_of(self.caller.unit) | words_of(self.callee.unit)
+        self._here: frozenset[str] = frozenset(words_of(self.caller.unit))
+
+    def body(self, nodes: Iterable[Node]) -> None:
+        """Finds out about all names in some statements.
+
+        Raises:
+            RefusedError: one of them cannot be had in the caller.
+        """
+        for node in nodes:
+            for leaf in leaves(node):
+                for what in actions(leaf.what):
+                    if isinstance(what, Call):
+                        self._called(what)
+                    for expr in expressions_of(what):
+                        self.expression(expr)
+                    for option in what.options if isinstance(what, Allocation) else ():
+                        if option.name == "type":
+                            raise RefusedError(TEXT, "an ALLOCATE statement names a type")
+
+    def needed(self) -> Needed:
+        """What is to be declared."""
+        modules: dict[str, list[UseItem] | None] = {}
+        for module, item in self._uses:
+            listed = modules.setdefault(module, [])
+            if item is None:
+                modules[module] = None
+            elif listed is not None:
+                listed.append(item)
+        uses = tuple(
+            Use(module, items is not None, tuple(items or ())) for module, items in modules.items()
+        )
+        constants, variables = tuple(self._constants), tuple(self._variables)
+        return Needed(uses, self._header, constants, variables, dict(self._commons))
+
+    def new_name(self, name: str, spelled: str) -> str:
+        """The name itself where it is free in the caller, else a new one."""
+        if name not in self._here and self.caller.visible(name) is Absence.ABSENT:
+            return spelled
+        count = 1
+        while f"asphalt_{name}_{count}" in self._taken:
+            count += 1
+        new = f"asphalt_{name}_{count}"
+        self._taken.add(new)
+        return new
+
+    # references
+
+    def _called(self, call: Call) -> None:
+        if not isinstance(call.procedure, Ref):
+            raise RefusedError(MEANING, "a type-bound procedure is called")
+        name = call.procedure.name
+        if name in self._seen:
+            return
+        self._seen.add(name)
+        mpi = mpi_call(call, self.callee)
+        if mpi is not None:
+            self._mpi_procedure(call, mpi.binding)
+            return
+        symbol = self.callee.lookup(name)
+        if symbol is not None and symbol.origin is Origin.INTRINSIC:
+            self._intrinsic(name)
+        elif symbol is not None and symbol.origin is Origin.DUMMY:
+            raise RefusedError(MEANING, f"{name} is a dummy procedure")
+        else:
+            self._procedure(name, symbol, called=True)
+
+    def expression(self, expr: Arg) -> None:
+        """Finds out about the names in an expression."""
+        for part in walk(expr):
+            match part:
+                case Ref(name=name):
+                    self._name(name)
+                case OpaqueExpr(names=names):
+                    for name in sorted(names):
+                        self._name(name)
+                case Lit():
+                    kind = literal_kind(part)
+                    if kind is not None:
+                        self._name(kind)
+
+    def _name(self, name: str) -> None:
+        if name in self._seen or name in self.dummies:
+            return
+        self._seen.add(name)
+        symbol = self.callee.lookup(name)
+        if symbol is None:
+            raise RefusedError(MEANING, f"what {name} is in {self.callee.unit.name} is not known")
+        match symbol.origin:
+            case Origin.LOCAL:
+                self._local(name, symbol)
+            case Origin.PARAMETER:
+                self._parameter(name, symbol)
+            case Origin.COMMON:
+                self._common(name, symbol)
+            case Origin.MODULE | Origin.HOST:
+                self._shared(name, symbol)
+            case Origin.MPI:
+                self._mpi_name(name, symbol)
+            case Origin.INTRINSIC:
+                self._intrinsic(name)
+            case Origin.PROCEDURE:
+                self._procedure(name, symbol, called=False)
+            case _:
+                raise RefusedError(TEXT, f"{name} is a {symbol.origin.value}")
+
+    # what belongs to the procedure alone
+
+    def _local(self, name: str, symbol: Symbol) -> None:
+        if symbol.attrs & {"save", "data"}:
+            raise RefusedError(KEPT, f"{symbol.spelled} keeps its value")
+        if symbol.equivalenced or symbol.attrs - _PLAIN:
+            raise RefusedError(TEXT, f"{symbol.spelled} is no plain variable")
+        if symbol.type is None:
+            raise RefusedError(MEANING, f"the type of {symbol.spelled} is not known")
+        if symbol.type.base == "character" and constant_length(symbol) is None:
+            raise RefusedError(TEXT, f"{symbol.spelled} has a length that is no constant")
+        if symbol.type.base in ("type", "class"):
+            self._derived(symbol)
+        self.variable(name, symbol)
+
+    def variable(self, name: str, symbol: Symbol) -> str:
+        """The name of a new variable of the caller that stands for one of the procedure."""
+        self._declared(symbol)
+        new = self.new_name(name, symbol.spelled)
+        self._rename(name, new)
+        self._variables.append((new, symbol))
+        return new
+
+    def _derived(self, symbol: Symbol) -> None:
+        """A structure: only one that MPI declares, for it has no initial values."""
+        name = (symbol.type.name or "").lower() if symbol.type is not None else ""
+        of_mpi = self.callee.lookup(name)
+        if of_mpi is None or of_mpi.origin is not Origin.MPI:
+            raise RefusedError(TEXT, f"{symbol.spelled} is a structure of the procedure")
+        self._mpi_name(name, of_mpi)
+
+    def _declared(self, symbol: Symbol) -> None:
+        """The names in a declaration."""
+        spec = symbol.type
+        for expr in (spec.kind, spec.length) if spec is not None else ():
+            if expr is not None:
+                self.expression(expr)
+        for dim in symbol.dims or ():
+            for bound in (dim.lower, dim.upper):
+                if bound is not None:
+                    self.expression(bound)
+
+    def _parameter(self, name: str, symbol: Symbol) -> None:
+        other = self.caller.lookup(name)
+        if (
+            other is not None
+            and other.origin is Origin.PARAMETER
+            and (other.identity == symbol.identity or self._equal(name, symbol, other))
+        ):
+            return
+        if symbol.home is not self.callee:
+            self._use(name, symbol.owner, symbol.name)
+            return
+        if symbol.initial is None or symbol.type is None:
+            raise RefusedError(MEANING, f"the value of the constant {name} is not known")
+        self._declared(symbol)
+        self.expression(symbol.initial)
+        new = self.new_name(name, symbol.spelled)
+        self._rename(name, new)
+        self._constants.append((new, symbol))
+
+    def _equal(self, name: str, symbol: Symbol, other: Symbol) -> bool:
+        ref = Ref(name, name)
+        values = constant(ref, self.callee), constant(ref, self.caller)
+        keys = symbol_key(symbol, self.callee), symbol_key(other, self.caller)
+        return values[0] is not None and values[0] == values[1] and keys[0] == keys[1] is not None
+
+    # what others see, too
+
+    def _common(self, name: str, symbol: Symbol) -> None:
+        other = self.caller.lookup(name)
+        block = symbol.common_block or ""
+        same = other is not None and other.origin is Origin.COMMON and other.common_block == block
+        own = _layout(self.callee, block)
+        if own is not None and self._has_none(block):
+            self._bring_common(block)
+        elif not same or own is None or own != _layout(self.caller, block):
+            text = f"COMMON /{block}/ is not declared in {self.caller.unit.name or 'the caller'} "
+            raise RefusedError(MEANING, f"{text}as in {self.callee.unit.name}")
+
+    def _has_none(self, block: str) -> bool:
+        """Whether the caller certainly does not declare a COMMON block, and could."""
+        scopes = tuple(_chain(self.caller))
+        known = not any(one.declared.open or block in one.declared.unclear for one in scopes)
+        own = block in self.callee.declared.commons and block not in self.caller.declared.symbols
+        return known and own and not any(block in one.declared.commons for one in scopes)
+
+    def _bring_common(self, block: str) -> None:
+        """Declares a COMMON block in the caller; its members need not have the same names."""
+        members = []
+        for name in self.callee.declared.commons[block]:
+            symbol = self.callee.lookup(name)
+            if symbol is None or symbol.equivalenced or symbol.attrs - _IN_COMMON:
+                raise RefusedError(MEANING, f"COMMON /{block}/ holds more than plain variables")
+            if symbol.type is None or symbol.type.base in ("type", "class", "character"):
+                raise RefusedError(MEANING, f"COMMON /{block}/ holds more than numbers")
+            self._seen.add(name)
+            self._declared(symbol)
+            new = self.new_name(name, symbol.spelled)
+            self._rename(name, new)
+            members.append((new, symbol))
+        self._commons[block] = tuple(members)
+
+    def _shared(self, name: str, symbol: Symbol) -> None:
+        other = self.caller.lookup(name)
+        if other is not None and other.identity == symbol.identity:
+            return
+        if symbol.origin is Origin.HOST:
+            raise RefusedError(MEANING, f"{name} belongs to the host of {self.callee.unit.name}")
+        self._use(name, symbol.owner, symbol.name)
+
+    def _procedure(self, name: str, symbol: Symbol | None, *, called: bool) -> None:
+        """A procedure; ``called`` by a CALL statement, which needs no type."""
+        other = self.caller.lookup(name)
+        known = symbol is not None and symbol.span is not None and other is not None
+        if symbol is not None and other is not None and known:
+            known = symbol.identity == other.identity
+        if known:
+            return
+        meant, here = specific_named(name, self.callee), specific_named(name, self.caller)
+        of_module = meant is not None and len(meant.chain) > 1
+        same = meant is not None and here is not None and unit_key(meant) == unit_key(here)
+        if same and of_module:
+            return
+        if meant is not None and len(meant.chain) == 2 and meant.chain[0].kind == "module":
+            self._use(name, meant.chain[0].name, meant.unit.name)
+            return
+        plain = symbol is None or not symbol.attrs & {"generic", "procedure", "pointer"}
+        unused = name not in self._here and self.caller.visible(name) is Absence.ABSENT
+        external = plain and not of_module and not _has_interface(name, self.callee)
+        if external and called and (same or (meant is None and unused)):
+            return
+        if external and same and symbol is not None and other is not None:
+            key = symbol_key(symbol, self.callee)
+            if (
+                "external" in other.attrs
+                and key is not None
+                and key == symbol_key(other, self.caller)
+            ):
+                return
+        raise RefusedError(MEANING, f"the procedure {name} is not seen in the caller")
+
+    def _use(self, name: str, module: str, original: str) -> None:
+        """Brings a name of a module in."""
+        if is_intrinsic_module(module):
+            self._bring(name, module, original)
+            return
+        scope = self.caller.scopes.module(module)
+        if scope is None or not isinstance(scope.exported(original), Symbol):
+            given = scope is not None and specific_named(original, scope) is not None
+            if not given or _is_private(original, scope):
+                raise RefusedError(MEANING, f"{name} of module {module} is not seen in the caller")
+        if module not in used_before(self.caller):
+            message = f"module {module}, which has {name}, may be compiled after the caller"
+            raise RefusedError(MEANING, message)
+        self._bring(name, module, original)
+
+    def _bring(self, name: str, module: str, original: str) -> None:
+        new = self.new_name(name, name)
+        self._rename(name, new)
+        self._uses[module, UseItem(new.lower(), original)] = None
+
+    def _mpi_procedure(self, call: Call, binding: str) -> None:
+        found = mpi_call(call, self.caller)
+        if found is not None and found.binding == binding:
+            return
+        if binding not in MPI_MODULES:
+            if found is None or "f08" in found.binding or found.binding == "unknown":
+                raise RefusedError(MEANING, "the caller sees another MPI than the procedure")
+            return  # an explicit interface is only stricter
+        self._mpi_module(binding)
+
+    def _mpi_name(self, name: str, symbol: Symbol) -> None:
+        other = self.caller.lookup(name)
+        known = other is not None and other.origin is Origin.MPI and other.name == symbol.name
+        if other is not None and known and ("f08" in other.owner) == ("f08" in symbol.owner):
+            return
+        if symbol.owner in MPI_MODULES:
+            self._mpi_module(symbol.owner)
+        else:
+            self._check_free_for_mpi()
+            self._header = True
+
+    def _mpi_module(self, module: str) -> None:
+        self._check_free_for_mpi()
+        for scope in _chain(self.callee):
+            for use in scope.declared.uses:
+                if use.module == module:
+                    for item in use.items:
+                        if item.local != item.name:
+                            raise RefusedError(MEANING, f"{item.name} has another name")
+                    for listed in use.items if use.only else (None,):
+                        self._uses[module, listed] = None
+                    return
+        raise RefusedError(MEANING, f"the procedure has the names of {module} from elsewhere")
+
+    def _check_free_for_mpi(self) -> None:
+        """The caller must not have another MPI, nor names that the modules declare."""
+        for scope in _chain(self.caller):
+            if scope.declared.mpif or any(u.module in MPI_MODULES for u in scope.declared.uses):
+                raise RefusedError(MEANING, "the caller sees another MPI than the procedure")
+        for name in self._here:
+            if name.startswith(("mpi_", "pmpi_", "smpi_")):
+                raise RefusedError(MEANING, f"the caller has {name} without MPI's declarations")
+
+    def _intrinsic(self, name: str) -> None:
+        other = self.caller.lookup(name)
+        if other is None or other.origin is not Origin.INTRINSIC:
+            raise RefusedError(MEANING, f"{name} is something else in the caller")
+        symbol = self.callee.lookup(name)
+        if symbol is not None and symbol.owner != other.owner:
+            raise RefusedError(MEANING, f"{name} is something else in the caller")
+
+    def _rename(self, name: str, new: str) -> None:
+        if new.lower() != name:
+            self.names[name] = Renamed(new)
+
+
+def constant_length(symbol: Symbol) -> int | None:
+    """The length of a character variable, if it is a constant."""
+    assert symbol.type is not None
+    if symbol.type.length is None:
+        return 1
+    home = symbol.home
+    return None if home is None else constant(symbol.type.length, home)
+
+
+def words_of(unit: Unit) -> set[str]:
+    """All words in a unit's text outside of comments, folded, and the names that it declares."""
+    found: set[str] = set()
+    for leaf in leaves(unit):
+        found |= set(_WORD.findall((leaf.body or "").lower()))
+        if leaf.name is not None:
+            found.add(leaf.name.lower())
+        what = leaf.what
+        if isinstance(what, Decl):
+            found |= {entity.name for entity in what.entities}
+    return found
+
+
+def used_before(scope: Scope) -> frozenset[str]:
+    """The modules that are compiled before a unit: those that it uses, through others, too, and
+    those that stand before it in its file."""
+    found: set[str] = set()
+    waiting = [use.module for one in _chain(scope) for use in one.declared.uses]
+    own = scope.located.chain[0].name
+    while waiting:
+        module = waiting.pop()
+        if module in found or module == own:
+            continue
+        found.add(module)
+        inside = scope.scopes.module(module)
+        if inside is not None:
+            waiting += [use.module for use in inside.declared.uses]
+    return frozenset(name for name in found if not is_intrinsic_module(name))
+
+
+def _chain(scope: Scope) -> Iterator[Scope]:
+    here: Scope | None = scope
+    while here is not None:
+        yield here
+        here = here.host
+
+
+def _is_private(name: str, module: Scope | None) -> bool:
+    """Whether a module keeps a procedure to itself."""
+    if module is None:
+        return True
+    declared = module.declared
+    hidden = declared.private_default and name not in declared.public
+    return hidden or name in declared.private
+
+
+def _has_interface(name: str, scope: Scope) -> bool:
+    """Whether a procedure is described by an interface body."""
+    return any(
+        isinstance(inner, Unit) and inner.name == name
+        for one in _chain(scope)
+        for node in one.unit.spec
+        if isinstance(node, Block) and node.kind == "interface"
+        for inner in node.body
+    )
+
+
+def _layout(scope: Scope, block: str) -> tuple[object, ...] | None:
+    """The members of a COMMON block: names, types and bounds; None: not known."""
+    found: list[object] = []
+    members = scope.declared.commons.get(block)
+    if members is None:
+        return None if scope.host is None else _layout(scope.host, block)
+    for name in members:
+        symbol = scope.lookup(name)
+        key = None if symbol is None else symbol_key(symbol, scope)
+        if symbol is None or key is None:
+            return None
+        bounds = [
+            (constant(dim.lower, scope) if dim.lower else 1, constant(dim.upper, scope))
+            for dim in symbol.dims or ()
+        ]
+        if any(None in pair for pair in bounds):
+            return None
+        found.append((name, key, tuple(bounds)))
+    return tuple(found)

@@ -1,0 +1,169 @@
+"""Whether a call can be replaced by the body of the procedure, and what is needed for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.conditional_lines import threaded_nodes
+from asphalt.analysis.exchange import Place
+from asphalt.analysis.inlining.arguments import Arguments, Passed
+from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
+from asphalt.analysis.inlining.names import Names, Needed
+from asphalt.analysis.inlining.procedure import movable_body
+from asphalt.analysis.inlining.replacement import Present, Replacement
+from asphalt.analysis.inlining.uses import array_uses
+from asphalt.analysis.references import bind
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
+from asphalt.ir.conditionals import depth_before
+from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.insertion import takes_declarations
+from asphalt.ir.program import Located
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.stmt import Call, DoHead, Guarded, UnitHead
+from asphalt.ir.tree import Block, Do, Leaf, Node, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Inlining:
+    """A call and what stands for it.
+
+    ``body``: the statements of the procedure, with its own names; ``names``: what stands for
+    these, where it is not the name itself; ``before``: variables of the caller to be set first, by
+    new names; ``labels``: new labels for those that the caller has.
+    """
+
+    call: Leaf
+    place: Place
+    callee: Located
+    scope: Scope
+    body: tuple[Node, ...]
+    names: Mapping[str, Replacement]
+    before: tuple[tuple[str, Expr], ...]
+    needed: Needed
+    labels: Mapping[int, int]
+
+    def change(self, ref: Ref) -> Expr | None:
+        """What a reference in the procedure becomes."""
+        found = self.names.get(ref.name)
+        return None if found is None else found.of(ref)
+
+
+def planned(
+    facts: UnitFacts, leaf: Leaf, place: Place, call: Call, callee: Located, sites: CallSites
+) -> Inlining | Refused:
+    """What stands for a call of a procedure of the tree; or why nothing can."""
+    try:
+        _check_place(facts, leaf, place)
+        return _plan(facts, leaf, place, call, callee, sites)
+    except RefusedError as refused:
+        assert leaf.span is not None
+        name = callee.unit.name
+        return Refused(refused.code, f"{name} is not inlined: {refused.message}", leaf.span)
+
+
+def _plan(
+    facts: UnitFacts, leaf: Leaf, place: Place, call: Call, callee: Located, sites: CallSites
+) -> Inlining:
+    scopes = facts.effects.scopes
+    scope = scopes.of(callee)
+    if callee.form is not facts.located.form:
+        raise RefusedError(TEXT, "it is written in the other source form")
+    body = movable_body(callee, facts.located, scopes)
+    head = callee.unit.head
+    assert head is not None
+    assert isinstance(head.what, UnitHead)
+    bound = bind(call.args, head.what.args)
+    if bound is None:
+        raise RefusedError(ARGUMENT, "the arguments are not those of its dummies")
+    names = Names(scope, facts.scope, frozenset(head.what.args))
+    names.body(body)
+    arguments = Passed(facts, leaf, scope, bound, array_uses(body, scope), sites).found()
+    before = _kept(arguments, names, scope)
+    _check_construct_names(body, facts)
+    return Inlining(
+        leaf,
+        place,
+        callee,
+        scope,
+        body,
+        {**arguments.names, **names.names, **_presence(arguments, names)},
+        before,
+        names.needed(),
+        _labels(body, facts),
+    )
+
+
+def _kept(arguments: Arguments, names: Names, scope: Scope) -> tuple[tuple[str, Expr], ...]:
+    """New variables for what is computed before the call; they get declared, too."""
+    before = []
+    for dummy, value in arguments.before:
+        symbol = scope.lookup(dummy)
+        assert symbol is not None
+        before.append((names.variable(dummy, symbol), value))
+    return tuple(before)
+
+
+def _presence(arguments: Arguments, names: Names) -> Mapping[str, Replacement]:
+    return {"present": Present(arguments.given)} if "present" not in names.names else {}
+
+
+def _check_place(facts: UnitFacts, leaf: Leaf, place: Place) -> None:
+    """Whether statements can stand where the call stands."""
+    unit = facts.unit
+    if leaf.frozen or leaf.span is None:
+        raise RefusedError(TEXT, "the preprocessor changes the call")
+    if isinstance(leaf.what, Guarded) and leaf.what.kind != "if":
+        raise RefusedError(TEXT, "the call is no statement of its own")
+    if leaf.joined or ";" in leaf.trail.split("!")[0]:
+        raise RefusedError(TEXT, "the call shares its line with other statements")
+    for entry in leaf.lead:
+        if entry.kind in (TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL):
+            raise RefusedError(TEXT, f"the directive {entry.text.strip()} stands before the call")
+    if depth_before(unit, leaf) != 0:
+        raise RefusedError(TEXT, "the call stands in a branch of the preprocessor")
+    if not takes_declarations(unit):
+        raise RefusedError(TEXT, "declarations of the caller stand in a branch of the preprocessor")
+    if threaded_nodes(unit):
+        raise RefusedError(TEXT, "the caller has directives of OpenMP or OpenACC")
+    for around in place.around:
+        if isinstance(around, Block):
+            raise RefusedError(TEXT, f"the call stands in a construct ({around.kind})")
+        head = around.head.what if isinstance(around, Do) else None
+        if isinstance(head, DoHead) and head.kind == "concurrent":
+            raise RefusedError(TEXT, "the call stands in a DO CONCURRENT construct")
+    ends = {
+        own.what.label
+        for node in unit.body
+        for own in leaves(node)
+        if isinstance(own.what, DoHead) and own.what.label is not None
+    }
+    if leaf.label is not None and leaf.label in ends:
+        raise RefusedError(TEXT, "the call is the last statement of a loop")
+
+
+def _check_construct_names(body: tuple[Node, ...], facts: UnitFacts) -> None:
+    own = {leaf.name.lower() for node in body for leaf in leaves(node) if leaf.name is not None}
+    taken = {leaf.name.lower() for leaf in leaves(facts.unit) if leaf.name is not None}
+    for name in sorted(own):
+        if name in taken or facts.scope.lookup(name) is not None:
+            raise RefusedError(TEXT, f"{name} is the name of a construct, and taken in the caller")
+
+
+def _labels(body: tuple[Node, ...], facts: UnitFacts) -> Mapping[int, int]:
+    own = {leaf.label for node in body for leaf in leaves(node) if leaf.label is not None}
+    taken = {leaf.label for leaf in leaves(facts.unit) if leaf.label is not None}
+    used = own | taken
+    found: dict[int, int] = {}
+    for label in sorted(own & taken):
+        digits = len(str(label))
+        free = (n for n in range(10 ** (digits - 1), 10**digits) if n not in used)
+        new = next(free, None)
+        if new is None:
+            raise RefusedError(TEXT, f"there is no free label for {label}")
+        found[label] = new
+        used.add(new)
+    return found

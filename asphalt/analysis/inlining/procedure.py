@@ -1,0 +1,249 @@
+"""Whether the body of a procedure can stand elsewhere: what the procedure itself must fulfil."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from asphalt.analysis.call_sites import UnitKey, unit_key
+from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.inlining.codes import KEPT, LONG, RECURSION, TEXT, WAYS, RefusedError
+from asphalt.analysis.invoked import invoked
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.references import actions
+from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.ir.expr import Lit, Op
+from asphalt.ir.program import Located
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import (
+    IO,
+    ArmHead,
+    Call,
+    Decl,
+    DoHead,
+    Guarded,
+    Jump,
+    JumpKind,
+    Opaque,
+    Plain,
+    Raw,
+    StatementFunction,
+    UnitHead,
+)
+from asphalt.ir.tree import Arm, Block, Branch, Leaf, Node, Unit, leaves
+
+LONGEST = 250
+"""Statements of a body that is written a second time."""
+
+_OWN = (TriviaKind.BLANK, TriviaKind.COMMENT)
+
+
+def communicates(located: Located, scopes: Scopes, seen: frozenset[UnitKey] = frozenset()) -> bool:
+    """Whether a procedure transfers messages between two ranks, itself or through others."""
+    key = unit_key(located)
+    if key in seen:
+        return False
+    scope = scopes.of(located)
+    return any(
+        is_transfer(call, scope)
+        or (
+            ((found := invoked(call, scope)) is not None)
+            and communicates(found[0], scopes, seen | {key})
+        )
+        for call in calls_of(located.unit)
+    )
+
+
+def is_transfer(call: Call, scope: Scope) -> bool:
+    """Whether a call is one of MPI that sends or receives a message, or completes such a call."""
+    mpi = mpi_call(call, scope)
+    if mpi is None:
+        return False
+    tagged = any(p.kind == "TAG" for p in mpi.procedure.parameters)
+    return tagged or mpi.procedure.timing in (Timing.COMPLETING, Timing.STARTING)
+
+
+def calls_of(unit: Unit) -> Iterator[Call]:
+    """The CALL statements of a unit."""
+    for node in unit.body:
+        for leaf in leaves(node):
+            for what in actions(leaf.what):
+                if isinstance(what, Call):
+                    yield what
+
+
+def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node, ...]:
+    """The statements that stand for a call of a procedure, still with its own names.
+
+    Raises:
+        RefusedError: the procedure does something that they could not do elsewhere.
+    """
+    unit = callee.unit
+    name = unit.name
+    if unit.kind != "subroutine" or unit.head is None or not isinstance(unit.head.what, UnitHead):
+        raise RefusedError(TEXT, f"{name} is no subroutine that is read as one")
+    _check_recursion(callee, caller, scopes)
+    own = [leaf for node in unit.body for leaf in leaves(node)]
+    if len(own) > LONGEST:
+        raise RefusedError(LONG, f"{name} has {len(own)} statements, more than {LONGEST}")
+    _check_ways(unit)
+    _check_specification(unit)
+    _check_text(unit, own)
+    return _without_returns(unit.body, name, _jumps(own))
+
+
+def _check_recursion(callee: Located, caller: Located, scopes: Scopes) -> None:
+    targets = {unit_key(callee): "itself", unit_key(caller): caller.unit.name}
+    seen: set[UnitKey] = set()
+    waiting = [callee]
+    while waiting:
+        located = waiting.pop()
+        scope = scopes.of(located)
+        for call in calls_of(located.unit):
+            found = invoked(call, scope)
+            if found is None:
+                continue
+            key = unit_key(found[0])
+            if key in targets:
+                raise RefusedError(RECURSION, f"{callee.unit.name} calls {targets[key]}")
+            if key not in seen:
+                seen.add(key)
+                waiting.append(found[0])
+
+
+def _check_ways(unit: Unit) -> None:
+    assert unit.head is not None
+    assert isinstance(unit.head.what, UnitHead)
+    if "*" in unit.head.what.args:
+        raise RefusedError(WAYS, f"{unit.name} has an alternate return")
+    for leaf in leaves(replace(unit, contained=())):
+        if isinstance(leaf.what, Plain) and leaf.what.keyword == "entry":
+            raise RefusedError(WAYS, f"{unit.name} has an ENTRY statement")
+
+
+def _check_specification(unit: Unit) -> None:
+    for node in unit.spec:
+        for leaf in leaves(node):
+            _check_lines(leaf.lead, unit.name, ("include",))
+            match leaf.what:
+                case StatementFunction(name=name):
+                    raise RefusedError(TEXT, f"{name} is a statement function of {unit.name}")
+                case Decl(kind="namelist"):
+                    raise RefusedError(TEXT, f"{unit.name} has a NAMELIST")
+                case Raw() | Opaque():
+                    raise RefusedError(TEXT, f"a declaration of {unit.name} is not understood")
+                case Decl(kind="save", entities=(), groups=()):
+                    raise RefusedError(KEPT, f"{unit.name} has a SAVE statement for all variables")
+
+
+def _check_text(unit: Unit, own: list[Leaf]) -> None:
+    name = unit.name
+    if any(True for _ in conditional_statements(unit)):
+        raise RefusedError(TEXT, f"{name} has statements for compilation with OpenMP")
+    for number, leaf in enumerate(own):
+        _check_lines(leaf.lead, name, ("include",) if number == 0 else ())
+        if leaf.frozen or (leaf.body == "" and not leaf.head and not leaf.trail):
+            raise RefusedError(TEXT, f"the preprocessor changes a statement of {name}")
+        match leaf.what:
+            case Raw() | Opaque():
+                raise RefusedError(TEXT, f"a statement of {name} is not understood")
+            case DoHead(kind="concurrent"):
+                raise RefusedError(TEXT, f"{name} has a DO CONCURRENT construct")
+            case ArmHead(kind="select_type" | "select_rank"):
+                raise RefusedError(TEXT, f"{name} has a construct that gives a name another type")
+            case Jump(kind=JumpKind.ASSIGNED_GOTO):
+                raise RefusedError(TEXT, f"{name} has an assigned GOTO")
+    _check_lines(unit.end.lead, name, ())
+    for node in unit.body:
+        block = next(_blocks(node), None)
+        if block is not None:
+            raise RefusedError(TEXT, f"{name} has a construct ({block.kind}) with names of its own")
+    if own and own[0].joined:
+        raise RefusedError(TEXT, f"the first statement of {name} shares its line with others")
+
+
+def _check_lines(lead: tuple[Trivia, ...], name: str, allowed: tuple[str, ...]) -> None:
+    """Only comments, and lines of the preprocessor that ``allowed`` names."""
+    for entry in lead:
+        if entry.kind in _OWN:
+            continue
+        word = entry.text.strip().removeprefix("#").strip()
+        if entry.kind is not TriviaKind.CPP or not word.startswith(tuple(allowed) or ("\0",)):
+            raise RefusedError(TEXT, f"{name} has the line {entry.text.strip()}")
+
+
+def _blocks(node: Node) -> Iterator[Block]:
+    match node:
+        case Block():
+            yield node
+        case Branch(arms=arms):
+            for arm in arms:
+                for child in arm.body:
+                    yield from _blocks(child)
+        case Leaf() | Unit():
+            return
+        case _:
+            for child in node.body:
+                yield from _blocks(child)
+
+
+def _jumps(own: list[Leaf]) -> bool:
+    """Whether any statement goes to a label."""
+    return any(
+        isinstance(what, Jump | IO) and what.labels for leaf in own for what in actions(leaf.what)
+    )
+
+
+def _without_returns(nodes: tuple[Node, ...], name: str, jumps: bool) -> tuple[Node, ...]:
+    """The statements without a RETURN: what stands behind ``if (c) return`` is done if not c."""
+    if nodes and isinstance(nodes[-1], Leaf) and is_return(nodes[-1]):
+        last = nodes[-1]
+        if last.joined:
+            raise RefusedError(TEXT, f"the last RETURN of {name} shares its line with others")
+        nodes = nodes[:-1]
+        if last.label is not None:
+            nodes = (*nodes, replace(last, what=Plain("continue"), body=None))
+    for number, node in enumerate(nodes):
+        condition = _condition_of_return(node)
+        if condition is None:
+            continue
+        rest = nodes[number + 1 :]
+        if jumps or any(leaf.label is not None for n in nodes for leaf in leaves(n)):
+            raise RefusedError(WAYS, f"{name} has a RETURN in the middle, and labels")
+        following = next((leaf for n in rest for leaf in leaves(n)), None)
+        first = next(iter(leaves(node)))
+        if following is None:
+            return nodes[:number]
+        if following.joined or first.joined:
+            raise RefusedError(TEXT, f"a RETURN of {name} shares its line with others")
+        # the head keeps its place and what stands in front of it
+        head = replace(first, what=ArmHead("if", (condition,)), body=None)
+        end = Leaf(Plain("end if"), head=first.head)
+        inner = _without_returns(rest, name, jumps)
+        return (*nodes[:number], Branch("if", (Arm(head, inner),), end))
+    for node in nodes:
+        for leaf in leaves(node):
+            if any(isinstance(w, Jump) and w.kind is JumpKind.RETURN for w in actions(leaf.what)):
+                raise RefusedError(WAYS, f"{name} has a RETURN in the middle")
+    return nodes
+
+
+def is_return(leaf: Leaf) -> bool:
+    """Whether a statement is RETURN."""
+    return isinstance(leaf.what, Jump) and leaf.what.kind is JumpKind.RETURN
+
+
+def _condition_of_return(node: Node) -> Op | None:
+    """The condition of ``if (c) return``, negated."""
+    match node:
+        case Leaf(what=Guarded(condition=condition, action=Jump(kind=JumpKind.RETURN), kind="if")):
+            pass
+        case Branch(
+            kind="if",
+            arms=(Arm(head=Leaf(what=ArmHead(exprs=(c,)), name=None), body=(Leaf() as only,)),),
+        ) if is_return(only):
+            condition = c  # type: ignore[assignment]
+        case _:
+            return None
+    return Op(".not.", (condition if isinstance(condition, Lit) else Op("()", (condition,)),))

@@ -1,0 +1,116 @@
+"""What stands for a name of a procedure in the text of its caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
+from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
+
+_UNIT = Poly.constant(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """Another name for the same thing."""
+
+    spelled: str
+
+    def of(self, ref: Ref) -> Expr:
+        """What a reference becomes."""
+        return replace(ref, name=self.spelled.lower(), spelled=self.spelled)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A scalar expression: a constant, or an element or component that stays the same object."""
+
+    expr: Expr
+
+    def of(self, ref: Ref) -> Expr:
+        """What a reference becomes."""
+        if ref.args is not None:
+            raise RefusedError(ARGUMENT, f"{ref.spelled} has a list of arguments")
+        return self.expr
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """An inquiry whose answer is known: ``present(x)`` of an optional argument."""
+
+    dummies: frozenset[str]
+
+    def of(self, ref: Ref) -> Expr | None:
+        """What a reference becomes."""
+        match ref.args:
+            case (Ref(name=name, args=None),) if name in self.dummies:
+                return Lit("logical", ".true.")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """An array whose subscripts are moved: subscript i of the dummy is i + ``shifts``, and ``tail``
+    follows; ``bare`` stands for the array without subscripts."""
+
+    bare: Ref | Component
+    shifts: tuple[Poly, ...]
+    tail: tuple[Expr, ...]
+
+    def of(self, ref: Ref) -> Expr:
+        """What a reference becomes."""
+        if ref.args is None:
+            return self.bare
+        if len(ref.args) != len(self.shifts):
+            raise RefusedError(ARGUMENT, f"{ref.spelled} has another number of subscripts")
+        moved = tuple(_moved(a, s) for a, s in zip(ref.args, self.shifts, strict=True))
+        return replace(self.bare, args=(*moved, *self.tail))
+
+
+Replacement = Renamed | Standing | Shifted | Present
+
+
+def _moved(arg: Arg, shift: Poly) -> Arg:
+    if shift == Poly():
+        return arg
+    match arg:
+        case Section(lower=lower, upper=upper, stride=stride):
+            low = None if lower is None else plus(lower, shift)
+            high = None if upper is None else plus(upper, shift)
+            return Section(low, high, stride)
+        case Keyword() | AltReturn():
+            raise RefusedError(ARGUMENT, "an array has a keyword among its subscripts")
+    return plus(arg, shift)
+
+
+def plus(expr: Expr, shift: Poly) -> Expr:
+    """``expr + shift``; constants are added up where that leaves the rest as it is written."""
+    if shift == Poly():
+        return expr
+    value = shift.value
+    if value is None:
+        return Op("+", (expr, _closed(shift.expression())))
+    match expr:
+        case Lit() if expr.integer is not None and "_" not in expr.text:
+            return number(expr.integer + value)
+        case Op(op="+" | "-" as op, operands=(left, Lit() as right)) if (
+            right.integer is not None and "_" not in right.text
+        ):
+            return _sum(left, value + (right.integer if op == "+" else -right.integer))
+    return _sum(expr, value)
+
+
+def _sum(left: Expr, value: int) -> Expr:
+    if value == 0:
+        return left
+    return Op("+" if value > 0 else "-", (left, Lit("integer", str(abs(value)))))
+
+
+def number(value: int) -> Expr:
+    """An integer constant."""
+    return Lit("integer", str(value)) if value >= 0 else Op("-", (Lit("integer", str(-value)),))
+
+
+def _closed(expr: Expr) -> Expr:
+    return expr if isinstance(expr, Ref | Lit | Component) else Op("()", (expr,))

@@ -1,0 +1,83 @@
+"""Types of dummies and of what is passed for them, compared exactly."""
+
+from __future__ import annotations
+
+from asphalt.analysis.constants import constant, type_bytes
+from asphalt.analysis.derived_types import type_definition
+from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.words import words
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref
+from asphalt.ir.stmt import TypeSpec
+
+TypeKey = tuple[object, ...]
+"""Equal for the same type and kind (and length, for characters)."""
+
+_BASES = {"double_precision": "real", "double_complex": "complex"}
+# MPI-4.0 section A.1.1, as far as procedures get them as arguments
+_INTEGERS = words(
+    """
+    mpi_comm_world mpi_comm_self mpi_comm_null mpi_any_source mpi_any_tag mpi_proc_null mpi_integer
+    mpi_real mpi_double_precision mpi_complex mpi_double_complex mpi_logical mpi_character mpi_byte
+    mpi_integer4 mpi_integer8 mpi_real4 mpi_real8 mpi_packed mpi_request_null
+    """
+)
+_NUMERIC = ("integer", "real", "complex")
+
+
+def type_key(spec: TypeSpec | None, home: Scope) -> TypeKey | None:
+    """What identifies a declared type; None: it is not known well enough."""
+    if spec is None or spec.base == "class":
+        return None
+    if spec.base == "type":
+        name = (spec.name or "").lower()
+        found = type_definition(name, home)
+        if found is not None:
+            return ("type", id(found[0]))
+        symbol = home.lookup(name)
+        of_mpi = symbol is not None and symbol.origin is Origin.MPI
+        return ("type", symbol.owner, symbol.name) if of_mpi and symbol is not None else None
+    size = type_bytes(spec, home)
+    if size is None:
+        return None
+    kind = constant(spec.kind, home) if spec.base == "character" and spec.kind else 1
+    return (_BASES.get(spec.base, spec.base), size, kind)
+
+
+def symbol_key(symbol: Symbol, scope: Scope) -> TypeKey | None:
+    """The type of a variable."""
+    home = symbol.home if isinstance(symbol.home, Scope) else scope
+    return type_key(symbol.type, home)
+
+
+def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
+    """The type of an expression without references of functions; None: not known."""
+    match expr:
+        case Lit(kind="integer" | "real" | "logical" as base):
+            kind = constant(Ref("kind", "kind", (expr,)), scope)
+            return None if kind is None else (base, kind, 1)
+        case Ref(name=name):
+            symbol = scope.lookup(name)
+            if symbol is not None and symbol.origin is Origin.MPI:
+                plain = expr.args is None and symbol.owner != "mpi_f08"
+                return ("integer", 4, 1) if plain and name in _INTEGERS else None
+            if symbol is None or symbol.type is None or symbol.origin is Origin.INTRINSIC:
+                return None
+            if expr.args is not None and symbol.dims is None:
+                return None
+            return symbol_key(symbol, scope)
+        case Component():
+            part = symbol_named(designator_name(expr) or "%", scope)
+            return None if part is None or part.dims is not None else symbol_key(part, scope)
+        case Op(op="()" | "+" | "-" | ".not.", operands=(inner,)):
+            return expression_key(inner, scope)
+        case Op(op="+" | "-" | "*" | "/", operands=operands):
+            keys = {expression_key(o, scope) for o in operands}
+            (key, *others) = keys
+            return key if not others and key is not None and key[0] in _NUMERIC else None
+    return None
+
+
+def is_plain(expr: Expr) -> bool:
+    """Whether an expression is a name without a list."""
+    return isinstance(expr, Ref) and expr.args is None

@@ -1,0 +1,381 @@
+"""Inlining: the body of a procedure that communicates comes to the place of its call.
+
+Before::
+
+    call exchange(v, k, 1)
+
+After::
+
+    ! asphalt: exchange of halo.f:12 stands here
+    if (1 == 1) then
+      if (north /= -1) call MPI_Recv(dum, 5*n, ..., north, 1, comm, status, ierr)
+      ...
+
+so that the other transformations see the exchange beside the computation (Danalis et al., ICS
+2009, section 6: the kernels had "the communication calls inlined at the same level with the
+computation").  Only procedures that send or receive messages themselves, or through others, are
+candidates.  What must hold stands in ``asphalt/analysis/inlining``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.exchange import statements
+from asphalt.analysis.inlining.codes import TEXT, RefusedError
+from asphalt.analysis.inlining.plan import Inlining, planned
+from asphalt.analysis.inlining.procedure import communicates
+from asphalt.analysis.invoked import invoked
+from asphalt.analysis.symbols import Origin, Symbol
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.verdict import Refused
+from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
+from asphalt.ir.insertion import last_declaration, last_use
+from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import (
+    Allocation,
+    Call,
+    Decl,
+    Dim,
+    Entity,
+    Guarded,
+    Include,
+    Plain,
+    TypeSpec,
+    What,
+)
+from asphalt.ir.tree import Branch, Leaf, Node, Unit, leaves
+from asphalt.transforms.charge_edit import maker_at
+from asphalt.transforms.comments import comments_inside
+from asphalt.transforms.declare import insert_behind
+from asphalt.transforms.edit import map_leaves, rewrite_list
+from asphalt.transforms.make import Maker, var
+from asphalt.transforms.step import Found, Step
+
+NAME = "inline"
+_KEPT = ("asynchronous", "target", "allocatable")
+
+
+@dataclass(frozen=True, slots=True)
+class Inline(Step):
+    """A call to be replaced; ``nodes``: the statements of the procedure in terms of the caller."""
+
+    plan: Inlining
+    nodes: tuple[Node, ...]
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """Each call of a procedure of the tree that communicates: a step, or why it stays."""
+    scopes = facts.effects.scopes
+    sites = CallSites(scopes)
+    found: list[Found] = []
+    for leaf, place in statements(facts.unit.body):
+        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        target = invoked(what, facts.scope) if isinstance(what, Call) else None
+        if target is None or not communicates(target[0], scopes):
+            continue
+        callee, call = target
+        plan = planned(facts, leaf, place, call, callee, sites)
+        found.append(plan if isinstance(plan, Refused) else _step(facts, plan))
+    return tuple(found)
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with one call replaced, and with what its new statements need."""
+    assert isinstance(step, Inline)
+    plan = step.plan
+    form = facts.located.form
+    make = maker_at(plan.call, form, facts.eol)
+    declared = _Declarations(facts, plan)
+    before = [make.assign(var(name), value) for name, value in plan.before]
+    before += [make.leaf(what) for what in declared.allocations()]
+    after = [make.leaf(what) for what in declared.deallocations(step.nodes)]
+    nodes: tuple[Node, ...] = (*before, *_placed(step.nodes, make), *after)
+    own_lead, comments = plan.call.lead, _comments(plan, make)
+    if isinstance(plan.call.what, Guarded):
+        nodes = tuple(map_leaves(n, lambda leaf: _further(leaf, make.step)) for n in nodes)
+        nodes = (make.branch(plan.call.what.condition, nodes),)
+    if plan.call.label is not None:
+        nodes = (replace(plan.call, what=Plain("continue"), body=None, lead=()), *nodes)
+    nodes = (_behind(nodes[0], (*own_lead, *comments)), *nodes[1:])
+
+    def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:
+        here = plan.place.position
+        return (*siblings[:here], *nodes, *siblings[here + 1 :])
+
+    unit = replace(facts.unit, body=rewrite_list(facts.unit.body, plan.place.path, change))
+    return declared.added(unit)
+
+
+def _step(facts: UnitFacts, plan: Inlining) -> Inline | Refused:
+    name = plan.callee.unit.name
+    try:
+        nodes = tuple(map_leaves(node, _Rewritten(facts, plan).leaf) for node in plan.body)
+        _Declarations(facts, plan).statements()
+    except NotMappedError as kept:
+        message = f"{name} is not inlined: {kept} would have to be written anew"
+        return Refused(TEXT, message, plan.call.span)
+    except RefusedError as refused:
+        message = f"{name} is not inlined: {refused.message}"
+        return Refused(refused.code, message, plan.call.span)
+    evidence = [
+        f"{name} does not call itself, keeps no variable, and is left at its end only",
+        "each dummy is what is passed for it, under another name or with other bounds",
+    ]
+    if plan.before:
+        evidence.append("what is computed for the call is computed once, before")
+    does = f"{name} ({_origin(plan)}) comes to the place of its call"
+    return Inline(line_of(plan.call), does, tuple(evidence), plan, nodes)
+
+
+def _origin(plan: Inlining) -> str:
+    head = plan.callee.unit.head
+    line = 0 if head is None else line_of(head)
+    return f"{PurePath(plan.callee.path).name}:{line}"
+
+
+def _comments(plan: Inlining, make: Maker) -> tuple[Trivia, ...]:
+    own = plan.call.trail.strip()
+    kept = (make.comment(own.lstrip("!").strip()),) if own.startswith("!") else ()
+    return (*kept, make.comment(f"asphalt: {plan.callee.unit.name} of {_origin(plan)} stands here"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewritten:
+    """Statements of the procedure with the caller's names."""
+
+    facts: UnitFacts
+    plan: Inlining
+
+    def leaf(self, leaf: Leaf) -> Leaf:
+        what = mapped_what(leaf.what, self.plan.change, lambda n: self.plan.labels.get(n, n))
+        if what != leaf.what:
+            inside = comments_inside(leaf, self.facts.free, self.facts.eol)
+            leaf = replace(leaf, what=what, body=None, lead=(*leaf.lead, *inside))
+        label = None if leaf.label is None else self.plan.labels.get(leaf.label)
+        if label is not None:
+            head = leaf.head.replace(str(leaf.label), str(label), 1)
+            leaf = replace(leaf, label=label, head=head)
+        return self._with_ends(leaf)
+
+    def _with_ends(self, leaf: Leaf) -> Leaf:
+        """The leaf with the line endings of the caller's file."""
+        eol = self.facts.eol
+
+        def text(own: str) -> str:
+            return own.replace("\r\n", "\n").replace("\n", eol)
+
+        lead = tuple(replace(entry, text=text(entry.text)) for entry in leaf.lead)
+        body = None if leaf.body is None else text(leaf.body)
+        return replace(leaf, lead=lead, body=body, head=text(leaf.head), trail=text(leaf.trail))
+
+
+def _placed(nodes: tuple[Node, ...], make: Maker) -> tuple[Node, ...]:
+    """The statements as far in as the call was; in fixed form they stay where they are."""
+    first = next((leaf for node in nodes for leaf in leaves(node)), None)
+    if first is None:
+        return nodes
+    # what stood before the first statement may belong to the declarations: comments stay
+    kept = tuple(e for e in first.lead if e.kind is not TriviaKind.CPP)
+    while kept and kept[0].kind is TriviaKind.BLANK:
+        kept = kept[1:]
+    nodes = (_with_lead(nodes[0], kept), *nodes[1:])
+    if not make.free:
+        return nodes
+    columns = make.column - len(first.head.rsplit("\n", 1)[-1].expandtabs(8))
+    if first.label is not None or first.name is not None:
+        columns = 0
+    return tuple(
+        map_leaves(_guarded(node, make.step), lambda leaf: _further(leaf, columns))
+        for node in nodes
+    )
+
+
+def _guarded(node: Node, step: int) -> Node:
+    """What stood behind ``if (c) return``, further in than the IF that it is in now."""
+    if not isinstance(node, Branch) or node.end.span is not None:
+        return node
+    (arm,) = node.arms
+    inner = (_guarded(inner, step) for inner in arm.body)
+    body = tuple(map_leaves(n, lambda leaf: _further(leaf, step)) for n in inner)
+    return replace(node, arms=(replace(arm, body=body),))
+
+
+def _further(leaf: Leaf, columns: int) -> Leaf:
+    return replace(leaf, shift=leaf.shift + columns)
+
+
+def _behind(node: Node, lead: tuple[Trivia, ...]) -> Node:
+    """The node with lines in front of all that is its own; they stay where they are when the node
+    is moved further in."""
+    first = next(iter(leaves(node)))
+    kept = tuple(
+        replace(entry, text=_outwards(entry.text, first.shift))
+        if entry.kind is TriviaKind.COMMENT
+        else entry
+        for entry in lead
+    )
+    return _with_lead(node, (*kept, *first.lead))
+
+
+def _outwards(text: str, columns: int) -> str:
+    content = text.lstrip(" ")
+    return " " * max(0, len(text) - len(content) - columns) + content
+
+
+def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
+    """The node with another lead of its first statement."""
+    first = next(iter(leaves(node)))
+
+    def change(leaf: Leaf) -> Leaf:
+        return replace(leaf, lead=lead) if leaf is first else leaf
+
+    return map_leaves(node, change)
+
+
+class _Declarations:
+    """What the caller declares for the statements of the procedure."""
+
+    def __init__(self, facts: UnitFacts, plan: Inlining) -> None:
+        self.facts = facts
+        self.plan = plan
+        self.make = maker_at(_first(facts.unit), facts.located.form, facts.eol)
+
+    def statements(self) -> tuple[What, ...]:
+        """The declarations, in order."""
+        needed = self.plan.needed
+        header: tuple[What, ...] = (Include("mpif.h"),) if needed.header else ()
+        constants = (
+            self._declaration(new, symbol, ("parameter",)) for new, symbol in needed.constants
+        )
+        variables = (
+            self._declaration(new, symbol, tuple(a for a in _KEPT if a in symbol.attrs))
+            for new, symbol in needed.variables
+        )
+        return (*header, *constants, *self._commons(), *_together(variables))
+
+    def _commons(self) -> Iterator[Decl]:
+        for block, members in self.plan.needed.commons.items():
+            yield from _together(self._declaration(new, symbol, ()) for new, symbol in members)
+            entities = tuple(Entity(new.lower(), new) for new, _ in members)
+            yield Decl("common", groups=((block, entities),))
+
+    def added(self, unit: Unit) -> Unit:
+        """The unit with the declarations."""
+        uses = tuple(self.make.leaf(use) for use in self.plan.needed.uses)
+        if uses:
+            unit = insert_behind(unit, last_use(unit), uses)
+        declarations = tuple(self.make.leaf(what) for what in self.statements())
+        return insert_behind(unit, last_declaration(unit), declarations) if declarations else unit
+
+    def allocations(self) -> Iterator[What]:
+        """Arrays whose extents the unit does not know on entry are allocated for the call."""
+        for new, symbol in self.plan.needed.variables:
+            if self._is_allocated(symbol):
+                dims = self._dims(symbol) or ()
+                yield Allocation("allocate", (Ref(new.lower(), new, tuple(map(_bounds, dims))),))
+
+    def deallocations(self, nodes: tuple[Node, ...]) -> Iterator[What]:
+        """What would be deallocated on return."""
+        for new, symbol in self.plan.needed.variables:
+            if self._is_allocated(symbol):
+                yield Allocation("deallocate", (var(new),))
+            elif "allocatable" in symbol.attrs and not _deallocated(nodes, new.lower()):
+                condition = Ref("allocated", "allocated", (var(new),))
+                yield Guarded(condition, Allocation("deallocate", (var(new),)))
+
+    def _declaration(self, new: str, symbol: Symbol, attrs: tuple[str, ...]) -> Decl:
+        dims = self._dims(symbol)
+        if self._is_allocated(symbol):
+            attrs = (*attrs, "allocatable")
+            dims = tuple(Dim("deferred") for _ in dims or ())
+        initial = None
+        if "parameter" in attrs and symbol.initial is not None:
+            initial = mapped_expr(symbol.initial, self.plan.change)
+        return Decl(
+            "type",
+            self._type(symbol),
+            attrs,
+            None,
+            (Entity(new.lower(), new, dims, None, initial),),
+        )
+
+    def _type(self, symbol: Symbol) -> TypeSpec:
+        spec = symbol.type
+        assert spec is not None
+        kind = None if spec.kind is None else mapped_expr(spec.kind, self.plan.change)
+        length: Arg | None = None
+        if spec.length is not None:
+            length = mapped(spec.length, self.plan.change)
+        return replace(spec, kind=kind, length=length)
+
+    def _dims(self, symbol: Symbol) -> tuple[Dim, ...] | None:
+        if symbol.dims is None:
+            return None
+        return tuple(
+            replace(dim, lower=self._bound(dim.lower), upper=self._bound(dim.upper))
+            for dim in symbol.dims
+        )
+
+    def _bound(self, bound: Expr | None) -> Expr | None:
+        return None if bound is None else mapped_expr(bound, self.plan.change)
+
+    def _is_allocated(self, symbol: Symbol) -> bool:
+        """Whether the extents depend on what the caller does not know on entry."""
+        if symbol.dims is None or "allocatable" in symbol.attrs:
+            return False
+        bounds = [b for dim in self._dims(symbol) or () for b in (dim.lower, dim.upper)]
+        return not all(
+            self._is_known(name) for b in bounds if b is not None for name in names_in(b)
+        )
+
+    def _is_known(self, name: str) -> bool:
+        if any(new.lower() == name for new, _ in self.plan.needed.constants):
+            return True
+        symbol = self.facts.scope.lookup(name)
+        if any(item.local == name for use in self.plan.needed.uses for item in use.items):
+            return True
+        if name.startswith("mpi_"):
+            return True
+        if symbol is None:
+            return False
+        if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
+            return True
+        dummy = symbol.origin is Origin.DUMMY and symbol.dims is None
+        return dummy and not self.facts.values.written_in_unit(name)
+
+
+def _together(declarations: Iterable[Decl]) -> Iterator[Decl]:
+    """The declarations, those of one type in one statement."""
+    found: dict[Decl, list[Entity]] = {}
+    for one in declarations:
+        found.setdefault(replace(one, entities=()), []).extend(one.entities)
+    for alike, entities in found.items():
+        yield replace(alike, entities=tuple(entities))
+
+
+def _first(unit: Unit) -> Node:
+    return next(iter((*unit.spec, *unit.body)))
+
+
+def _bounds(dim: Dim) -> Arg:
+    assert dim.upper is not None
+    return dim.upper if dim.lower is None else Section(dim.lower, dim.upper, None)
+
+
+def _deallocated(nodes: tuple[Node, ...], name: str) -> bool:
+    """Whether a statement of the first level deallocates a variable, and none allocates it
+    afterwards."""
+    done = False
+    for node in nodes:
+        for leaf in leaves(node):
+            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            if isinstance(what, Allocation) and any(
+                isinstance(o, Ref) and o.name == name for o in what.objects
+            ):
+                done = leaf is node and leaf.what is what and what.kind == "deallocate"
+    return done

@@ -1,0 +1,106 @@
+"""Apply steps of one transformation to a source tree, as the optimiser does: again and again, each
+time from the text that the last one made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from mpi_run import Mpi, build, run
+
+from asphalt.analyses import Analyses
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
+from asphalt.frontend.tree import Tree, load_tree
+from asphalt.settings import Settings
+from asphalt.transforms.edit import replace_unit
+from asphalt.transforms.step import Step
+from asphalt.unparse.unparse import unparse
+
+MANY = 60
+
+
+@dataclass
+class Stepped:
+    """A tree of files that are given as texts, by name."""
+
+    tree: Tree
+
+    @staticmethod
+    def of(folder: Path, files: dict[str, str]) -> Stepped:
+        """The tree of some files, written to a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_bytes(text.encode("latin-1"))
+        return Stepped(load_tree((folder,), Settings(cache=False, jobs=1)))
+
+    @staticmethod
+    def at(path: Path) -> Stepped:
+        """The tree that is one file."""
+        return Stepped(load_tree((path,), Settings(cache=False, jobs=1)))
+
+    def found(self, module: ModuleType) -> list[tuple[UnitFacts, Step | Refused]]:
+        """What a transformation finds in all units."""
+        effects, _ = Analyses(self.tree).of()
+        found: list[tuple[UnitFacts, Step | Refused]] = []
+        for entry in self.tree.files:
+            eol = self.tree.file(entry.path).eol
+            for located in self.tree.units_of(entry.path):
+                facts = UnitFacts(located, effects, eol)
+                found += [(facts, one) for one in module.check(facts)]
+        return found
+
+    def refusals(self, module: ModuleType) -> list[Refused]:
+        """What stays, and why."""
+        return [one for _, one in self.found(module) if isinstance(one, Refused)]
+
+    def steps(self, module: ModuleType) -> list[Step]:
+        """What is possible."""
+        return [one for _, one in self.found(module) if isinstance(one, Step)]
+
+    def applied(self, *modules: ModuleType, unit: str | None = None) -> int:
+        """Apply steps until there are none, in one unit or in all; how many there were."""
+        count = 0
+        while (first := self._first(modules, unit)) is not None:
+            module, facts, step = first
+            path = facts.located.path
+            new = module.apply(facts, step)
+            file = replace_unit(self.tree.file(path), facts.unit, new)
+            self.tree = self.tree.edited({path: unparse(file).encode("latin-1")})
+            count += 1
+            assert count < MANY, "it does not end"
+        return count
+
+    def _first(
+        self, modules: Sequence[ModuleType], unit: str | None
+    ) -> tuple[ModuleType, UnitFacts, Step] | None:
+        for module in modules:
+            for facts, one in self.found(module):
+                if isinstance(one, Step) and unit in (None, facts.unit.name):
+                    return module, facts, one
+        return None
+
+    def text(self, name: str) -> str:
+        """The text of a file as it is now."""
+        path = next(e.path for e in self.tree.files if Path(e.path).name == name)
+        return self.tree.content(path).decode("latin-1")
+
+    def result(
+        self,
+        mpi: Mpi,
+        folder: Path,
+        order: Sequence[str],
+        ranks: int,
+        flags: Sequence[str] = ("-O1", "-fcheck=all", "-Wall"),
+    ) -> str:
+        """What the program prints, sorted by lines."""
+        folder.mkdir(parents=True, exist_ok=True)
+        sources = []
+        for name in order:
+            (folder / name).write_bytes(self.text(name).encode("latin-1"))
+            sources.append(folder / name)
+        outcome = run(mpi, build(mpi, sources, folder, flags), ranks)
+        assert outcome.code == 0, outcome.stderr
+        return "\n".join(sorted(outcome.stdout.splitlines()))

@@ -1,0 +1,245 @@
+"""Inlining: what must hold for it, one program each, and that nothing else changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mpi_run import MPICH, OPENMPI, installed
+from stepping import Stepped
+
+from asphalt.analysis.inlining.codes import CODES
+from asphalt.report.examples import examples_of
+from asphalt.transforms import inline
+
+PROGRAM = """\
+module halo
+  use mpi
+  implicit none
+  integer :: above = MPI_PROC_NULL, shared = 1
+  integer, private :: hidden = 1
+contains
+  subroutine exchange(u, n, k)
+    {declare}
+    {body}
+    call MPI_Recv(u, n, MPI_INTEGER, above, k, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    {after}
+  end subroutine exchange
+end module halo
+subroutine step(v, w, m)
+  {use}
+  implicit none
+  {own}
+  integer :: v(0:4), w(5, 5), m, other
+  {call}
+end subroutine step
+"""
+DUMMIES = "integer :: n, k, u(n), ierr"
+CALL = "call exchange(v, 5, m)"
+
+
+def program(
+    body: str = "",
+    declare: str = DUMMIES,
+    after: str = "",
+    call: str = CALL,
+    own: str = "",
+    use: str = "use halo",
+) -> str:
+    return PROGRAM.format(
+        declare=declare, body=body, after=after, call=call, own=own, use=use
+    ).replace("    \n", "")
+
+
+INSIDE = """\
+  subroutine inside(k)
+    integer :: k
+    k = 1
+  end subroutine inside
+"""
+REFUSED = {
+    "calls-itself": ("ASP040", program(body="if (n > 3) call exchange(u, 2, k)")),
+    "entry": ("ASP041", program(after="entry other(u, n, k)")),
+    "return-in-a-loop": (
+        "ASP041",
+        program(body="do k = 1, n\nif (u(k) > 0) return\nend do", call="call exchange(v, 5, m)"),
+    ),
+    "alternate-return": (
+        "ASP041",
+        program(body="if (n > 3) return 1").replace("(u, n, k)", "(u, n, k, *)", 1),
+    ),
+    "saved": ("ASP042", program(declare=f"{DUMMIES}\ninteger, save :: t", body="t = k")),
+    "initialised": ("ASP042", program(declare=f"{DUMMIES}\ninteger :: t = 0", body="t = k")),
+    "data": ("ASP042", program(declare=f"{DUMMIES}\ninteger :: t\ndata t /0/", body="t = k")),
+    "all-saved": ("ASP042", program(declare=f"{DUMMIES}\ninteger :: t\nsave", body="t = k")),
+    "another-type": ("ASP043", program(declare="integer :: n, k, ierr\nreal :: u(n)")),
+    "another-kind": ("ASP043", program(declare="integer :: n, k, ierr\ninteger(8) :: u(n)")),
+    "a-value-is-changed": ("ASP043", program(body="n = n - 1")),
+    "an-element-is-changed-at-a-place-that-changes": (
+        "ASP043",
+        program(
+            declare=f"{DUMMIES}\ninteger :: at",
+            body="k = k + 1\nat = 3",
+            call="call exchange(v, v(m), m, w(m, 1))",
+        ).replace("(u, n, k)", "(u, n, k, at)", 1),
+    ),
+    "a-value-of-what-is-changed": (
+        "ASP043",
+        program(body="k = 2", call="call exchange(v, m+1, m)"),
+    ),
+    "other-extents": (
+        "ASP043",
+        program(declare="integer :: n, k, u(n, 2), ierr", call="call exchange(w, 3, m)"),
+    ),
+    "other-rank": ("ASP043", program(call="call exchange(w, 5, m)")),
+    "a-section": (
+        "ASP043",
+        program(call="call exchange(w(2, :), 5, m)"),
+    ),
+    "all-of-a-part": ("ASP043", program(after="u = 0", call="call exchange(v, 3, m)")),
+    "all-of-a-column": ("ASP043", program(after="u = 0", call="call exchange(w(1, m), 5, m)")),
+    "bounds": ("ASP043", program(after="u(1) = ubound(u, 1)")),
+    "optional-is-missing": (
+        "ASP043",
+        program(declare=f"{DUMMIES}\ninteger, optional :: o", body="if (present(o)) k = o").replace(
+            "(u, n, k)", "(u, n, k, o)", 1
+        ),
+    ),
+    "target": ("ASP043", program(declare="integer :: n, k, ierr\ninteger, target :: u(n)")),
+    "twice": (
+        "ASP044",
+        program(
+            declare="integer :: n, k, u(0:n-1), w(0:n-1), ierr",
+            body="u(1) = w(2)",
+            call="call exchange(v, 5, m, v)",
+        ).replace("(u, n, k)", "(u, n, k, w)", 1),
+    ),
+    "known-by-its-own-name": (
+        "ASP044",
+        program(body="k = 2\nn = shared", call="call exchange(v, other, shared)"),
+    ),
+    "private": ("ASP045", program(body="k = hidden")),
+    "private-procedure": (
+        "ASP045",
+        program(body="call inside(k)")
+        .replace("end module", INSIDE + "end module", 1)
+        .replace("contains", "private :: inside\ncontains", 1),
+    ),
+    "intrinsic-hidden": ("ASP045", program(body="k = max(n, 1)", own="integer :: max(3)")),
+    "common": (
+        "ASP045",
+        program(
+            declare=f"{DUMMIES}\ninteger :: c\ncommon /block/ c",
+            body="k = c",
+            own="integer :: d\ncommon /block/ d",
+        ),
+    ),
+    "common-with-other-things": (
+        "ASP045",
+        program(declare=f"{DUMMIES}\ncharacter c\ncommon /b/ c", body="k = ichar(c)"),
+    ),
+    "a-function-without-its-type": (
+        "ASP045",
+        program(declare=f"{DUMMIES}\ninteger, external :: f", body="k = f(n)")
+        + "integer function f(n)\ninteger :: n\nf = n\nend\n",
+    ),
+    "an-interface-that-is-not-seen": (
+        "ASP045",
+        program(
+            declare=f"{DUMMIES}\ninterface\nsubroutine g(a)\ninteger :: a(:)\n"
+            "end subroutine\nend interface",
+            body="call g(u)",
+        )
+        + "subroutine g(a)\ninteger :: a(:)\na = 1\nend\n",
+    ),
+    "statement-function": (
+        "ASP046",
+        program(declare=f"{DUMMIES}\ninteger :: f, x\nf(x) = x + 1", body="k = f(n)"),
+    ),
+    "namelist": ("ASP046", program(declare=f"{DUMMIES}\nnamelist /set/ k", body="read (5, set)")),
+    "equivalence": (
+        "ASP046",
+        program(declare=f"{DUMMIES}\ninteger :: a, b\nequivalence (a, b)", body="a = 1\nk = b"),
+    ),
+    "associate": ("ASP046", program(body="associate (m => k)\nm = 1\nend associate")),
+    "print-of-a-dummy": ("ASP046", program(body="print *, u(1)", call=CALL)),
+    "openmp": ("ASP046", program(body="!$omp parallel\n!$omp end parallel")),
+    "conditional-line": ("ASP046", program(body="!$ k = 1")),
+    "two-on-a-line": ("ASP046", program(call=f"m = 1; {CALL}")),
+    "in-a-block": ("ASP046", program(call=f"block\ninteger :: k\n{CALL}\nend block")),
+    "openmp-around": ("ASP046", program(call=f"!$omp parallel\n{CALL}\n!$omp end parallel")),
+    "directive": ("ASP046", program(call=f"!dir$ noinline\n{CALL}")),
+    "ends-a-loop": ("ASP046", program(call=f"do 10 m = 1, 3\n10 {CALL}")),
+    "long": ("ASP047", program(body="k = k + 1\n" * 251)),
+}
+
+
+def found(text: str, folder: Path, name: str = "a.f90") -> Stepped:
+    return Stepped.of(folder / "src", {name: text})
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_it_stays(name: str, tmp_path: Path) -> None:
+    code, text = REFUSED[name]
+    tree = found(text, tmp_path)
+    refused = tree.refusals(inline)
+    assert [one.code.id for one in refused] == [code] * len(refused), refused
+    assert refused
+    assert tree.applied(inline) == 0
+    assert tree.text("a.f90") == text
+
+
+@pytest.mark.parametrize("code", sorted(code.id for code in CODES))
+def test_examples(code: str) -> None:
+    examples = examples_of(code)
+    assert examples.refused is not None
+    tree = Stepped.at(examples.refused)
+    assert {one.code.id for one in tree.refusals(inline)} == {code}
+    mended = Stepped.at(examples.accepted)
+    assert mended.refusals(inline) == []
+    assert len(mended.steps(inline)) == 1
+
+
+def test_refusals_have_programs_of_each_code() -> None:
+    assert {code for code, _ in REFUSED.values()} == {code.id for code in CODES}
+
+
+def test_only_procedures_that_communicate(tmp_path: Path) -> None:
+    text = program().replace("call MPI_Recv(u", "call MPI_Bcast(u").replace(", above, k", ", k")
+    text = text.replace(", MPI_STATUS_IGNORE", "")
+    tree = found(text, tmp_path)
+    assert tree.found(inline) == []
+
+
+def test_a_part_of_a_preprocessed_file(tmp_path: Path) -> None:
+    text = program(call=f"#ifdef MPI\n  {CALL}\n#endif").replace("  #", "#")
+    tree = found(text, tmp_path, "a.F90")
+    assert [one.code.id for one in tree.refusals(inline)] in ([], ["ASP046"])
+    assert tree.applied(inline) == 0
+
+
+def test_the_text_of_the_procedure_is_kept(tmp_path: Path) -> None:
+    body = "! what comes in\n    if (k  ==  n) &  ! both\n      k = 1  ! set"
+    tree = found(program(body=body, call="call exchange(v, n, k)", own="integer :: n, k"), tmp_path)
+    assert tree.applied(inline) == 1
+    lines = tree.text("a.f90").split("subroutine step")[1]
+    assert "  ! what comes in\n  if (k  ==  n) &  ! both\n    k = 1  ! set\n" in lines
+    assert "  ! asphalt: exchange of a.f90:7 stands here\n" in lines
+    assert "call MPI_Recv(v, n, MPI_INTEGER, above, k," in lines
+
+
+ORDER = ("showing.f90", "modern.f90", "legacy.f", "main.f90")
+SOURCES = Path(__file__).parent / "inlined"
+CALLERS = {"planes": 3, "columns": 1, "shapes": 1, "requests": 2, "values": 2, "sweep": 2}
+
+
+def test_programs_print_the_same(tmp_path: Path) -> None:
+    (mpi, *_) = installed(OPENMPI, MPICH)
+    files = {name: (SOURCES / name).read_text() for name in ORDER}
+    tree = Stepped.of(tmp_path / "src", files)
+    before = tree.result(mpi, tmp_path / "before", ORDER, 2, ("-O1", "-Wall"))
+    for unit, calls in CALLERS.items():
+        assert tree.applied(inline, unit=unit) == calls
+    after = tree.result(mpi, tmp_path / "after", ORDER, 2)
+    assert before == after
+    assert len(after.splitlines()) == 2 * len(CALLERS)
