@@ -27,6 +27,7 @@ class Stepped:
     """A tree of files that are given as texts, by name."""
 
     tree: Tree
+    any_sizes: bool = False
 
     @staticmethod
     def of(folder: Path, files: dict[str, str]) -> Stepped:
@@ -43,7 +44,7 @@ class Stepped:
 
     def found(self, module: ModuleType) -> list[tuple[UnitFacts, Step | Refused]]:
         """What a transformation finds in all units."""
-        effects, _ = Analyses(self.tree).of()
+        effects, _ = Analyses(self.tree).of(any_sizes=self.any_sizes)
         found: list[tuple[UnitFacts, Step | Refused]] = []
         for entry in self.tree.files:
             eol = self.tree.file(entry.path).eol

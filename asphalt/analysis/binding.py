@@ -9,8 +9,8 @@ from asphalt.analysis.algebra import Monomial, Poly, product
 from asphalt.analysis.frame import Standpoint
 from asphalt.analysis.passed import extent_passed
 from asphalt.analysis.shapes import is_scalar
-from asphalt.analysis.symbols import Origin, Scope
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,5 +84,27 @@ class Binding:
             return False
         if own.origin is Origin.INTRINSIC:
             return other.origin is Origin.INTRINSIC
+        if same_constant(own, other):
+            return True
         shared = (Origin.MODULE, Origin.HOST, Origin.PARAMETER)
         return own.origin in shared and own.identity == other.identity
+
+
+def same_constant(one: Symbol, other: Symbol, depth: int = 8) -> bool:
+    """Whether two named constants are declared by the same text, in an include file, and so are
+    those that their values are made of: they are equal, whatever the values are."""
+    parameters = one.origin is other.origin is Origin.PARAMETER
+    if not parameters or one.name != other.name or one.type != other.type or depth == 0:
+        return False
+    if one.span is None or one.span != other.span or one.initial != other.initial:
+        return False
+    if one.initial is None or one.home is None or other.home is None:
+        return False
+    for name in names_in(one.initial):
+        inner, same = one.home.lookup(name), other.home.lookup(name)
+        if inner is None or same is None:
+            return False
+        intrinsic = inner.origin is same.origin is Origin.INTRINSIC
+        if not intrinsic and not same_constant(inner, same, depth - 1):
+            return False
+    return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.access import EffectKind, Footprint
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.binding import Binding
+from asphalt.analysis.binding import Binding, same_constant
 from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
@@ -228,11 +228,11 @@ class Passed:
             term = Poly.constant(coefficient)
             for atom in monomial:
                 always = self._always(atom)
-                term = term * (Poly.atom(atom) if always is None else Poly.constant(always))
+                term = term * (Poly.atom(atom) if always is None else always)
             total = total + term
         return total
 
-    def _always(self, atom: Expr) -> int | None:
+    def _always(self, atom: Expr) -> Poly | None:
         """The constant that every caller in the tree passes for a dummy that stays what it is."""
         if not isinstance(atom, Ref) or atom.args is not None:
             return None
@@ -244,9 +244,24 @@ class Passed:
         callers = self.sites.callers(self.sites.of(self.facts.located))
         if isinstance(callers, str):
             return None
-        values = {_constant_passed(site, atom.name) for site in callers}
+        values = {self._constant_passed(site, atom.name) for site in callers}
         (value, *others) = values
         return None if others else value
+
+    def _constant_passed(self, site: CallSite, dummy: str) -> Poly | None:
+        """What a call passes, where it is a constant that this unit knows, too."""
+        actual = site.args.get(dummy)
+        scope = site.context.scope
+        value = None if actual is None else constant(actual, scope)
+        if value is not None:
+            return Poly.constant(value)
+        if not isinstance(actual, Ref) or actual.args is not None:
+            return None
+        one, other = scope.lookup(actual.name), self.caller.lookup(actual.name)
+        if one is None or other is None or other.origin is not Origin.PARAMETER:
+            return None
+        same = one.identity == other.identity or same_constant(one, other)
+        return constants_in(actual, self.caller) if same else None
 
     # one variable under two names
 
@@ -392,11 +407,6 @@ def is_object(actual: Component, scope: Scope) -> bool:
     """Whether a component is one object, whatever happens: without subscripts and pointers."""
     found = object_named(designator_name(actual) or "", scope) if actual.args is None else None
     return found is not None and not found.symbol.attrs & {"pointer", "allocatable"}
-
-
-def _constant_passed(site: CallSite, dummy: str) -> int | None:
-    actual = site.args.get(dummy)
-    return None if actual is None else constant(actual, site.context.scope)
 
 
 def _pairs(names: list[str]) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from asphalt.analysis.algebra import folded
+from asphalt.analysis.binding import same_constant
 from asphalt.analysis.call_sites import unit_key
 from asphalt.analysis.constants import constant
 from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
@@ -21,7 +23,7 @@ from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.references import actions, expressions_of
 from asphalt.analysis.resolve import specific_named
 from asphalt.analysis.symbols import Absence, Origin, Scope, Symbol
-from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, Expr, Lit, OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.mapped import literal_kind
 from asphalt.ir.stmt import Allocation, Call, Decl, Use, UseItem
 from asphalt.ir.tree import Block, Node, Unit, leaves
@@ -230,6 +232,8 @@ class Names:
         self._constants.append((new, symbol))
 
     def _equal(self, name: str, symbol: Symbol, other: Symbol) -> bool:
+        if same_constant(symbol, other):
+            return True
         ref = Ref(name, name)
         values = constant(ref, self.callee), constant(ref, self.caller)
         keys = symbol_key(symbol, self.callee), symbol_key(other, self.caller)
@@ -290,6 +294,11 @@ class Names:
         meant, here = specific_named(name, self.callee), specific_named(name, self.caller)
         of_module = meant is not None and len(meant.chain) > 1
         same = meant is not None and here is not None and unit_key(meant) == unit_key(here)
+        if meant is not None and of_module:
+            module = self.callee.scopes.module(meant.chain[0].name)
+            inside = self.caller.located.chain[0].name == meant.chain[0].name
+            if not inside and _is_private(meant.unit.name, module):
+                raise RefusedError(MEANING, f"the procedure {name} is private")
         if same and of_module:
             return
         if meant is not None and len(meant.chain) == 2 and meant.chain[0].kind == "module":
@@ -452,6 +461,22 @@ def _has_interface(name: str, scope: Scope) -> bool:
     )
 
 
+def _value(bound: Expr | None, scope: Scope) -> object | None:
+    """What a bound is equal to: a number, or where the constants that it is made of stand."""
+    if bound is None:
+        return 1
+    value = constant(bound, scope)
+    if value is not None:
+        return value
+    places = []
+    for name in sorted(names_in(bound)):
+        symbol = scope.lookup(name)
+        if symbol is None or symbol.origin is not Origin.PARAMETER or symbol.span is None:
+            return None
+        places.append((name, symbol.span))
+    return folded(bound), tuple(places)
+
+
 def _layout(scope: Scope, block: str) -> tuple[object, ...] | None:
     """The members of a COMMON block: names, types and bounds; None: not known."""
     found: list[object] = []
@@ -463,11 +488,8 @@ def _layout(scope: Scope, block: str) -> tuple[object, ...] | None:
         key = None if symbol is None else symbol_key(symbol, scope)
         if symbol is None or key is None:
             return None
-        bounds = [
-            (constant(dim.lower, scope) if dim.lower else 1, constant(dim.upper, scope))
-            for dim in symbol.dims or ()
-        ]
-        if any(None in pair for pair in bounds):
+        bounds = [_value(b, scope) for d in symbol.dims or () for b in (d.lower, d.upper)]
+        if None in bounds:
             return None
         found.append((name, key, tuple(bounds)))
     return tuple(found)
