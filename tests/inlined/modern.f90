@@ -59,7 +59,7 @@ contains
     call MPI_Sendrecv_replace(work, size(work), MPI_DOUBLE_PRECISION, left, 4, right, 4, &
                               MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
     x(0, :) = work
-    if (present(more)) x(1, :) = x(1, :) + more
+    if (present(MORE)) x(1, :) = x(1, :) + more
   end subroutine shaped
 
   subroutine start(x, n, request)

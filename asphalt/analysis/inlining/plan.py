@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from asphalt.analysis.algebra import folded_expr
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.conditional_lines import threaded_nodes
 from asphalt.analysis.exchange import Place
@@ -108,7 +109,17 @@ def _kept(arguments: Arguments, names: Names, scope: Scope) -> tuple[tuple[str, 
 
 
 def _presence(arguments: Arguments, names: Names) -> Mapping[str, Replacement]:
-    return {"present": Present(arguments.given)} if "present" not in names.names else {}
+    """What ``present`` becomes, if it is the intrinsic function."""
+    if "present" in names.names or not arguments.given:
+        return {}
+    known = {**arguments.names, **names.names}
+    given: set[Expr] = set()
+    for dummy in arguments.given:
+        ref = Ref(dummy, dummy)
+        found = known[dummy].of(ref) if dummy in known else ref
+        if found is not None:
+            given.add(folded_expr(found))
+    return {"present": Present(frozenset(given))}
 
 
 def _check_place(facts: UnitFacts, leaf: Leaf, place: Place) -> None:

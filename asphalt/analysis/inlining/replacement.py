@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.algebra import Poly
+from asphalt.analysis.algebra import Poly, folded
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
 
@@ -37,14 +37,15 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """An inquiry whose answer is known: ``present(x)`` of an optional argument."""
+    """An inquiry whose answer is known: ``present(x)`` of an optional argument; ``given``: what the
+    dummies have become, folded."""
 
-    dummies: frozenset[str]
+    given: frozenset[Expr]
 
     def of(self, ref: Ref) -> Expr | None:
         """What a reference becomes."""
         match ref.args:
-            case (Ref(name=name, args=None),) if name in self.dummies:
+            case (actual,) if folded(actual) in self.given:
                 return Lit("logical", ".true.")
         return None
 
