@@ -50,7 +50,7 @@ from asphalt.ir.stmt import (
 )
 from asphalt.ir.tree import Branch, Leaf, Node, Unit, leaves
 from asphalt.transforms.charge_edit import maker_at
-from asphalt.transforms.comments import comments_inside
+from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.declare import insert_behind
 from asphalt.transforms.edit import map_leaves, rewrite_list
 from asphalt.transforms.make import Maker, var
@@ -101,7 +101,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         nodes = (make.branch(plan.call.what.condition, nodes),)
     if plan.call.label is not None:
         nodes = (replace(plan.call, what=Plain("continue"), body=None, lead=()), *nodes)
-    nodes = (_behind(nodes[0], (*own_lead, *comments)), *nodes[1:])
+    nodes = (in_front(nodes[0], (*own_lead, *comments)), *nodes[1:])
 
     def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:
         here = plan.place.position
@@ -207,24 +207,6 @@ def _guarded(node: Node, step: int) -> Node:
 
 def _further(leaf: Leaf, columns: int) -> Leaf:
     return replace(leaf, shift=leaf.shift + columns)
-
-
-def _behind(node: Node, lead: tuple[Trivia, ...]) -> Node:
-    """The node with lines in front of all that is its own; they stay where they are when the node
-    is moved further in."""
-    first = next(iter(leaves(node)))
-    kept = tuple(
-        replace(entry, text=_outwards(entry.text, first.shift))
-        if entry.kind is TriviaKind.COMMENT
-        else entry
-        for entry in lead
-    )
-    return _with_lead(node, (*kept, *first.lead))
-
-
-def _outwards(text: str, columns: int) -> str:
-    content = text.lstrip(" ")
-    return " " * max(0, len(text) - len(content) - columns) + content
 
 
 def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:

@@ -14,7 +14,8 @@ C     to the next
 C       a comment between
      &              MPI_COMM_WORLD,IERROR)
       GO TO 30
-   20 CALL MPI_RECV(DUM,5,MPI_DOUBLE_PRECISION,LAST,1,
+   20 IF (LAST.EQ.MPI_PROC_NULL) GO TO 30
+      CALL MPI_RECV(DUM,5,MPI_DOUBLE_PRECISION,LAST,1,
      &              MPI_COMM_WORLD,STATUS,IERROR)
       DO 25 I=1,5
    25 G(I,0,K)=DUM(I)

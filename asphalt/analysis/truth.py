@@ -1,0 +1,98 @@
+"""Whether a condition is constant where it stands."""
+
+from __future__ import annotations
+
+from asphalt.analysis.access import NameKind
+from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import Values, is_integer
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
+from asphalt.ir.tree import Leaf
+
+_SIGNS = {
+    "==": lambda d: d == 0,
+    "/=": lambda d: d != 0,
+    "<": lambda d: d < 0,
+    "<=": lambda d: d <= 0,
+    ">": lambda d: d > 0,
+    ">=": lambda d: d >= 0,
+}
+_QUIET = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)
+
+
+class Truth:
+    """The conditions of one unit."""
+
+    def __init__(self, scope: Scope, values: Values) -> None:
+        self.scope = scope
+        self.values = values
+
+    def of(self, condition: Arg, at: Leaf) -> bool | None:
+        """The value of a logical expression just before a statement; None: not known, or its
+        evaluation could do something besides."""
+        if not self._is_quiet(condition):
+            return None
+        return self._value(condition, at)
+
+    def integer(self, expr: Arg, at: Leaf) -> int | None:
+        """The value of an integer expression just before a statement; None: not known."""
+        if isinstance(expr, Section) or not self._is_quiet(expr):
+            return None
+        if not isinstance(expr, Lit | Ref | Op) or not is_integer(expr, self.scope):
+            return None
+        return self.values.polynomial(expr, at).value
+
+    def matches(self, value: int, item: Arg, at: Leaf) -> bool | None:
+        """Whether a value is one of a CASE: a constant, or a range (F2018 11.1.9)."""
+        if not isinstance(item, Section):
+            own = self.integer(item, at)
+            return None if own is None else own == value
+        low = None if item.lower is None else self.integer(item.lower, at)
+        high = None if item.upper is None else self.integer(item.upper, at)
+        if (item.lower is not None and low is None) or (item.upper is not None and high is None):
+            return None
+        return (low is None or low <= value) and (high is None or value <= high)
+
+    def _value(self, expr: Arg, at: Leaf) -> bool | None:
+        match expr:
+            case Lit(kind="logical", text=text):
+                return text.lower().startswith(".true")
+            case Op(op="()", operands=(inner,)):
+                return self._value(inner, at)
+            case Op(op=".not.", operands=(inner,)):
+                value = self._value(inner, at)
+                return None if value is None else not value
+            case Op(op=".and." | ".or." as op, operands=operands):
+                decides = op == ".or."
+                values = [self._value(operand, at) for operand in operands]
+                if decides in values:
+                    return decides
+                return None if None in values else not decides
+            case Op(op=".eqv." | ".neqv." as op, operands=(a, b)):
+                one, other = self._value(a, at), self._value(b, at)
+                if one is None or other is None:
+                    return None
+                return (one is other) == (op == ".eqv.")
+            case Op(op=op, operands=(a, b)) if op in _SIGNS:
+                return self._compared(op, a, b, at)
+        return None
+
+    def _compared(self, op: str, a: Expr, b: Expr, at: Leaf) -> bool | None:
+        one, other = self.integer(a, at), self.integer(b, at)
+        return None if one is None or other is None else _SIGNS[op](one - other)
+
+    def _is_quiet(self, expr: Arg) -> bool:
+        for part in walk(expr):
+            if isinstance(part, OpaqueExpr | Component):
+                return False
+            if isinstance(part, Op) and part.op.startswith(".") and part.op not in _OWN:
+                return False
+            if isinstance(part, Ref) and not self._is_read(part):
+                return False
+        return True
+
+    def _is_read(self, ref: Ref) -> bool:
+        return name_kind(ref.name, ref.args is not None, self.scope) in _QUIET
+
+
+_OWN = frozenset((".not.", ".and.", ".or.", ".eqv.", ".neqv."))

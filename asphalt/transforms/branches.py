@@ -1,0 +1,215 @@
+"""Branches whose condition is constant: what is never executed goes, what always is stays.
+
+Before::
+
+    if (1 == 0) then
+      call MPI_Recv(...)
+    else
+      call MPI_Send(...)
+    end if
+
+After::
+
+    call MPI_Send(...)
+
+Inlining and unrolling put constants where conditions had variables (Danalis et al., ICS 2009,
+section 5, "preliminary transformations").  A condition counts as constant if it is made of literal
+constants and of variables that are equal to such (``Values``); where sizes may be any, named
+constants are none, because they may be edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.truth import Truth
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.stmt import ArmHead, Guarded, Plain
+from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.transforms.comments import in_front
+from asphalt.transforms.edit import map_leaves, rewrite_list
+from asphalt.transforms.step import Found, Step
+
+NAME = "branches"
+_KEPT = (TriviaKind.BLANK, TriviaKind.COMMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided(Step):
+    """The statement that ``path`` leads to, and what is left of it."""
+
+    path: tuple[int, ...]
+    left: tuple[Node, ...]
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The branches of a unit that are decided, the outermost first."""
+    truth = Truth(facts.scope, facts.values)
+    found = []
+    for path, siblings in _lists(facts.unit.body, ()):
+        for number, node in enumerate(siblings):
+            left = _left(node, truth, facts)
+            following = siblings[number + 1] if number + 1 < len(siblings) else None
+            if left is None or not _is_movable(node, following):
+                continue
+            head = next(iter(leaves(node)))
+            evidence = ("its condition is made of constants", "nothing else depends on it")
+            does = f"the branch in line {line_of(head)} is decided"
+            found.append(Decided(line_of(head), does, evidence, (*path, number), left))
+    return tuple(found)
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with one branch replaced by what is executed of it."""
+    assert isinstance(step, Decided)
+    number = step.path[-1]
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        node, before, after = nodes[number], nodes[:number], nodes[number + 1 :]
+        first, *_, last = (*leaves(node), *leaves(node))
+        lead = first.lead if step.left else ()
+        left = step.left
+        if left:
+            left = (in_front(left[0], lead), *left[1:])
+        if after:
+            kept = last.lead if isinstance(node, Branch) and step.left else ()
+            kept = (*kept, *(() if step.left else first.lead))
+            after = (in_front(after[0], kept), *after[1:])
+        return (*before, *left, *after)
+
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, step.path, change))
+
+
+def _lists(
+    nodes: tuple[Node, ...], path: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], tuple[Node, ...]]]:
+    yield path, nodes
+    for number, node in enumerate(nodes):
+        match node:
+            case Do(body=body) | Block(body=body):
+                yield from _lists(body, (*path, number))
+            case Branch(arms=arms):
+                for which, arm in enumerate(arms):
+                    yield from _lists(arm.body, (*path, number, which))
+
+
+def _left(node: Node, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] | None:
+    """What is left of a statement; None: it is not decided."""
+    match node:
+        case Leaf(what=Guarded(condition=condition, action=action, kind="if")):
+            value = truth.of(condition, node)
+            if value is None:
+                return None
+            return (replace(node, what=action, body=None, lead=()),) if value else ()
+        case Branch(kind="if"):
+            return _of_if(node, truth, facts)
+        case Branch(kind="select", arms=(Arm(head=Leaf(what=ArmHead(kind="select_case"))), *_)):
+            return _of_select(node, truth, facts)
+    return None
+
+
+def _of_if(branch: Branch, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] | None:
+    arms: list[Arm] = []
+    decided = False
+    for arm in branch.arms:
+        what = arm.head.what
+        if not isinstance(what, ArmHead):
+            return None
+        value = True if what.kind == "else" else truth.of(what.exprs[0], branch.arms[0].head)
+        if value is not None and what.kind != "else":
+            decided = True
+        if value is not False:
+            arms.append(arm)
+        if value:
+            break
+    if not decided:
+        return None
+    if not arms:
+        return ()
+    first = arms[0]
+    always = truth_of_head(first, truth, branch)
+    if always:
+        return _taken_out(branch, first, facts)
+    return (_fewer(branch, arms, truth),)
+
+
+def truth_of_head(arm: Arm, truth: Truth, branch: Branch) -> bool | None:
+    """Whether an arm of an IF construct is taken if none before it is."""
+    what = arm.head.what
+    assert isinstance(what, ArmHead)
+    return True if what.kind == "else" else truth.of(what.exprs[0], branch.arms[0].head)
+
+
+def _fewer(branch: Branch, arms: list[Arm], truth: Truth) -> Branch:
+    """The construct with fewer arms."""
+    changed: list[Arm] = []
+    for number, arm in enumerate(arms):
+        what, head = arm.head.what, arm.head
+        assert isinstance(what, ArmHead)
+        if number == 0 and what.kind != "if":
+            head = replace(head, what=replace(what, kind="if"), body=None)
+        elif what.kind != "else" and truth_of_head(arm, truth, branch):
+            head = replace(head, what=ArmHead("else"), body=None)
+        changed.append(Arm(head if number else replace(head, lead=()), arm.body))
+    return replace(branch, arms=tuple(changed))
+
+
+def _of_select(branch: Branch, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] | None:
+    first, *cases = branch.arms
+    assert isinstance(first.head.what, ArmHead)
+    value = truth.integer(first.head.what.exprs[0], first.head)
+    if value is None:
+        return None
+    default: Arm | None = None
+    for arm in cases:
+        what = arm.head.what
+        if not isinstance(what, ArmHead):
+            return None
+        if what.kind == "case_default":
+            default = arm
+            continue
+        matching = [truth.matches(value, item, first.head) for item in what.exprs]
+        if None in matching:
+            return None
+        if True in matching:
+            return _taken_out(branch, arm, facts)
+    return () if default is None else _taken_out(branch, default, facts)
+
+
+def _taken_out(branch: Branch, arm: Arm, facts: UnitFacts) -> tuple[Node, ...]:
+    """The statements of an arm, as far in as the construct was."""
+    if not arm.body:
+        return ()
+    first = next(iter(leaves(arm.body[0])))
+    columns = _column(branch.arms[0].head) - _column(first)
+    if not facts.free or first.label is not None or first.name is not None:
+        columns = 0
+    return tuple(
+        map_leaves(node, lambda leaf: replace(leaf, shift=leaf.shift + columns))
+        for node in arm.body
+    )
+
+
+def _column(leaf: Leaf) -> int:
+    return len(leaf.head.rsplit("\n", 1)[-1].expandtabs(8))
+
+
+def _is_movable(node: Node, following: Node | None) -> bool:
+    """Whether a statement can be replaced as text, and nothing refers to its parts."""
+    own = tuple(leaves(node))
+    if following is not None and next(iter(leaves(following))).joined:
+        return False
+    for number, leaf in enumerate(own):
+        if leaf.frozen or leaf.joined or leaf.span is None:
+            return False
+        if any(entry.kind not in _KEPT for entry in leaf.lead):
+            return False
+        if isinstance(leaf.what, Plain) and leaf.what.keyword == "format":
+            return False
+        if leaf.name is not None and number == 0:
+            return False
+    heads = [own[0], own[-1]]
+    heads += [arm.head for arm in node.arms] if isinstance(node, Branch) else []
+    return all(leaf.label is None for leaf in heads)

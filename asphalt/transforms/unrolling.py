@@ -1,0 +1,286 @@
+"""Unrolling: a short loop that only communicates becomes its iterations, one after the other.
+
+Before::
+
+    do axis = 1, 2
+      if (.not. exchanged(axis)) cycle
+      call ready(axis, -1)
+    end do
+
+After::
+
+    if (exchanged(1)) then
+      call ready(1, -1)
+    end if
+    if (exchanged(2)) then
+      call ready(2, -1)
+    end if
+    axis = 3
+
+so that the transfers can be told apart (Danalis et al., ICS 2009, section 5, "preliminary
+transformations").  All bounds are constants, there are at most eight iterations, and the body has
+nothing but calls of MPI and of procedures that communicate, scalar assignments, and IFs: no
+computation is written twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.exchange import statements
+from asphalt.analysis.inlining.procedure import communicates, is_transfer
+from asphalt.analysis.inlining.replacement import number
+from asphalt.analysis.invoked import invoked
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.references import actions
+from asphalt.analysis.shapes import is_scalar
+from asphalt.analysis.symbols import Origin
+from asphalt.analysis.truth import Truth
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.expr import Expr, Lit, Op, Ref
+from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind, Plain, What
+from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.transforms.charge_edit import maker_at
+from asphalt.transforms.comments import comments_inside, in_front
+from asphalt.transforms.edit import map_leaves, rewrite_list
+from asphalt.transforms.step import Found, Step
+
+NAME = "unrolling"
+MOST = 8
+"""Iterations that are written one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unroll(Step):
+    """The loop that ``path`` leads to; ``copies``: the statements of each iteration, ``last``: the
+    value of the variable after the loop."""
+
+    path: tuple[int, ...]
+    loop: Do
+    copies: tuple[tuple[Node, ...], ...]
+    last: int
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The loops of a unit that can be unrolled, the innermost first."""
+    found = [
+        step
+        for path, loop in _loops(facts.unit.body, ())
+        if (step := _step(facts, path, loop)) is not None
+    ]
+    return tuple(found)
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with a loop replaced by its iterations."""
+    assert isinstance(step, Unroll)
+    head = step.loop.head
+    assert isinstance(head.what, DoHead)
+    assert isinstance(head.what.var, Ref)
+    make = maker_at(step.loop, facts.located.form, facts.eol)
+    nodes = [node for copy in step.copies for node in copy]
+    nodes.append(make.assign(head.what.var, number(step.last)))
+    mark = make.comment(f"asphalt: the loop over {head.what.var.spelled} is unrolled")
+    nodes[0] = in_front(nodes[0], (*head.lead, mark))
+    position = step.path[-1]
+
+    def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:
+        return (*siblings[:position], *nodes, *siblings[position + 1 :])
+
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, step.path, change))
+
+
+def _loops(nodes: tuple[Node, ...], path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Do]]:
+    for place, node in enumerate(nodes):
+        match node:
+            case Do(body=body):
+                yield from _loops(body, (*path, place))
+                yield (*path, place), node
+            case Branch(arms=arms):
+                for which, arm in enumerate(arms):
+                    yield from _loops(arm.body, (*path, place, which))
+
+
+def _step(facts: UnitFacts, path: tuple[int, ...], loop: Do) -> Unroll | None:
+    head = loop.head.what
+    if not isinstance(head, DoHead) or head.kind != "count" or not isinstance(head.var, Ref):
+        return None
+    values = _values(facts, loop, head)
+    if values is None or not _is_plain(facts, head.var) or not _only_communicates(facts, loop):
+        return None
+    if not _is_movable(loop) or _changes(facts, loop, head.var.name):
+        return None
+    *turns, last = values
+    body = _without_cycles(loop.body)
+    if body is None:
+        return None
+    try:
+        copies = tuple(_copy(facts, loop, body, head.var.name, value) for value in turns)
+    except NotMappedError:
+        return None
+    does = f"the loop in line {line_of(loop.head)} becomes its {len(turns)} iterations"
+    evidence = (
+        f"{head.var.spelled} runs over constants, and nothing in the loop changes it",
+        "the loop only communicates",
+    )
+    return Unroll(line_of(loop.head), does, evidence, path, loop, copies, last)
+
+
+def _values(facts: UnitFacts, loop: Do, head: DoHead) -> list[int] | None:
+    """The values of the variable, and that after the last iteration (F2018 11.1.7.4)."""
+    truth = Truth(facts.scope, facts.values)
+    parts = (head.first, head.last, head.step or Lit("integer", "1"))
+    known = [None if part is None else truth.integer(part, loop.head) for part in parts]
+    first, last, step = known
+    if first is None or last is None or not step:
+        return None
+    turns = max(0, (last - first + step) // step)
+    if not 1 <= turns <= MOST:
+        return None
+    return [first + step * turn for turn in range(turns + 1)]
+
+
+def _is_plain(facts: UnitFacts, var: Ref) -> bool:
+    symbol = facts.scope.lookup(var.name)
+    return (
+        symbol is not None
+        and symbol.origin in (Origin.LOCAL, Origin.DUMMY)
+        and symbol.dims is None
+        and symbol.type is not None
+        and symbol.type.base == "integer"
+        and symbol.type.kind is None
+        and not symbol.equivalenced
+        and not symbol.attrs & {"pointer", "target", "volatile"}
+    )
+
+
+def _only_communicates(facts: UnitFacts, loop: Do) -> bool:
+    scopes = facts.effects.scopes
+    transfers = False
+    for node in loop.body:
+        for leaf in leaves(node):
+            for what in actions(leaf.what):
+                match what:
+                    case Call():
+                        if mpi_call(what, facts.scope) is not None:
+                            transfers = transfers or is_transfer(what, facts.scope)
+                            continue
+                        target = invoked(what, facts.scope)
+                        if target is None or not communicates(target[0], scopes):
+                            return False
+                        transfers = True
+                    case Assign(target=target, pointer=False):
+                        if not _is_scalar(facts, target):
+                            return False
+                    case ArmHead(kind="if" | "else_if" | "else"):
+                        pass
+                    case ArmHead(kind="select_case" | "case" | "case_default"):
+                        pass
+                    case Guarded(kind="if") | Plain(keyword="end if" | "end select" | "continue"):
+                        pass
+                    case Jump(kind=JumpKind.CYCLE, construct=None):
+                        pass
+                    case _:
+                        return False
+    return transfers
+
+
+def _is_scalar(facts: UnitFacts, target: Expr) -> bool:
+    if not isinstance(target, Ref):
+        return False
+    symbol = facts.scope.lookup(target.name)
+    if symbol is None or (symbol.dims is not None) != (target.args is not None):
+        return False
+    return is_scalar(target, facts.scope)
+
+
+def _is_movable(loop: Do) -> bool:
+    """Whether the loop can be written several times: no labels, names, directives, shared lines."""
+    own = tuple(leaves(loop))
+    for leaf in own:
+        if leaf.frozen or leaf.joined or leaf.span is None or ";" in leaf.trail.split("!")[0]:
+            return False
+        if leaf.name is not None or (leaf.label is not None and leaf is not loop.end):
+            return False
+        if any(e.kind not in (TriviaKind.BLANK, TriviaKind.COMMENT) for e in leaf.lead):
+            return False
+    return loop.end is not None
+
+
+def _changes(facts: UnitFacts, loop: Do, name: str) -> bool:
+    """Whether the body changes the variable, or hands it to MPI as a buffer."""
+    storage = storage_of(name, facts.scope)
+    for node in loop.body:
+        if facts.footprint(node).may_write(storage):
+            return True
+    for leaf, _ in statements(loop.body):
+        for what in actions(leaf.what):
+            call = mpi_call(what, facts.scope) if isinstance(what, Call) else None
+            for parameter, actual in call.bound() if call is not None else ():
+                own = isinstance(actual, Ref) and actual.name == name
+                if own and (parameter.kind == "BUFFER" or parameter.defined):
+                    return True
+    return False
+
+
+def _without_cycles(nodes: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    """The statements without CYCLE: what stands behind ``if (c) cycle`` is done if not c."""
+    for place, node in enumerate(nodes):
+        if not any(_cycles(what) for leaf in leaves(node) for what in actions(leaf.what)):
+            continue
+        rest = _without_cycles(nodes[place + 1 :])
+        if not isinstance(node, Leaf) or not isinstance(node.what, Guarded) or rest is None:
+            return None
+        if not rest:
+            return nodes[:place]
+        condition = _negated(node.what.condition)
+        head = replace(node, what=ArmHead("if", (condition,)), body=None)
+        end = Leaf(Plain("end if"), head=node.head)
+        inner = tuple(_shifted(child, 2) for child in rest)
+        return (*nodes[:place], Branch("if", (Arm(head, inner),), end))
+    return nodes
+
+
+def _cycles(what: What) -> bool:
+    return isinstance(what, Jump) and what.kind is JumpKind.CYCLE
+
+
+def _negated(condition: Expr) -> Expr:
+    match condition:
+        case Op(op=".not.", operands=(Ref() | Op(op="()") as inner,)):
+            return inner
+        case Ref():
+            return Op(".not.", (condition,))
+    return Op(".not.", (Op("()", (condition,)),))
+
+
+def _copy(
+    facts: UnitFacts, loop: Do, body: tuple[Node, ...], name: str, value: int
+) -> tuple[Node, ...]:
+    """One iteration."""
+    constant = number(value)
+
+    def change(ref: Ref) -> Expr | None:
+        return constant if ref.name == name and ref.args is None else None
+
+    def leaf_of(leaf: Leaf) -> Leaf:
+        what = mapped_what(leaf.what, change)
+        if what == leaf.what:
+            return leaf
+        inside = comments_inside(leaf, facts.free, facts.eol)
+        return replace(leaf, what=what, body=None, lead=(*leaf.lead, *inside))
+
+    columns = _column(loop.head) - _column(next(iter(leaves(body[0])))) if facts.free else 0
+    return tuple(_shifted(map_leaves(node, leaf_of), columns) for node in body)
+
+
+def _shifted(node: Node, columns: int) -> Node:
+    return map_leaves(node, lambda leaf: replace(leaf, shift=leaf.shift + columns))
+
+
+def _column(leaf: Leaf) -> int:
+    return len(leaf.head.rsplit("\n", 1)[-1].expandtabs(8))
