@@ -224,8 +224,42 @@ def test_the_text_of_the_procedure_is_kept(tmp_path: Path) -> None:
     assert tree.applied(inline) == 1
     lines = tree.text("a.f90").split("subroutine step")[1]
     assert "  ! what comes in\n  if (k  ==  n) &  ! both\n    k = 1  ! set\n" in lines
-    assert "  ! asphalt: exchange of a.f90:7 stands here\n" in lines
+    assert "  ! asphalt: exchange of a.f90 stands here\n" in lines
     assert "call MPI_Recv(v, n, MPI_INTEGER, above, k," in lines
+
+
+SIZES = "integer, parameter :: longest = 4\ninteger, parameter :: room = longest + 1\n"
+INCLUDING = program(
+    declare="include 'sizes.inc'\ninteger :: n, k, u(0:room), ierr, b(longest)",
+    body="b = u(1:longest)",
+    own="integer :: ldim\n",
+).replace("v(0:4)", "v(0:5)")
+
+
+def test_an_include_file_comes_along(tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path / "src", {"sizes.inc": SIZES, "a.f90": INCLUDING})
+    assert tree.applied(inline) == 1
+    text = tree.text("a.f90").split("subroutine step")[1]
+    assert "include 'sizes.inc'\n" in text
+    assert "integer :: b(longest)" in text
+
+
+def test_an_include_file_that_declares_what_is_there(tmp_path: Path) -> None:
+    text = INCLUDING.replace(":: ldim", ":: longest")
+    tree = Stepped.of(tmp_path / "src", {"sizes.inc": SIZES, "a.f90": text})
+    assert [one.code.id for one in tree.refusals(inline)] == ["ASP045"]
+
+
+def test_sizes_of_an_include_file_may_be_any(tmp_path: Path) -> None:
+    """Proved for the text of the file, not for the values that it has."""
+    text = INCLUDING.replace("v(0:5)", "v(0:room)").replace(
+        "integer :: ldim", "include 'sizes.inc'"
+    )
+    for wrong, steps in ((text, 1), (text.replace("v(0:room)", "v(0:5)"), 0)):
+        whole = wrong.replace("b = u(1:longest)", "u = 1")  # all of it: the extents must be equal
+        tree = Stepped.of(tmp_path / str(steps), {"sizes.inc": SIZES, "a.f90": whole})
+        tree.any_sizes = True
+        assert len(tree.steps(inline)) == steps
 
 
 ORDER = ("showing.f90", "modern.f90", "legacy.f", "main.f90")

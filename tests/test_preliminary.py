@@ -209,7 +209,7 @@ def test_the_program_prints_the_same(tmp_path: Path) -> None:
     tree = Stepped.of(tmp_path / "src", {"smooth.f90": PROGRAM})
     tree.any_sizes = True
     before = tree.result(mpi, tmp_path / "before", ["smooth.f90"], 2)
-    assert tree.applied(unrolling, branches, inline, unit="all_faces") == 3 + 4 + 4 * 2
+    assert tree.applied(unrolling, branches, inline, unit="all_faces") == 2 + 4 + 4 * 2
     text = tree.text("smooth.f90").split("subroutine face")[0]
     assert text.count("MPI_Sendrecv(") == 4
     assert "select" not in text

@@ -6,7 +6,7 @@ Before::
 
 After::
 
-    ! asphalt: exchange of halo.f:12 stands here
+    ! asphalt: exchange of halo.f stands here
     if (1 == 1) then
       if (north /= -1) call MPI_Recv(dum, 5*n, ..., north, 1, comm, status, ierr)
       ...
@@ -133,9 +133,7 @@ def _step(facts: UnitFacts, plan: Inlining) -> Inline | Refused:
 
 
 def _origin(plan: Inlining) -> str:
-    head = plan.callee.unit.head
-    line = 0 if head is None else line_of(head)
-    return f"{PurePath(plan.callee.path).name}:{line}"
+    return PurePath(plan.callee.path).name
 
 
 def _comments(plan: Inlining, make: Maker) -> tuple[Trivia, ...]:
@@ -238,7 +236,8 @@ class _Declarations:
             self._declaration(new, symbol, tuple(a for a in _KEPT if a in symbol.attrs))
             for new, symbol in needed.variables
         )
-        return (*header, *constants, *self._commons(), *_together(variables))
+        files = (Include(path) for path in needed.includes)
+        return (*header, *files, *constants, *self._commons(), *_together(variables))
 
     def _commons(self) -> Iterator[Decl]:
         for block, members in self.plan.needed.commons.items():
@@ -324,7 +323,8 @@ class _Declarations:
         if name.startswith("mpi_"):
             return True
         if symbol is None:
-            return False
+            inner = self.plan.scope.lookup(name)  # of an include file
+            return inner is not None and inner.origin is Origin.PARAMETER
         if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
             return True
         dummy = symbol.origin is Origin.DUMMY and symbol.dims is None

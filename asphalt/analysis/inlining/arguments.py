@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.access import EffectKind, Footprint
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.binding import Binding, same_constant
+from asphalt.analysis.binding import Binding
 from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
@@ -164,7 +164,7 @@ class Passed:
             case Lit(kind="integer" | "logical"):
                 return actual
             case Op(op="-", operands=(Lit(kind="integer"),)):
-                return Op("()", (actual,))
+                return actual
             case Ref(args=None) if not self._is_variable(actual):
                 symbol = self.caller.lookup(actual.name)
                 scalar = symbol is not None and symbol.dims is None
@@ -218,17 +218,26 @@ class Passed:
     def in_caller(self, expr: Expr, here: Standpoint) -> Poly | None:
         """An expression of the procedure's declarations, as a value on entry, in the caller."""
         binding = Binding(self.callee, lambda e: constants_in(e, self.callee), self.bound)
-        found = binding.polynomial(constants_in(expr, self.callee), here)
-        return None if found is None else self.known(found)
+        total = Poly()
+        for monomial, coefficient in constants_in(expr, self.callee).terms:
+            term = Poly.constant(coefficient)
+            for atom in monomial:
+                value = _placed(atom, self.callee) or binding.value((atom,), here)
+                if value is None:
+                    return None
+                term = term * value
+            total = total + term
+        return self.known(total)
 
     def known(self, value: Poly) -> Poly:
-        """A value with the caller's own dummies replaced by what all its callers pass."""
+        """A value with the caller's own dummies replaced by what all its callers pass, and the
+        constants of include files by where they stand."""
         total = Poly()
         for monomial, coefficient in value.terms:
             term = Poly.constant(coefficient)
             for atom in monomial:
-                always = self._always(atom)
-                term = term * (Poly.atom(atom) if always is None else always)
+                found = self._always(atom) or _placed(atom, self.caller)
+                term = term * (Poly.atom(atom) if found is None else found)
             total = total + term
         return total
 
@@ -255,13 +264,7 @@ class Passed:
         value = None if actual is None else constant(actual, scope)
         if value is not None:
             return Poly.constant(value)
-        if not isinstance(actual, Ref) or actual.args is not None:
-            return None
-        one, other = scope.lookup(actual.name), self.caller.lookup(actual.name)
-        if one is None or other is None or other.origin is not Origin.PARAMETER:
-            return None
-        same = one.identity == other.identity or same_constant(one, other)
-        return constants_in(actual, self.caller) if same else None
+        return None if actual is None else _placed(actual, scope)
 
     # one variable under two names
 
@@ -374,7 +377,7 @@ class _Mapping:
         if own is None:
             raise RefusedError(ARGUMENT, f"a bound of {self.dummy} is not known in the caller")
         shift = self.passed.known(start) - own
-        if any(isinstance(a, Ref) and a.args is not None for a in shift.atoms):
+        if any(isinstance(a, Ref) and (a.args or _AT in a.name) for a in shift.atoms):
             raise RefusedError(ARGUMENT, f"a bound of {self.dummy} is not known in the caller")
         return shift
 
@@ -398,7 +401,7 @@ class _Mapping:
             return True
         dims = self.symbol.dims or ()
         return same and all(
-            self.passed.in_caller(dim.lower or _ONE, self.here) == lower
+            self.passed.in_caller(dim.lower or _ONE, self.here) == self.passed.known(lower)
             for dim, lower in zip(dims, self.shape.lower, strict=True)
         )
 
@@ -407,6 +410,20 @@ def is_object(actual: Component, scope: Scope) -> bool:
     """Whether a component is one object, whatever happens: without subscripts and pointers."""
     found = object_named(designator_name(actual) or "", scope) if actual.args is None else None
     return found is not None and not found.symbol.attrs & {"pointer", "allocatable"}
+
+
+_AT = "@"
+
+
+def _placed(atom: Expr, scope: Scope) -> Poly | None:
+    """A named constant of an include file by the place of its declaration: it is the same one in
+    all units that include the file, whatever its value; None: it is none."""
+    symbol = scope.lookup(atom.name) if isinstance(atom, Ref) and atom.args is None else None
+    if symbol is None or symbol.origin is not Origin.PARAMETER or symbol.home is not scope:
+        return None
+    if symbol.span is None or symbol.span.file == scope.located.path:
+        return None
+    return Poly.atom(Ref(f"{symbol.name}{_AT}{symbol.span}", symbol.name))
 
 
 def _pairs(names: list[str]) -> Iterator[tuple[str, str]]:

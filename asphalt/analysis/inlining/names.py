@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from asphalt.analysis.algebra import folded
 from asphalt.analysis.binding import same_constant
@@ -25,11 +26,12 @@ from asphalt.analysis.resolve import specific_named
 from asphalt.analysis.symbols import Absence, Origin, Scope, Symbol
 from asphalt.ir.expr import Arg, Expr, Lit, OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.mapped import literal_kind
-from asphalt.ir.stmt import Allocation, Call, Decl, Use, UseItem
-from asphalt.ir.tree import Block, Node, Unit, leaves
+from asphalt.ir.stmt import Allocation, Call, Decl, Include, Use, UseItem
+from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
 
 _WORD = re.compile(r"[a-z]\w*", re.ASCII)
 _IN_COMMON = frozenset({"implicit", "dimension", "save"})
+_DECLARING = frozenset({"type", "parameter", "common", "dimension", "save"})
 _PLAIN = frozenset({"asynchronous", "target", "allocatable", "implicit", "dimension", "contiguous"})
 
 
@@ -43,6 +45,7 @@ class Needed:
 
     uses: tuple[Use, ...]
     header: bool
+    includes: tuple[str, ...]
     constants: tuple[tuple[str, Symbol], ...]
     variables: tuple[tuple[str, Symbol], ...]
     commons: Mapping[str, tuple[tuple[str, Symbol], ...]]
@@ -61,6 +64,8 @@ class Names:
     _constants: list[tuple[str, Symbol]] = field(default_factory=list)
     _variables: list[tuple[str, Symbol]] = field(default_factory=list)
     _commons: dict[str, tuple[tuple[str, Symbol], ...]] = field(default_factory=dict)
+    _includes: dict[str, None] = field(default_factory=dict)
+    _included: set[str] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -97,7 +102,8 @@ class Names:
             Use(module, items is not None, tuple(items or ())) for module, items in modules.items()
         )
         constants, variables = tuple(self._constants), tuple(self._variables)
-        return Needed(uses, self._header, constants, variables, dict(self._commons))
+        includes = tuple(self._includes)
+        return Needed(uses, self._header, includes, constants, variables, dict(self._commons))
 
     def new_name(self, name: str, spelled: str) -> str:
         """The name itself where it is free in the caller, else a new one."""
@@ -223,6 +229,9 @@ class Names:
         if symbol.home is not self.callee:
             self._use(name, symbol.owner, symbol.name)
             return
+        if _is_included(symbol, self.callee):
+            self._include(name)
+            return
         if symbol.initial is None or symbol.type is None:
             raise RefusedError(MEANING, f"the value of the constant {name} is not known")
         self._declared(symbol)
@@ -263,6 +272,11 @@ class Names:
         """Declares a COMMON block in the caller; its members need not have the same names."""
         members = []
         for name in self.callee.declared.commons[block]:
+            member = self.callee.lookup(name)
+            if member is not None and _is_included(member, self.callee):
+                self._include(name)
+                return
+        for name in self.callee.declared.commons[block]:
             symbol = self.callee.lookup(name)
             if symbol is None or symbol.equivalenced or symbol.attrs - _IN_COMMON:
                 raise RefusedError(MEANING, f"COMMON /{block}/ holds more than plain variables")
@@ -274,6 +288,31 @@ class Names:
             self._rename(name, new)
             members.append((new, symbol))
         self._commons[block] = tuple(members)
+
+    def _include(self, name: str) -> None:
+        """Brings in the include file that declares a name, with all else that it declares: it may
+        be edited, so that nothing of it is copied."""
+        here, there = (PurePath(s.located.path).parent for s in (self.callee, self.caller))
+        for node in self.callee.unit.spec:
+            what = node.what if isinstance(node, Leaf) else None
+            found = None
+            if isinstance(what, Include) and here == there:
+                found = self.callee.program.include(self.callee.located, what.path)
+            declared = _declared_in(found or ())
+            if not isinstance(what, Include) or declared is None or name not in declared:
+                continue
+            for other in sorted(declared):
+                symbol = self.callee.lookup(other)
+                own = symbol is None or symbol.origin in (Origin.LOCAL, Origin.DUMMY)
+                taken = other in self._here or self.caller.visible(other) is not Absence.ABSENT
+                if own or taken or other in self._seen - self._included - {name}:
+                    raise RefusedError(MEANING, f"{what.path} declares {other}, too")
+            self._seen |= declared
+            self._included |= declared
+            self._includes[what.path] = None
+            return
+        if name not in self._included:
+            raise RefusedError(MEANING, f"the file that declares {name} is not included")
 
     def _shared(self, name: str, symbol: Symbol) -> None:
         other = self.caller.lookup(name)
@@ -448,6 +487,24 @@ def _is_private(name: str, module: Scope | None) -> bool:
     declared = module.declared
     hidden = declared.private_default and name not in declared.public
     return hidden or name in declared.private
+
+
+def _is_included(symbol: Symbol, scope: Scope) -> bool:
+    """Whether a name of a unit is declared in an include file."""
+    return symbol.span is not None and symbol.span.file != scope.located.path
+
+
+def _declared_in(nodes: Iterable[Node]) -> set[str] | None:
+    """The names that an include file declares; None: it holds more than that."""
+    found: set[str] = set()
+    for node in nodes:
+        for leaf in leaves(node):
+            what = leaf.what
+            if not isinstance(what, Decl) or what.kind not in _DECLARING:
+                return None
+            grouped = (entity for _, group in what.groups for entity in group)
+            found |= {entity.name for entity in (*what.entities, *grouped)}
+    return found
 
 
 def _has_interface(name: str, scope: Scope) -> bool:
