@@ -228,6 +228,43 @@ def test_the_text_of_the_procedure_is_kept(tmp_path: Path) -> None:
     assert "call MPI_Recv(v, n, MPI_INTEGER, above, k," in lines
 
 
+EXTERNAL = """\
+      subroutine give(a, n)
+      include 'mpif.h'
+      integer n, ierr
+      {kind} a(n)
+      call mpi_send(a, n, mpi_integer, 0, 1, mpi_comm_world, ierr)
+      end
+"""
+CALLER = """\
+      subroutine both(a, b)
+      include 'mpif.h'
+      integer ierr
+      {kind} a(5)
+      integer b(5)
+      call give(a, 5)
+      call mpi_send(b, 5, mpi_integer, 0, 2, mpi_comm_world, ierr)
+      end
+"""
+
+
+@pytest.mark.parametrize(("kind", "codes"), [("integer", []), ("real", ["ASP045"])])
+def test_calls_without_an_interface_stay_alike(kind: str, codes: list[str], tmp_path: Path) -> None:
+    files = {"give.f": EXTERNAL.format(kind=kind), "both.f": CALLER.format(kind=kind)}
+    tree = Stepped.of(tmp_path / "src", files)
+    assert [one.code.id for one in tree.refusals(inline)] == codes
+    assert len(tree.steps(inline)) == 1 - len(codes)
+
+
+def test_labels_of_formats_are_not_changed(tmp_path: Path) -> None:
+    body = "write (*, 10) n\n10 format (i3)"
+    for label, codes in ((10, ["ASP046"]), (11, [])):
+        call = f"{CALL}\n  write (*, {label}) m\n  {label} format (i4)"
+        text = program(body=body.replace(" n", " shared"), call=call)
+        tree = Stepped.of(tmp_path / str(label), {"a.f90": text})
+        assert [one.code.id for one in tree.refusals(inline)] == codes
+
+
 SIZES = "integer, parameter :: longest = 4\ninteger, parameter :: room = longest + 1\n"
 INCLUDING = program(
     declare="include 'sizes.inc'\ninteger :: n, k, u(0:room), ierr, b(longest)",

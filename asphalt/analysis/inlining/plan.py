@@ -9,6 +9,7 @@ from asphalt.analysis.algebra import folded_expr
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.conditional_lines import threaded_nodes
 from asphalt.analysis.exchange import Place
+from asphalt.analysis.inlining.alike import check_alike
 from asphalt.analysis.inlining.arguments import Arguments, Passed
 from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
 from asphalt.analysis.inlining.names import Names, Needed
@@ -24,7 +25,7 @@ from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import takes_declarations
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import Call, DoHead, Guarded, UnitHead
+from asphalt.ir.stmt import Call, DoHead, Guarded, Plain, UnitHead
 from asphalt.ir.tree import Block, Do, Leaf, Node, leaves
 
 
@@ -83,6 +84,7 @@ def _plan(
     names = Names(scope, facts.scope, frozenset(head.what.args))
     names.body(body)
     arguments = Passed(facts, leaf, scope, bound, array_uses(body, scope), sites).found()
+    check_alike(body, scope, facts.scope)
     before = _kept(arguments, names, scope)
     _check_construct_names(body, facts)
     return Inlining(
@@ -168,8 +170,16 @@ def _labels(body: tuple[Node, ...], facts: UnitFacts) -> Mapping[int, int]:
     own = {leaf.label for node in body for leaf in leaves(node) if leaf.label is not None}
     taken = {leaf.label for leaf in leaves(facts.unit) if leaf.label is not None}
     used = own | taken
+    formats = {
+        leaf.label
+        for node in body
+        for leaf in leaves(node)
+        if isinstance(leaf.what, Plain) and leaf.what.keyword == "format"
+    }
     found: dict[int, int] = {}
     for label in sorted(own & taken):
+        if label in formats:
+            raise RefusedError(TEXT, f"the caller has the label {label} of a FORMAT, too")
         digits = len(str(label))
         free = (n for n in range(10 ** (digits - 1), 10**digits) if n not in used)
         new = next(free, None)
