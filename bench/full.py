@@ -17,6 +17,7 @@ from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from bench.lab.case import ROOT, Case, Simulated, load_cases
 from bench.lab.changes import committed, compare, gone
 from bench.lab.jobs import AT_ONCE, Job, count, simulate
+from bench.lab.later import later_rows
 from bench.lab.link import busy, slow_link
 from bench.lab.measure import Series, Simulator, measure_link
 from bench.lab.page import page
@@ -38,7 +39,7 @@ from bench.lab.run import LabError
 from bench.lab.speed import Speed, measure_speed
 from bench.lab.speed import as_json as speeds_as_json
 from bench.lab.speed import from_json as speeds_from_json
-from bench.lab.targets import rows_by_kernel, targets
+from bench.lab.targets import SLOWER_THAN_HAND, rows_by_kernel, targets
 from bench.lab.terminal import kernel_figure, kernel_table, speed_table, target_table
 from bench.lab.transform import available
 
@@ -126,13 +127,13 @@ class Bench:
         rows: list[Row] = []
         with progress_on(self.console) as progress:
             task = progress.add_task("simulating", total=count(jobs))
-            for platform in platforms:
-                here = [job for job in jobs if job.what.platform == platform]
-                simulator = Simulator(named(platform))
-                done = simulate(here, simulator, lambda: progress.advance(task))
-                for failure in done.failures:
-                    self.fail(failure)
                 rows += [row for sweep in done.sweeps for row in sweep.rows()]
+                if not self.quick:
+                    try:
+                        rows += later_rows(done.sweeps, simulator.platform, SLOWER_THAN_HAND)
+                    except LabError as error:
+                        self.fail(str(error))
+        self.save("simulated.json", rows)
         self.save("simulated.json", rows)
 
     def simulated(self, case: Case, what: Simulated) -> list[Simulated]:

@@ -27,7 +27,7 @@ HEADER = (
     "exchanges",
     "worst ratio",
     "at",
-    "worst first",
+    "worst early",
     "at",
     "best ratio",
 )

@@ -21,6 +21,7 @@ module asphalt_rt
   public :: asphalt_strided, asphalt_free
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
   public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
+  public :: asphalt_posts_of
   public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
   public :: asphalt_issend, asphalt_wait
 
@@ -55,14 +56,20 @@ module asphalt_rt
   !> The same where all receives are posted at once.
   integer(int64), parameter :: many_uneven_tiles = 16_int64
   !> Bytes of a block from which on it pays to ask the other ranks at every entry.
-  integer(int64), parameter :: least_agreed_block = 524288_int64
+  integer(int64), parameter :: least_agreed_block = 1048576_int64
   !> The same for the longest of blocks of different lengths: of slabs, and where tiles send to all.
   integer(int64), parameter :: least_uneven_slab = 524288_int64
   integer(int64), parameter :: least_uneven_block = 1048576_int64
-  !> Bytes of a block from which on the first exchange on a communicator is worth the duplicate.
+  !> Bytes of a block from which on the first exchange on a communicator is worth the duplicate, and
+  !! bytes of all blocks that have come by from which on a shorter one is.
   integer(int64), parameter :: least_first_block = 524288_int64
-  !> Entries that go by without asking again after the ranks agreed not to tile.
+  integer(int64), parameter :: least_first_blocks = 2097152_int64
+  !> The same where it takes asking, too, of one block or of all.
+  integer(int64), parameter :: least_agreed_blocks = 4194304_int64
+  !> Entries that go by without asking after the ranks agreed not to tile.
   integer, parameter :: patience = 63
+  !> Entries that go by before the ranks ask at all, where nothing equal is known of their blocks.
+  integer, parameter :: first_patience = 47
   !> Bytes of a contiguous run below which packing and unpacking the runs of a message costs more
   !! than what it hides.
   integer(int64), parameter :: least_run = 256_int64
@@ -86,8 +93,8 @@ module asphalt_rt
   type :: companion
     !> The private duplicate, once there is one.
     integer :: own = MPI_COMM_NULL
-    !> Whether an exchange came by that would have been tiled, had it not been the first.
-    logical :: met = .false.
+    !> Bytes of the blocks of exchanges that came by and would have been tiled, were there `own`.
+    integer(int64) :: met = 0
     type(site_memory), pointer :: sites => null()
   end type companion
 
@@ -191,7 +198,7 @@ contains
     character(*), intent(in), optional :: site
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
-    logical :: usable, dense, one_by_one
+    logical :: usable, dense, one_by_one, made
     integer :: more
 
     k = 0
@@ -204,16 +211,15 @@ contains
     if (wanted_k <= 0) then
       if (np == 1) return
       if (present(count)) then
-        if (block_is_below(count, datatype, least_block(one_by_one, certain))) return
+        if (block_bytes(count, datatype) < least_block(one_by_one, certain)) return
       end if
       call find_companion(comm, carried, ierror)
       if (ierror /= MPI_SUCCESS) return
-      if (present(count) .and. .not. carried%met) then
-        carried%met = .true.
-        if (block_is_below(count, datatype, least_first_block)) return
+      if (present(count)) then
+        if (too_early(carried, block_bytes(count, datatype), certain)) return
       end if
       if (present(site) .and. .not. certain) then
-        call recall(carried, site, memory)
+        call recall(carried, site, 0, memory)
         if (memory%resting > 0) then
           memory%resting = memory%resting - 1
           return
@@ -242,7 +248,11 @@ contains
       end if
       if (k == 0 .and. associated(memory)) memory%resting = patience
     end if
-    if (k > 0) call private_duplicate(comm, own, k, ierror)
+    if (k > 0) then
+      made = .true.
+      call private_duplicate(comm, own, .true., made, ierror)
+      if (.not. made) k = 0
+    end if
     if (k == 0) d = 1
     if (k > 0) call tell_tiled()
   end subroutine asphalt_enter
@@ -277,47 +287,64 @@ contains
     if (.not. certain) least_block = max(least_block, least_agreed_block)
   end function least_block
 
-  !> Whether `count` of `datatype` are fewer than `least` bytes; the same on all ranks.
-  logical function block_is_below(count, datatype, least)
+  !> The bytes of `count` of `datatype`, the same on all ranks; many where MPI does not know.
+  integer(int64) function block_bytes(count, datatype)
     integer, intent(in) :: count, datatype
-    integer(int64), intent(in) :: least
     integer :: size, ierror
 
+    block_bytes = huge(block_bytes)
     call MPI_Type_size(datatype, size, ierror)
-    block_is_below = ierror == MPI_SUCCESS .and. int(count, int64) * size < least
-  end function block_is_below
+    if (ierror == MPI_SUCCESS) block_bytes = int(count, int64) * size
+  end function block_bytes
+
+  !> Whether a communicator has seen too little, with this block of so many bytes, to be worth a
+  !! duplicate (and, where not `certain`, asking).  `block` is the same on all ranks.
+  logical function too_early(carried, block, certain)
+    type(companion), intent(inout) :: carried
+    integer(int64), intent(in) :: block
+    logical, intent(in) :: certain
+
+    too_early = .false.
+    if (carried%own /= MPI_COMM_NULL) return
+    if (block >= merge(least_first_block, least_agreed_blocks, certain)) return
+    carried%met = carried%met + block
+    too_early = carried%met < merge(least_first_blocks, least_agreed_blocks, certain)
+  end function too_early
 
   !> Enters one exchange of blocks of different lengths (MPI_ALLTOALLV).
   !!
-  !! What a rank sends to another is cut into pieces of `piece` elements, the last one shorter.
-  !! Both know how long it is (`scounts` of the one, `rcounts` of the other), and all ranks agree
-  !! here on `piece`, by one reduction, whatever else differs between them.
+  !! What a rank sends to another is cut into pieces of as many elements as the sender computes in
+  !! `k` iterations, the last one shorter.  Both know how long it is (`scounts` of the one, `rcounts`
+  !! of the other), and each rank tells here all others how long its pieces are.
   !!
   !! `comm`, `datatype`, `bytes`, `grain`, `wanted_k`, `wanted_d`, `legal`, `own`, `me`, `np`,
-  !! `ierror` and `site`: as for `asphalt_enter`.  `elements`: elements that one iteration of this rank adds
-  !! to a block; `trips`: its iterations.  `scounts`, `sdispls`, `rcounts`: of the call.  `slab`:
+  !! `ierror` and `site`: as for `asphalt_enter`.  `elements`: elements that one iteration of this
+  !! rank adds to a block; `trips`: its iterations.  `scounts`, `sdispls`, `rcounts`: of the call.  `slab`:
   !! the iterations fill the blocks one after the other; else they fill all of them at once, and
   !! the blocks begin at multiples of `spread` elements.
   !!
-  !! `k`: iterations in which a rank computes a piece, on the rank where that is most; 0: do not
-  !! tile.  `piece`: at least 1, if `k` is.  `d`: tiles whose sends are in flight.
+  !! `k`: iterations in which this rank computes a piece, at least 1; 0, on all ranks: do not tile.
+  !! `piece`: elements of its pieces, at least 1 if `k` is.  `cuts`: those of all ranks, from rank 0
+  !! on.  `d`: tiles whose sends are in flight.
   subroutine asphalt_enter_uneven(comm, datatype, bytes, elements, trips, grain, wanted_k, &
                                   wanted_d, legal, scounts, sdispls, rcounts, slab, spread, &
-                                  own, me, np, k, piece, d, ierror, site)
+                                  own, me, np, k, piece, cuts, d, ierror, site)
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
     logical, intent(in) :: legal, slab
     integer, intent(in) :: scounts(0:*), sdispls(0:*), rcounts(0:*), spread
     integer, intent(out) :: own, me, np, k, piece, d, ierror
+    integer, allocatable, intent(out) :: cuts(:)
     character(*), intent(in), optional :: site
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
-    integer :: mine(7), most(7), longest, failed
+    integer :: longest, chosen, most
     logical :: usable, dense, fits
 
     k = 0
     piece = 0
     d = 1
     call open_exchange(comm, own, me, np, usable, ierror)
+    allocate(cuts(0:np-1), source=0)
     if (.not. usable) return
     nullify (carried, memory)
     if (wanted_k <= 0) then
@@ -325,7 +352,7 @@ contains
       call find_companion(comm, carried, ierror)
       if (ierror /= MPI_SUCCESS) return
       if (present(site)) then
-        call recall(carried, site, memory)
+        call recall(carried, site, first_patience, memory)
         if (memory%resting > 0) then
           memory%resting = memory%resting - 1
           return
@@ -338,42 +365,61 @@ contains
       .and. blocks_fit(np, elements, trips, scounts, sdispls, slab, spread)
     longest = 0
     if (fits .and. elements > 0) longest = asphalt_iterations(maxval(scounts(:np-1)), elements)
+    chosen = min(wanted_k, longest)
+    if (wanted_k <= 0) &
+      chosen = chosen_k(np, slab, .true., int(elements, int64) * bytes, longest, grain)
+    piece = int(min(int(merge(chosen, longest, chosen > 0), int64) * elements, most_elements))
+    if (wanted_k > 0) then
+      ! telling each other puts ranks in step; a duplicate that was made in vain is made once
+      call private_duplicate(comm, own, .false., fits, ierror)
+      call tell_cuts(own, np, chosen, piece, merge(bytes, 0, fits), 0, cuts, most, ierror)
+    else
+      call tell_cuts(comm, np, chosen, piece, merge(bytes, 0, fits), &
+                     kibibytes(longest, elements, bytes), cuts, most, ierror)
+      if (most < merge(least_uneven_slab, least_uneven_block, slab) / 1024) cuts = 0
+      if (associated(memory) .and. cuts(0) == 0) memory%resting = patience
+      fits = .true.
+      if (cuts(0) > 0) call private_duplicate(comm, own, .true., fits, ierror)
+      if (.not. fits) cuts = 0
+    end if
+    piece = cuts(me)
+    if (piece == 0) then
+      own = comm
+      return
+    end if
+    k = max(1, merge(chosen, longest, chosen > 0))
     d = max(1, wanted_d)
-    if (longest > 0) then
-      k = min(wanted_k, longest)
-      if (wanted_k <= 0) then
-        k = chosen_k(np, slab, .true., int(elements, int64) * bytes, longest, grain)
-        if (slab) d = max(d, least_slab_depth)
-      end if
-    end if
-    piece = int(min(int(k, int64) * elements, most_elements))
-    mine = [k, piece, d, bytes, -bytes, merge(0, 1, fits), kibibytes(longest, elements, bytes)]
-    most = mine
-    if (np > 1) then
-      call MPI_Allreduce(mine, most, size(mine), MPI_INTEGER, MPI_MAX, comm, failed)
-      if (ierror == MPI_SUCCESS) ierror = failed
-      if (failed /= MPI_SUCCESS) most(6) = 1
-    end if
-    k = 0
-    piece = 0
-    d = 1
-    if (most(6) > 0 .or. most(4) /= -most(5)) most(2) = 0
-    if (associated(memory)) then
-      if (most(7) < merge(least_uneven_slab, least_uneven_block, slab) / 1024) most(2) = 0
-      if (most(2) == 0) memory%resting = patience
-      if (most(2) > 0 .and. .not. carried%met) then
-        carried%met = .true.
-        if (most(7) < least_first_block / 1024) most(2) = 0
-      end if
-    end if
-    if (most(2) == 0) return
-    k = most(1)
-    piece = most(2)
-    d = min(most(3), max(1, asphalt_pieces_of(scounts, np, piece)))
-    call private_duplicate(comm, own, k, ierror)
-    if (k == 0) piece = 0
-    if (k > 0) call tell_tiled()
+    if (slab .and. wanted_k <= 0) d = max(d, least_slab_depth)
+    d = min(d, max(1, asphalt_pieces_of(scounts, np, piece)))
+    call tell_tiled()
   end subroutine asphalt_enter_uneven
+
+  !> Tells all ranks of `comm` how this one cuts what it sends.
+  !!
+  !! `chosen`: iterations of a piece, 0 where this rank would not cut; `piece`: their elements;
+  !! `bytes`: of an element, 0 where this rank cannot tile; `longest`: KiB of its longest block.
+  !! `cuts`: the elements of the pieces of each rank, at least 1; all 0 where some rank cannot tile,
+  !! or none would cut.  `most`: the greatest `longest`.
+  subroutine tell_cuts(comm, np, chosen, piece, bytes, longest, cuts, most, ierror)
+    integer, intent(in) :: comm, np, chosen, piece, bytes, longest
+    integer, intent(out) :: cuts(0:np-1), most
+    integer, intent(inout) :: ierror
+    integer, parameter :: facts = 4
+    integer :: mine(facts), told_by(facts * np), rank, failed
+
+    mine = [chosen, piece, bytes, longest]
+    told_by = [(mine, rank = 1, np)]
+    failed = MPI_SUCCESS
+    if (np > 1) call MPI_Allgather(mine, facts, MPI_INTEGER, told_by, facts, MPI_INTEGER, comm, &
+                                   failed)
+    if (ierror == MPI_SUCCESS) ierror = failed
+    cuts = 0
+    most = 0
+    if (failed /= MPI_SUCCESS) return
+    most = maxval(told_by(4::facts))
+    if (any(told_by(3::facts) /= bytes) .or. bytes == 0 .or. all(told_by(1::facts) <= 0)) return
+    cuts = max(1, told_by(2::facts))
+  end subroutine tell_cuts
 
   !> Makes the file that the environment variable ASPHALT_TILED names, if there is one, at the first
   !! exchange that is tiled: whoever checks a program can see that it was not only the original
@@ -447,6 +493,18 @@ contains
       asphalt_pieces_of = asphalt_pieces_of + pieces(counts(p), piece)
     end do
   end function asphalt_pieces_of
+
+  !> The number of pieces in which blocks of `counts` elements arrive, that of rank p cut into pieces
+  !! of `cuts(p)`.
+  pure integer function asphalt_posts_of(counts, np, cuts)
+    integer, intent(in) :: counts(0:*), np, cuts(0:*)
+    integer :: p
+
+    asphalt_posts_of = 0
+    do p = 0, np - 1
+      asphalt_posts_of = asphalt_posts_of + pieces(counts(p), cuts(p))
+    end do
+  end function asphalt_posts_of
 
   !> The number of pieces of the longest block.
   pure integer function asphalt_most_pieces(counts, np, piece)
@@ -712,10 +770,12 @@ contains
     end if
   end function companion_of
 
-  !> What is remembered of a site.
-  subroutine recall(carried, site, memory)
+  !> What is remembered of a site; of one that is met for the first time, that so many entries will
+  !! not ask.
+  subroutine recall(carried, site, resting, memory)
     type(companion), intent(inout) :: carried
     character(*), intent(in) :: site
+    integer, intent(in) :: resting
     type(site_memory), pointer, intent(out) :: memory
 
     memory => carried%sites
@@ -725,38 +785,43 @@ contains
     end do
     allocate(memory)
     memory%site = site
+    memory%resting = resting
     memory%next => carried%sites
     carried%sites => memory
   end subroutine recall
 
-  !> The communicator with the ranks of `comm` on which nobody else sends; `k` becomes 0 where
-  !! there is none.
+  !> The communicator with the ranks of `comm` on which nobody else sends; `usable` becomes false
+  !! where there is none.
   !!
   !! `comm` carries it, made at the first exchange that is tiled and freed with it, so that every
   !! rank agrees about whether it exists, in whatever order the communicators are used.  It is made
-  !! from the group, so that it does not inherit the attributes of the program.
-  subroutine private_duplicate(comm, own, k, ierror)
+  !! from the group, so that it does not inherit the attributes of the program.  `in_step`: ranks
+  !! are to leave its making at the same time.
+  subroutine private_duplicate(comm, own, in_step, usable, ierror)
     integer, intent(in) :: comm
-    integer, intent(inout) :: own, k, ierror
+    logical, intent(in) :: in_step
+    integer, intent(inout) :: own, ierror
+    logical, intent(inout) :: usable
     type(companion), pointer :: carried
     integer :: failed
 
     call find_companion(comm, carried, failed)
     if (failed == MPI_SUCCESS) then
-      if (carried%own == MPI_COMM_NULL) call duplicate(comm, carried%own, failed)
+      if (carried%own == MPI_COMM_NULL) call duplicate(comm, in_step, carried%own, failed)
     end if
     if (failed == MPI_SUCCESS) call same_handler(comm, carried%own, failed)
     if (ierror == MPI_SUCCESS) ierror = failed
     if (failed == MPI_SUCCESS) then
       own = carried%own
     else
-      k = 0
+      usable = .false.
     end if
   end subroutine private_duplicate
 
   !> A communicator with the ranks of `comm` in their order, and nothing else of it.
-  subroutine duplicate(comm, own, ierror)
+  subroutine duplicate(comm, in_step, own, ierror)
     integer, intent(in) :: comm
+    logical, intent(in) :: in_step
     integer, intent(inout) :: own
     integer, intent(out) :: ierror
     integer :: group, new, failed
@@ -768,6 +833,7 @@ contains
     if (ierror /= MPI_SUCCESS) return
     own = new
     ierror = failed
+    if (.not. in_step) return
     ! Ranks leave what has made it one after the other; slabs would keep that distance to the end.
     call MPI_Barrier(own, failed)
     if (ierror == MPI_SUCCESS) ierror = failed

@@ -24,7 +24,7 @@ UNITS = (2, 3, 1)
 
 
 def sizes(shape: Shape, piece: int = 3, depth: int = 2) -> UnevenSizes:
-    return sizes_of(shape, BLOCKS, UNITS, piece, depth)
+    return sizes_of(shape, BLOCKS, UNITS, (piece,) * 3, depth)
 
 
 def changed(
@@ -48,9 +48,11 @@ def executions(draw: st.DrawFn, shape: Shape) -> UnevenSizes:
     row = st.tuples(*[st.integers(0, 4)] * ranks)
     blocks = draw(st.tuples(*[row] * ranks))
     units = draw(st.tuples(*[st.integers(0, 3)] * ranks))
-    piece, depth = draw(st.integers(0, 9)), draw(st.integers(1, 5))
+    lengths = st.integers(1, 9)
+    pieces = draw(st.just((0,) * ranks) | st.tuples(*[lengths] * ranks))
+    depth = draw(st.integers(1, 5))
     extra = 0 if shape is Shape.SLAB else draw(st.integers(0, 2))
-    return sizes_of(shape, blocks, units, piece, depth, extra)
+    return sizes_of(shape, blocks, units, pieces, depth, extra)
 
 
 @given(st.data(), st.sampled_from(list(Shape)))
@@ -89,7 +91,7 @@ def test_cuts_by_the_receivers_own_iterations_do_not_pair_up(shape: Shape) -> No
 
 @pytest.mark.parametrize("shape", list(Shape))
 def test_ranks_that_do_not_agree_on_the_piece(shape: Shape) -> None:
-    other = replace(sizes(shape), piece=4)
+    other = replace(sizes(shape), pieces=(4,) * 3)
 
     def disagrees(rank: int, program: RankProgram) -> list[Event]:
         return list(uneven_schedule(shape, 1, other)) if rank == 1 else list(program)
@@ -179,7 +181,7 @@ def test_a_piece_in_the_wrong_place(shape: Shape) -> None:
 
 @pytest.mark.parametrize("shape", list(Shape))
 def test_a_rank_that_does_not_tile(shape: Shape) -> None:
-    alone = replace(sizes(shape), piece=0)
+    alone = replace(sizes(shape), pieces=(0,) * 3)
 
     def alone_on_one(rank: int, program: RankProgram) -> list[Event]:
         return list(uneven_schedule(shape, 2, alone)) if rank == 2 else list(program)

@@ -11,7 +11,7 @@ from bench.lab import ratios
 from bench.lab.ratios import PLATFORMS, SHAPES, Example, compare
 
 # a message that is too short to be tiled, and one that is not
-EXAMPLES = (Example(64, 8, 1.0, 4), Example(1 << 19, 8, 1.0, 3))
+EXAMPLES = (Example(64, 8, 1.0, 2, 4), Example(1 << 19, 8, 1.0, 1, 3))
 PLATFORM = "SMPI 10 Gb/s"
 
 
@@ -32,7 +32,7 @@ def test_the_default_leaves_short_exchanges_alone(
     rows = list(short.rows())
     assert [(row.kernel, row.version, row.platform, row.ranks) for row in rows] == [
         (f"{name}/every-block/64B/8/1:1", version, PLATFORM, 2)
-        for name in ("ratios", "ratios, first two")
+        for name in ("ratios", "ratios, early")
         for version in ("original", "transformed")
     ]
     assert [(row.tile, row.depth) for row in rows] == [(None, None), (0, None)] * 2

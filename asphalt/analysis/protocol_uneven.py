@@ -53,11 +53,13 @@ def sizes_of(
     shape: Shape,
     blocks: tuple[tuple[int, ...], ...],
     units: tuple[int, ...],
-    piece: int,
+    pieces: tuple[int, ...],
     depth: int,
     extra: int = 0,
 ) -> UnevenSizes:
     """Sizes where rank a computes ``blocks[a][b]`` iterations of ``units[a]`` elements for rank b.
+
+    Its messages have ``pieces[a]`` elements.
 
     ``extra`` iterations and elements are in each block beyond what is sent of it (every block).
     """
@@ -74,7 +76,7 @@ def sizes_of(
             trips = max(blocks[rank]) + extra
             displs = tuple(p * (unit * trips + extra) for p in range(number))
             ranks.append(RankSizes(row, displs, landing, unit, trips))
-    return UnevenSizes(tuple(ranks), piece, depth)
+    return UnevenSizes(tuple(ranks), pieces, depth)
 
 
 @cache
@@ -83,12 +85,13 @@ def check_uneven(shape: Shape) -> ProtocolError | None:
 
     1 to 5 ranks; blocks of 0 to 3 iterations, on every rank others, so that trip counts differ and
     some ranks have nothing to send or to receive; 0 to 3 elements an iteration, on every rank
-    others; pieces of 0 (not tiled) to 7 elements, so that pieces end inside of an iteration, too;
-    one and several tiles in flight.
+    others; pieces of 0 (not tiled) to 7 elements, on every rank others, so that pieces end inside
+    of an iteration, too; one and several tiles in flight.
     """
     for blocks, units in _examples():
         for piece, depth in product(range(8), (1, 3)):
-            sizes = sizes_of(shape, blocks, units, piece, depth, extra=piece % 2)
+            pieces = tuple(1 + (piece + 3 * rank) % 7 if piece else 0 for rank in range(len(units)))
+            sizes = sizes_of(shape, blocks, units, pieces, depth, extra=piece % 2)
             fault = check_uneven_sizes(shape, sizes)
             if fault is not None:
                 return ProtocolError(fault.kind, f"{fault.witness}, with {sizes}")

@@ -4,9 +4,9 @@ The receiver knows nothing of the sender's loops: neither how many iterations it
 one of them adds.  What both know is the length of the block that goes from the one to the other:
 MPI wants ``sendcounts`` of the one equal to ``recvcounts`` of the other (MPI-4.0 section 6.8).  So
 the cuts are made by length: ``cuts`` divides a block of so many elements into pieces of ``piece``
-elements, where ``piece`` is agreed by all ranks.  The sender sends a piece as soon as the
-iterations that write it are through; the receiver posts all of its receives first, so that a wait
-only ever depends on sends that come earlier in their sender's program.
+elements, which each sender chooses for itself and tells all ranks at the entry.  The sender sends a
+piece as soon as the iterations that write it are through; the receiver posts all of its receives
+first, so that a wait only ever depends on sends that come earlier in their sender's program.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class RankSizes:
 
 @dataclass(frozen=True, slots=True)
 class UnevenSizes:
-    """One execution of a site.  ``piece``: the agreed elements of a message, 0: not tiled;
-    ``depth``: D, the tiles whose sends are in flight."""
+    """One execution of a site.  ``pieces``: the elements of a message of each rank, all 0: not
+    tiled; ``depth``: D, the tiles whose sends are in flight."""
 
     ranks: tuple[RankSizes, ...]
-    piece: int
+    pieces: tuple[int, ...]
     depth: int
 
 
@@ -57,7 +57,7 @@ def cuts(length: int, piece: int) -> tuple[range, ...]:
 def uneven_schedule(shape: Shape, rank: int, sizes: UnevenSizes) -> RankProgram:
     """The events of one rank, in program order."""
     own = sizes.ranks[rank]
-    if not sizes.piece:
+    if not sizes.pieces[rank]:
         return (Compute(0, range(own.trips)), Collective())
     number = len(sizes.ranks)
     if shape is Shape.SLAB:
@@ -77,7 +77,7 @@ def _posts(rank: int, sizes: UnevenSizes, slot: int) -> list[Post]:
         source = (rank - turn) % number
         expected = sizes.ranks[source].counts[rank]  # by MPI's rule recvcounts of this rank
         start = sizes.ranks[rank].landing[source]
-        for part in cuts(expected, sizes.piece):
+        for part in cuts(expected, sizes.pieces[source]):
             posts.append(Post(0, source, start + part.start, len(part), slot + len(posts)))
     return posts
 
@@ -88,12 +88,12 @@ def _slab(rank: int, sizes: UnevenSizes) -> list[Event]:
     Its iterations are those that write the piece and have not been executed: the first one that
     begins in the piece (or at its beginning) up to the one that holds its last element.
     """
-    own, number = sizes.ranks[rank], len(sizes.ranks)
+    own, number, piece = sizes.ranks[rank], len(sizes.ranks), sizes.pieces[rank]
     events: list[Event] = []
     step = 0
     for turn in range(1, number + 1):
         peer = (rank + turn) % number
-        for part in cuts(own.counts[peer], sizes.piece):
+        for part in cuts(own.counts[peer], piece):
             start = own.displs[peer]
             stretch = range(
                 _whole(start + part.start, own.unit), _whole(start + part.stop, own.unit)
@@ -111,18 +111,18 @@ def _every_block(rank: int, sizes: UnevenSizes) -> list[Event]:
     Its iterations are those up to the one that holds the last element of the piece; the last tile
     executes all that are left.
     """
-    own, number = sizes.ranks[rank], len(sizes.ranks)
-    tiles = max(1, max(len(cuts(count, sizes.piece)) for count in own.counts))
+    own, number, piece = sizes.ranks[rank], len(sizes.ranks), sizes.pieces[rank]
+    tiles = max(1, max(len(cuts(count, piece)) for count in own.counts))
     events: list[Event] = []
     for step in range(tiles):
-        start = min(_whole(step * sizes.piece, own.unit), own.trips)
-        stop = min(_whole((step + 1) * sizes.piece, own.unit), own.trips)
+        start = min(_whole(step * piece, own.unit), own.trips)
+        stop = min(_whole((step + 1) * piece, own.unit), own.trips)
         events.append(Compute(step, range(start, own.trips if step == tiles - 1 else stop)))
         slot = number * (step % sizes.depth)
         events.append(Wait(step, tuple(range(slot, slot + number))))
         for turn in range(1, number + 1):
             peer = (rank + turn) % number
-            parts = cuts(own.counts[peer], sizes.piece)
+            parts = cuts(own.counts[peer], piece)
             if step < len(parts):
                 part = parts[step]
                 place = own.displs[peer] + part.start

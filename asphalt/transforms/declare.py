@@ -35,6 +35,7 @@ _FROM_RUNTIME = (
     "asphalt_enter",
     "asphalt_enter_uneven",
     "asphalt_pieces_of",
+    "asphalt_posts_of",
     "asphalt_most_pieces",
     "asphalt_next_piece",
     "asphalt_iterations",
@@ -56,6 +57,7 @@ _FROM_RUNTIME = (
 _LOGICAL = ("asphalt_tiled",)
 _ARRAYS: dict[str, tuple[Expr | None, tuple[Dim, ...]]] = {
     "asphalt_req": (None, (Dim("assumed_shape"),)),
+    "asphalt_cuts": (None, (Dim("assumed_shape"),)),
     "asphalt_clone": (var("asphalt_byte"), (Dim("assumed_shape"),) * 3),
 }
 """Allocatable arrays: the kind of their integers, and their dimensions."""

@@ -1,9 +1,9 @@
 """The messages of blocks that differ in length (MPI_ALLTOALLV).
 
-Sender and receiver know one thing of a block both: how many elements it has.  They cut it into
-pieces of ``asphalt_piece`` elements, which all ranks agree on (``analysis.schedule_uneven``).  All
-receives are posted before the loop over the tiles; their requests stand behind the ring of D tiles
-of sends.
+Sender and receiver know one thing of a block both: how many elements it has.  Both cut it into
+pieces of as many elements as the sender computes in K iterations: ``asphalt_piece`` on the sender,
+which tells it to all others, ``asphalt_cuts`` (``analysis.schedule_uneven``).  All receives are
+posted before the loop over the tiles; their requests stand behind the ring of D tiles of sends.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ from asphalt.transforms.pieces import (
 PIECE, PIECES, UNIT = (var(f"asphalt_{n}") for n in ("piece", "pieces", "unit"))
 FROM, COUNT, INDEX = (var(f"asphalt_{n}") for n in ("from", "count", "i"))
 COMM, POSTED = var("asphalt_comm"), var("asphalt_posted")
+CUTS = var("asphalt_cuts")
 BEGIN, END = var("asphalt_begin"), var("asphalt_end")
 
 
@@ -119,6 +120,7 @@ class UnevenPieces(Pieces):
             NP,
             K,
             PIECE,
+            CUTS,
             D,
             ERROR,
             self.name(site),
@@ -128,7 +130,7 @@ class UnevenPieces(Pieces):
         received = self.whole_list(self.uneven.receive_counts)
         return [
             make.assign(PIECES, self.tiles()),
-            make.assign(POSTED, fn("asphalt_pieces_of", received, NP, PIECE)),
+            make.assign(POSTED, fn("asphalt_posts_of", received, NP, CUTS)),
         ]
 
     def whole(self, make: Maker) -> list[Node]:
@@ -142,23 +144,24 @@ class UnevenPieces(Pieces):
         loop, body = inner.inner(), inner.inner().inner()
         length = self.of_peer(self.uneven.receive_counts)
         landing = self.of_peer(self.uneven.receive_displacements)
+        theirs = fn("asphalt_cuts", PEER)
         pieces = loop.do(
             "asphalt_from",
             num(0),
             sub(length, num(1)),
             (
-                body.assign(COUNT, fn("min", PIECE, sub(length, FROM))),
+                body.assign(COUNT, fn("min", theirs, sub(length, FROM))),
                 body.assign(SLOT, add(SLOT, num(1))),
                 self.piece(body, "asphalt_irecv_at", self.layout.receive, landing, SLOT),
             ),
-            step=PIECE,
+            step=theirs,
         )
         ranks = inner.do(
             "asphalt_i",
             num(1),
             NP,
             (loop.assign(PEER, fn("modulo", sub(ME, INDEX), NP)), pieces),
-            "sender and receiver both know the length of a block: both cut it by length",
+            "both know the length of a block, and how the sender cuts it",
         )
         then: tuple[Node, ...] = (
             inner.assign(SLOT, mul(self.sends_a_tile(), D)),

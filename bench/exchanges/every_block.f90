@@ -1,6 +1,6 @@
   !> Each plane has a part for every rank.
-  subroutine run(number, n, nz, steps, comm, first, rest, hash)
-    integer, intent(in) :: number, n, nz, steps, comm
+  subroutine run(number, n, nz, early, steps, comm, first, rest, hash)
+    integer, intent(in) :: number, n, nz, early, steps, comm
     real(real64), intent(out) :: first, rest
     integer(int64), intent(out) :: hash
     real(real64), allocatable :: s(:,:,:), r(:,:,:)
@@ -27,7 +27,7 @@
       end do
       call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
       elapsed = MPI_Wtime() - began
-      if (step <= 2) then
+      if (step <= early) then
         first = first + elapsed
       else
         rest = rest + elapsed

@@ -13,7 +13,8 @@ program exchanges
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   do number = 1, cases
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
-    call run(number, elements(number), planes(number), steps(number), comm, first, rest, hash)
+    call run(number, elements(number), planes(number), early(number), steps(number), comm, &
+             first, rest, hash)
     mine = [first, rest]
     call MPI_Reduce(mine, longest, 2, MPI_DOUBLE_PRECISION, MPI_MAX, 0, comm, ierr)
     call MPI_Reduce(hash, all, 1, MPI_INTEGER8, MPI_BXOR, 0, comm, ierr)

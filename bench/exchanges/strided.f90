@@ -1,6 +1,6 @@
   !> A plane lies in four pieces in the part of each rank.
-  subroutine run(number, n, nz, steps, comm, first, rest, hash)
-    integer, intent(in) :: number, n, nz, steps, comm
+  subroutine run(number, n, nz, early, steps, comm, first, rest, hash)
+    integer, intent(in) :: number, n, nz, early, steps, comm
     real(real64), intent(out) :: first, rest
     integer(int64), intent(out) :: hash
     integer, parameter :: pieces = 4
@@ -32,7 +32,7 @@
       call MPI_Alltoall(s, run_length*nz*pieces, MPI_DOUBLE_PRECISION, &
                         r, run_length*nz*pieces, MPI_DOUBLE_PRECISION, comm, ierr)
       elapsed = MPI_Wtime() - began
-      if (step <= 2) then
+      if (step <= early) then
         first = first + elapsed
       else
         rest = rest + elapsed

@@ -31,9 +31,14 @@ _END = b"\nend module exchange\n"  # of exchange.f90, behind the procedure of a 
 _LINE = re.compile(r"case\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)")
 
 KIB, MIB = 1024, 1024**2
+# What asphalt_rt does: the entry at which ranks ask for the first time where they know nothing of
+# each other; bytes of a block that may be tiled, of the first one, and of all blocks before that.
+ASKED_FIRST = 48
+LEAST = 64 * KIB, 512 * KIB, 2 * MIB
+LEAST_BLIND = MIB, 4 * MIB, 4 * MIB
 # What 16 ranks exchange at once is 16 times as much as what one sends to another.
 SIZES = {
-    4: (8, 64, 512, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 8 * MIB),
+    4: (8, 64, 512, 4 * KIB, 32 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, MIB, 8 * MIB),
     16: (8, 512, 4 * KIB, 32 * KIB, 128 * KIB, 512 * KIB),
 }
 PLANES = {4: (1, 8, 64, 256), 16: (1, 16)}
@@ -76,6 +81,14 @@ class Shape:
             return max(ranks, planes * ranks - 1)
         return planes
 
+    def early(self, size: int) -> int:
+        """Exchanges of ``size`` bytes for each rank after which all that is paid once has just been
+        paid: a program with so many of them loses most."""
+        if self.source.startswith("uneven"):
+            return ASKED_FIRST
+        least, first, together = LEAST_BLIND if self.blind else LEAST
+        return -(-together // size) if least <= size < first else 1
+
 
 SHAPES = (
     Shape("every-block", "every_block"),
@@ -91,11 +104,12 @@ SHAPES = (
 @dataclass(frozen=True, slots=True)
 class Example:
     """One exchange: bytes for each rank, the trips that compute them, and how long those take as a
-    multiple of the exchange."""
+    multiple of the exchange.  ``early`` of the ``steps`` are told apart."""
 
     bytes: int
     planes: int
     ratio: float
+    early: int
     steps: int
 
     @property
@@ -116,9 +130,9 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Seconds of the first two steps and of all others, and a fingerprint of what was received.
+    """Seconds of the early steps and of all others, and a fingerprint of what was received.
 
-    The first steps pay for what is made once.
+    The early steps pay for what is made once.
     """
 
     first: float
@@ -134,7 +148,7 @@ class Timed:
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One example on one platform, as it was and transformed; ``communication``: the exchange alone
-    in all steps but the first two, in seconds."""
+    in all steps but the early ones, in seconds."""
 
     shape: str
     platform: str
@@ -146,12 +160,12 @@ class Compared:
 
     @property
     def ratio(self) -> float:
-        """Time of a step divided by the original's, but for the first two; above 1 it loses."""
+        """Time of a step behind the early ones divided by the original's; above 1 it loses."""
         return self.transformed.rest / self.original.rest
 
     @property
     def first_ratio(self) -> float:
-        """The same for a program that exchanges twice."""
+        """The same for a program that ends with its early steps."""
         return self.transformed.first / self.original.first
 
     @property
@@ -162,10 +176,10 @@ class Compared:
         return (whole - self.transformed.rest) / (whole - floor)
 
     def rows(self) -> Iterator[Row]:
-        """The rows of a results file: of a step, and of the first two."""
+        """The rows of a results file: of a step, and of the early ones."""
         for name, old, new, efficiency in (
             ("ratios", self.original.rest, self.transformed.rest, self.efficiency),
-            ("ratios, first two", self.original.first, self.transformed.first, None),
+            ("ratios, early", self.original.first, self.transformed.first, None),
         ):
             kernel = f"{name}/{self.shape}/{self.example.title}"
             place = (self.platform, self.ranks)
@@ -178,6 +192,7 @@ def include_text(examples: Sequence[Example]) -> str:
     lists = {
         "elements": [example.elements for example in examples],
         "planes": [example.planes for example in examples],
+        "early": [example.early for example in examples],
         "steps": [example.steps for example in examples],
     }
     text = f"      integer, parameter :: cases = {len(examples)}\n"
@@ -284,11 +299,15 @@ def _operations(cluster: Cluster) -> float:
 
 
 def examples_of(
-    sizes: Sequence[int], planes: Sequence[int], ratios: Sequence[float], least: int = 1
+    shape: Shape, sizes: Sequence[int], planes: Sequence[int], ratios: Sequence[float]
 ) -> list[Example]:
-    """All combinations in which a trip computes at least ``least`` elements for each rank."""
+    """All combinations in which a trip computes an element for each rank.
+
+    Where tiles are strided, a plane has four runs.
+    """
+    least = 4 if shape.source == "strided" else 1
     return [
-        Example(size, count, ratio, steps_of(size))
+        Example(size, count, ratio, shape.early(size), shape.early(size) + later_steps(size))
         for size in sizes
         for count in planes
         if size // (WORD * count) >= least and size % (WORD * count * least) == 0
@@ -296,16 +315,15 @@ def examples_of(
     ]
 
 
-def steps_of(size: int) -> int:
-    """Time steps of an example."""
-    return 66 if size <= 4096 else 3
+def later_steps(size: int) -> int:
+    """Time steps behind the early ones; the short exchanges are asked about once in 64."""
+    return 64 if size <= 4096 else 2
 
 
 def examples(shape: Shape, ranks: int, quick: bool) -> list[Example]:
-    """What is tried of a shape: a plane has four runs where tiles are strided."""
-    least = 4 if shape.source == "strided" else 1
+    """What is tried of a shape."""
     ratios = QUICK if quick else RATIOS[ranks]
-    found = examples_of(SIZES[ranks], PLANES[ranks], ratios, least)
+    found = examples_of(shape, SIZES[ranks], PLANES[ranks], ratios)
     # the longest ones are slow to simulate
     return [e for e in found if e.bytes < 8 * MIB or (e.planes == 64 and e.ratio in QUICK)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from bench.lab.later import LATER
 from bench.lab.rows import Row
 
 EFFICIENCY = {
@@ -17,7 +18,7 @@ EFFICIENCY_RANKS = (16, 24, 48)
 SLOWER_THAN_HAND = 0.02
 SLOWER_THAN_ORIGINAL = 0.03
 SIMULATED = "SMPI"
-FIRST = "ratios, first two/"
+EARLY = "ratios, early/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,9 @@ def targets(rows: Sequence[Row]) -> tuple[Target, ...]:
     simulated = [row for row in rows if row.platform.startswith(SIMULATED)]
     return (
         *_efficiencies(simulated),
-        _against_hand(simulated),
-        _against_best_hand(simulated),
+        _against_hand([row for row in simulated if not row.kernel.startswith(LATER)]),
+        _against_hand_later(simulated),
+        _against_best_hand([row for row in simulated if not row.kernel.startswith(LATER)]),
         *_against_original(simulated),
     )
 
@@ -66,12 +68,30 @@ def _efficiencies(rows: Iterable[Row]) -> Iterator[Target]:
 
 def _against_hand(rows: Sequence[Row]) -> Target:
     demand = f"transformed at most {SLOWER_THAN_HAND:.0%} slower than hand at the same K and D"
+    return _worst(demand, _gaps(rows), SLOWER_THAN_HAND)
+
+
+def _against_hand_later(rows: Sequence[Row]) -> Target:
+    """Of an exchange behind the first, where one alone was too slow and more were measured."""
+    demand = (
+        f"transformed at most {SLOWER_THAN_HAND:.0%} slower than hand at the same K and D, "
+        "behind the first exchange"
+    )
+    found = _gaps(rows)
+    gaps = {place: gap for place, gap in found.items() if not place[0].startswith(LATER)}
+    later = {place: gap for place, gap in found.items() if place[0].startswith(LATER)}
+    gaps |= {(name.removeprefix(LATER), *rest): gap for (name, *rest), gap in later.items()}
+    return _worst(demand, gaps, SLOWER_THAN_HAND)
+
+
+def _gaps(rows: Sequence[Row]) -> dict[tuple[str, str, str], float]:
+    """How much slower the transformed version is, by kernel, platform and place."""
     hand = {
         (row.kernel, row.platform, row.ranks, row.tile, row.depth): row.seconds
         for row in rows
         if row.version == "hand"
     }
-    gaps = {
+    return {
         (row.kernel, row.platform, f"{row.ranks} ranks, K, D: {row.tiling}"): row.seconds
         / hand[row.kernel, row.platform, row.ranks, row.tile, row.depth]
         - 1
@@ -80,7 +100,6 @@ def _against_hand(rows: Sequence[Row]) -> Target:
         and row.tile
         and (row.kernel, row.platform, row.ranks, row.tile, row.depth) in hand
     }
-    return _worst(demand, gaps, SLOWER_THAN_HAND)
 
 
 def _against_best_hand(rows: Sequence[Row]) -> Target:
@@ -95,18 +114,18 @@ def _against_best_hand(rows: Sequence[Row]) -> Target:
 
 
 def _against_original(rows: Sequence[Row]) -> Iterator[Target]:
-    """In the kernels and in all of the ratios; and where a program exchanges only twice."""
+    """In the kernels and in all of the ratios; and in programs with few exchanges."""
     most = f"at most {SLOWER_THAN_ORIGINAL:.0%} slower than the original"
-    for demand, first in (
+    for demand, early in (
         (f"K = 0 (chosen on entry) {most}", False),
-        (f"K = 0 {most}: the first two of many exchanges", True),
+        (f"K = 0 {most}: programs that end when all is paid that is made once", True),
     ):
         gaps = {
             (row.kernel, row.platform, f"{row.ranks} ranks"): row.ratio - 1
             for row in rows
             if row.version == "transformed"
             and row.tile == 0
-            and row.kernel.startswith(FIRST) is first
+            and row.kernel.startswith(EARLY) is early
         }
         yield _worst(demand, gaps, SLOWER_THAN_ORIGINAL)
 

@@ -1,7 +1,7 @@
 ! Blocks of different lengths, each in a column of its own that may be longer.
 subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   use mpi_f08
-  use asphalt_rt, only: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, &
+  use asphalt_rt, only: asphalt_enter_uneven, asphalt_posts_of, asphalt_most_pieces, &
                         asphalt_iterations, asphalt_irecv_at, asphalt_isend_at, asphalt_progress, &
                         asphalt_waitall, asphalt_sync, asphalt_no_request
   implicit none
@@ -19,6 +19,7 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
              asphalt_np, asphalt_peer, asphalt_piece, asphalt_pieces, asphalt_posted, &
              asphalt_slot, asphalt_tile, asphalt_tiles, asphalt_turn, asphalt_unit
   integer, allocatable :: asphalt_req(:)
+  integer, allocatable :: asphalt_cuts(:)
   logical :: asphalt_tiled
 
   ! asphalt: MPI_Alltoallv of site 'transpose' prepushed along z
@@ -29,11 +30,12 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
                             asphalt_last - asphalt_first + 1, 1, asphalt_k_transpose, &
                             asphalt_d_transpose, .true., counts(:,1), displs(:,1), &
                             counts(1:np,2), .false., n*nz, asphalt_comm, asphalt_me, asphalt_np, &
-                            asphalt_k, asphalt_piece, asphalt_d, asphalt_err, site='transpose')
+                            asphalt_k, asphalt_piece, asphalt_cuts, asphalt_d, asphalt_err, &
+                            site='transpose')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_pieces = asphalt_most_pieces(counts(:,1),asphalt_np,asphalt_piece)
-    asphalt_posted = asphalt_pieces_of(counts(1:np,2),asphalt_np,asphalt_piece)
+    asphalt_posted = asphalt_posts_of(counts(1:np,2),asphalt_np,asphalt_cuts)
   else
     asphalt_pieces = 0
     asphalt_posted = 0
@@ -43,11 +45,11 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   asphalt_end = max(asphalt_first, asphalt_last + 1)
   if (asphalt_tiled) then
     asphalt_slot = asphalt_np*asphalt_d
-    ! sender and receiver both know the length of a block: both cut it by length
+    ! both know the length of a block, and how the sender cuts it
     do asphalt_i = 1, asphalt_np
       asphalt_peer = modulo(asphalt_me - asphalt_i, asphalt_np)
-      do asphalt_from = 0, counts(asphalt_peer+1,2) - 1, asphalt_piece
-        asphalt_count = min(asphalt_piece, counts(asphalt_peer+1,2) - asphalt_from)
+      do asphalt_from = 0, counts(asphalt_peer+1,2) - 1, asphalt_cuts(asphalt_peer)
+        asphalt_count = min(asphalt_cuts(asphalt_peer), counts(asphalt_peer+1,2) - asphalt_from)
         asphalt_slot = asphalt_slot + 1
         call asphalt_irecv_at(r, displs(asphalt_peer+1,2) + asphalt_from, asphalt_count, &
                               MPI_REAL8%MPI_VAL, asphalt_peer, 0, asphalt_comm, &

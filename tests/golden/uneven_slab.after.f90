@@ -1,9 +1,10 @@
 ! Blocks of different lengths, one behind the other: tiles are pieces of an agreed length.
 subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s, r, ierr)
   use mpi
-  use asphalt_rt, only: asphalt_enter_uneven, asphalt_pieces_of, asphalt_next_piece, &
-                        asphalt_iterations, asphalt_irecv_at, asphalt_isend_at, asphalt_progress, &
-                        asphalt_waitall, asphalt_sync, asphalt_no_request
+  use asphalt_rt, only: asphalt_enter_uneven, asphalt_pieces_of, asphalt_posts_of, &
+                        asphalt_next_piece, asphalt_iterations, asphalt_irecv_at, &
+                        asphalt_isend_at, asphalt_progress, asphalt_waitall, asphalt_sync, &
+                        asphalt_no_request
   implicit none
   integer, intent(in) :: nx, ny, nz, np, comm
   integer, intent(in) :: scounts(0:np-1), sdispls(0:np-1), rcounts(0:np-1), rdispls(0:np-1)
@@ -19,6 +20,7 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
              asphalt_me, asphalt_np, asphalt_peer, asphalt_piece, asphalt_pieces, asphalt_posted, &
              asphalt_slot, asphalt_tile, asphalt_tiles, asphalt_turn, asphalt_unit
   integer, allocatable :: asphalt_req(:)
+  integer, allocatable :: asphalt_cuts(:)
   logical :: asphalt_tiled
 
   ! one plane after the other
@@ -30,11 +32,11 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
                             asphalt_last - asphalt_first + 1, 1, asphalt_k_transpose, &
                             asphalt_d_transpose, .true., scounts, sdispls, rcounts, .true., 0, &
                             asphalt_comm, asphalt_me, asphalt_np, asphalt_k, asphalt_piece, &
-                            asphalt_d, asphalt_err, site='transpose')
+                            asphalt_cuts, asphalt_d, asphalt_err, site='transpose')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_pieces = asphalt_pieces_of(scounts,asphalt_np,asphalt_piece)
-    asphalt_posted = asphalt_pieces_of(rcounts,asphalt_np,asphalt_piece)
+    asphalt_posted = asphalt_posts_of(rcounts,asphalt_np,asphalt_cuts)
   else
     asphalt_pieces = 0
     asphalt_posted = 0
@@ -44,11 +46,11 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
   asphalt_end = max(asphalt_first, asphalt_last + 1)
   if (asphalt_tiled) then
     asphalt_slot = asphalt_d
-    ! sender and receiver both know the length of a block: both cut it by length
+    ! both know the length of a block, and how the sender cuts it
     do asphalt_i = 1, asphalt_np
       asphalt_peer = modulo(asphalt_me - asphalt_i, asphalt_np)
-      do asphalt_from = 0, rcounts(asphalt_peer) - 1, asphalt_piece
-        asphalt_count = min(asphalt_piece, rcounts(asphalt_peer) - asphalt_from)
+      do asphalt_from = 0, rcounts(asphalt_peer) - 1, asphalt_cuts(asphalt_peer)
+        asphalt_count = min(asphalt_cuts(asphalt_peer), rcounts(asphalt_peer) - asphalt_from)
         asphalt_slot = asphalt_slot + 1
         call asphalt_irecv_at(r, rdispls(asphalt_peer) + asphalt_from, asphalt_count, &
                               MPI_DOUBLE_PRECISION, asphalt_peer, 0, asphalt_comm, &

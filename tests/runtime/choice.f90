@@ -6,6 +6,7 @@ module checks
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, piece, d, error
+  integer, allocatable :: cuts(:)
 contains
   subroutine check(holds, what)
     logical, intent(in) :: holds
@@ -35,7 +36,7 @@ contains
     counts = [(8192*trips, p=1,ranks)]
     displs = [(8192*trips*(p - 1), p=1,ranks)]
     call asphalt_enter_uneven(comm, MPI_DOUBLE_PRECISION, 8, 8192, trips, 1, 0, 2, legal, counts, &
-                              displs, counts, .false., 8192*trips, own, me, np, k, piece, d, &
+                              displs, counts, .false., 8192*trips, own, me, np, k, piece, cuts, d, &
                               error, site=site)
   end subroutine uneven
 
@@ -84,12 +85,16 @@ contains
 
   !> The first exchange on a communicator pays for a duplicate only where it is long.
   subroutine first_blocks()
-    integer :: comm
+    integer :: comm, entry
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    do entry = 1, 7
+      call even('first', comm, 4, .true., .true.)
+      call check(k == 0 .and. own == comm, 'less than 2 MiB so far')
+    end do
     call even('first', comm, 4, .true., .true.)
-    call check(k == 0 .and. own == comm, 'the first one is not tiled')
-    call even('first', comm, 4, .true., .true.)
-    call check(k == 1 .and. own /= comm, 'the second one is')
+    call check(k == 1 .and. own /= comm, 'the eighth block of 256 KiB')
+    call even('other', comm, 2, .true., .true.)
+    call check(k == 1 .and. own /= comm, 'a duplicate that is there costs nothing')
     call MPI_Comm_free(comm, ierr)
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
     call even('first', comm, 16, .true., .true.)
@@ -101,19 +106,27 @@ contains
   subroutine resting()
     integer :: comm, entry
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
-    call even('one', comm, 16, rank /= ranks - 1, .false.)
+    call even('one', comm, 64, rank /= ranks - 1, .false.)
     call check(k == 0, 'not legal on the last rank')
-    call even('two', comm, 16, .true., .false.)
+    call even('two', comm, 64, .true., .false.)
     call check(k == 2 .and. own /= comm, 'another site is tiled')
     do entry = 1, 63
       ! nobody asks: what ranks have differs, and one of them may even come late
-      call even('one', comm, 16, mod(entry + rank, 2) == 0, .false.)
+      call even('one', comm, 64, mod(entry + rank, 2) == 0, .false.)
       call check(k == 0, 'resting')
     end do
-    call even('one', comm, 16, .true., .false.)
+    call even('one', comm, 64, .true., .false.)
     call check(k == 2, 'asked again')
-    call even('one', comm, 16, rank > 0, .false.)
+    call even('one', comm, 64, rank > 0, .false.)
     call check(k == 0, 'asked at every entry, once tiled')
+    call MPI_Comm_free(comm, ierr)
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    do entry = 1, 3
+      call even('few', comm, 16, mod(entry + rank, 2) == 0, .false.)
+      call check(k == 0, 'less than 4 MiB are not worth asking')
+    end do
+    call even('few', comm, 16, .true., .false.)
+    call check(k == 2 .and. own /= comm, 'the fourth block of 1 MiB')
     call MPI_Comm_free(comm, ierr)
   end subroutine resting
 
@@ -140,6 +153,10 @@ contains
   subroutine resting_uneven()
     integer :: comm, entry
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+    do entry = 1, 47
+      call uneven('one', comm, 16*mod(entry + rank, 2), .true.)
+      call check(k == 0, 'not asked yet')
+    end do
     call uneven('one', comm, 1 + rank/2, .true.)
     call check(k == 0 .and. own == comm, 'short blocks')
     do entry = 1, 63
@@ -147,9 +164,14 @@ contains
       call check(k == 0, 'resting')
     end do
     call uneven('one', comm, merge(16, 1, rank == 0), .true.)
-    call check(k == 4 .and. piece == 4*8192 .and. own /= comm, 'one rank has long blocks')
+    call check(k == merge(4, 1, rank == 0) .and. own /= comm, 'one rank has long blocks')
+    call check(all(cuts == [4*8192, (8192, entry=2,ranks)]), 'each has its pieces')
+    do entry = 1, 47
+      call uneven('two', comm, 16*mod(entry + rank, 2), .true.)
+      call check(k == 0, 'another site waits for itself')
+    end do
     call uneven('two', comm, 16, .true.)
-    call check(k == 4, 'another site is tiled at once')
+    call check(k == 4, 'and is tiled')
     call MPI_Comm_free(comm, ierr)
   end subroutine resting_uneven
 
@@ -160,7 +182,7 @@ contains
     odd = mod(rank, 2)
     call MPI_Comm_dup(MPI_COMM_WORLD, world, ierr)
     call MPI_Comm_split(MPI_COMM_WORLD, odd, -rank, half, ierr)
-    do turn = 1, 150
+    do turn = 1, 450
       if (mod(turn + odd, 3) == 0) call enter_site(half, 'a', turn, odd)
       call enter_site(world, merge('a', 'b', mod(turn, 2) == 0), turn, 0)
       if (mod(turn + odd, 3) == 1) call enter_site(MPI_COMM_SELF, 'b', turn, rank)

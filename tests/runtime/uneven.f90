@@ -3,10 +3,12 @@ module checks
   use mpi
   use asphalt_rt, only: asphalt_enter_uneven, asphalt_irecv_at, asphalt_isend_at, &
                         asphalt_iterations, asphalt_most_pieces, asphalt_next_piece, &
-                        asphalt_no_request, asphalt_pieces_of, asphalt_waitall
+                        asphalt_no_request, asphalt_pieces_of, asphalt_posts_of, &
+                        asphalt_waitall
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, piece, d, error
+  integer, allocatable :: cuts(:)
 contains
   subroutine check(holds, what)
     logical, intent(in) :: holds
@@ -21,7 +23,7 @@ contains
     logical, intent(in) :: legal, slab
     call asphalt_enter_uneven(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, elements, trips, 1, &
                               wanted_k, 2, legal, counts, displs, counts, slab, spread, own, me, &
-                              np, k, piece, d, error)
+                              np, k, piece, cuts, d, error)
   end subroutine enter
 end module checks
 
@@ -56,9 +58,11 @@ contains
     call enter(6, total, 100, .true., counts, displs, .true., 0)
     call check(piece == 6*(ranks - 1), 'k beyond the longest block')
     call enter(6/(1 + last), total*(1 + last), 1, .true., counts, displs, .true., 0)
-    call check(piece == 6 .and. k == 1, 'the largest unit decides')
+    call check(piece == 6/(1 + last) .and. k == 1, 'each rank has its unit')
+    call check(all(cuts == [(6, p=1,ranks-1), 3]) .and. lbound(cuts, 1) == 0, 'all know it')
     call enter(6, total, 1, last == 0, counts, displs, .true., 0)
-    call check(k == 0 .and. piece == 0, 'not legal on the last rank')
+    call check(k == 0 .and. piece == 0 .and. own == MPI_COMM_WORLD, 'not legal on the last rank')
+    call check(size(cuts) == ranks .and. all(cuts == 0), 'no pieces')
     call enter(6, total + last, 1, .true., counts, displs, .true., 0)
     call check(k == 0, 'planes that nobody gets')
     call enter(5 + last, total, 1, .true., counts, displs, .true., 0)
@@ -72,7 +76,7 @@ contains
     call check(k == 1, 'where an empty block begins does not matter')
     counts = counts*(1 - last)
     call enter(6*(1 - last), total, 1, .true., counts, displs, .true., 0)
-    call check(k == 1 .and. piece == 6, 'a rank that adds nothing')
+    call check(k == 1 .and. piece == 6 - 5*last, 'a rank that adds nothing')
     call check(d == merge(1, min(2, ranks*(ranks - 1)/2), rank == ranks - 1), 'its depth')
     counts = 0
     call enter(6, 0, 1, .true., counts, displs, .true., 0)
@@ -119,6 +123,7 @@ contains
     integer :: peer, from, count, found(3, 4), number
     call check(asphalt_pieces_of(counts, 5, 3) == 4, 'pieces')
     call check(asphalt_most_pieces(counts, 5, 3) == 3, 'most pieces')
+    call check(asphalt_posts_of(counts, 5, [1, 2, 1, 3, 1]) == 5, 'posts')
     call check(asphalt_pieces_of(counts, 5, huge(1)) == 2, 'long pieces')
     peer = 2
     from = 0
