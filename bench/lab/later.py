@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from statistics import median
 
-from asphalt.running.simgrid import Cluster
 from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.measure import Parts, Simulator, kernel_name
-from bench.lab.platforms import of_cluster
+from bench.lab.platforms import Platform, nearly
 from bench.lab.rows import Row
 from bench.lab.sweep import Sweep
 
-LATENCIES = ("4.995us", "5us", "5.005us")
+LATENCIES = (0.999, 1.0, 1.001)
 STEPS = 3
 LATER = "later exchanges/"
 """What the kernel of such rows begins with."""
@@ -33,23 +32,22 @@ def too_wide(sweep: Sweep, most: float) -> tuple[Tiling, ...]:
     return tuple(sorted(t for t, gap in gaps.items() if gap is not None and gap > most))
 
 
-def later_rows(sweeps: Iterable[Sweep], most: float) -> Iterator[Row]:
-    """The rows of what is measured again; raises LabError."""
+def later_rows(sweeps: Iterable[Sweep], platform: Platform, most: float) -> Iterator[Row]:
+    """The rows of what is measured again on the platform of the sweeps; raises LabError."""
     for sweep in sweeps:
         for tiling in too_wide(sweep, most):
             for version in VERSIONS:
-                seconds = later(sweep.case, sweep.what, version, tiling)
+                seconds = later(sweep.case, sweep.what, platform, version, tiling)
                 yield _row(sweep, version, tiling, seconds)
 
 
-def later(case: Case, what: Simulated, version: str, tiling: Tiling) -> float:
+def later(case: Case, what: Simulated, platform: Platform, version: str, tiling: Tiling) -> float:
     """Seconds of an exchange behind the first, the median over slightly different networks."""
     longer = replace(what, sizes=dict(what.sizes) | {"steps": STEPS})
     once = replace(what, sizes=dict(what.sizes) | {"steps": 1})
     times = []
     for latency in LATENCIES:
-        cluster = Cluster(latency=latency)
-        simulator = Simulator(of_cluster("SMPI 10 Gb/s", cluster))
+        simulator = Simulator(nearly(platform, latency))
         first = simulator.version(case, once, version, tiling).seconds
         whole = simulator.version(case, longer, version, tiling).seconds
         times.append((whole - first) / (STEPS - 1))

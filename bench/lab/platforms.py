@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.running.mpi import SMPI
@@ -20,6 +21,7 @@ PLACE = ROOT / "build" / "lab" / "platforms"
 # All flows of an exchange share links with each other, so that solving for those alone that an
 # event touches costs more than it saves.
 _FASTER = {"network/optim": "Full"}
+_LATENCY = re.compile(r'\b(lat)="([\d.e+-]+)(\w*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,15 @@ class Platform:
 def of_cluster(title: str, cluster: Cluster) -> Platform:
     """The platform of a cluster as ``asphalt.running.simgrid`` describes it."""
     return Platform(title, cluster.xml(), tuple(cluster.costs.settings().items()))
+
+
+def nearly(platform: Platform, latency: float) -> Platform:
+    """A platform whose latencies are so many times as long."""
+
+    def longer(found: re.Match[str]) -> str:
+        return f'{found[1]}="{float(found[2]) * latency:.9g}{found[3]}"'
+
+    return replace(platform, xml=_LATENCY.sub(longer, platform.xml))
 
 
 TEN_GIGABIT = of_cluster("SMPI 10 Gb/s", Cluster())
