@@ -62,9 +62,7 @@ class Bench:
         self.out = QUICK_RESULTS if quick else RESULTS
         lab = "quick" if quick else "bench"
         self.cases = tuple(
-            case
-            for case in load_cases()
-            if (case.name in kernels if kernels else lab in case.labs)
+            case for case in load_cases() if (case.name in kernels if kernels else lab in case.labs)
         )
         self.failures: list[str] = []
         self.remarks: list[str] = []
@@ -127,13 +125,18 @@ class Bench:
         rows: list[Row] = []
         with progress_on(self.console) as progress:
             task = progress.add_task("simulating", total=count(jobs))
+            for platform in platforms:
+                here = [job for job in jobs if job.what.platform == platform]
+                simulator = Simulator(named(platform))
+                done = simulate(here, simulator, lambda: progress.advance(task))
+                for failure in done.failures:
+                    self.fail(failure)
                 rows += [row for sweep in done.sweeps for row in sweep.rows()]
                 if not self.quick:
                     try:
                         rows += later_rows(done.sweeps, simulator.platform, SLOWER_THAN_HAND)
                     except LabError as error:
                         self.fail(str(error))
-        self.save("simulated.json", rows)
         self.save("simulated.json", rows)
 
     def simulated(self, case: Case, what: Simulated) -> list[Simulated]:

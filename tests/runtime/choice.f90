@@ -137,15 +137,15 @@ contains
     one = repeat('n', 79)//'1'
     two = repeat('n', 79)//'2'
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
-    call even(one, comm, 16, rank /= ranks - 1, .false.)
+    call even(one, comm, 64, rank /= ranks - 1, .false.)
     call check(k == 0, 'not legal on the last rank, long name')
-    call even(two, comm, 16, .true., .false.)
+    call even(two, comm, 64, .true., .false.)
     call check(k == 2, 'another site with a long name is tiled')
     do entry = 1, 63
-      call even(one, comm, 16, .true., .false.)
+      call even(one, comm, 64, .true., .false.)
       call check(k == 0, 'resting, long name')
     end do
-    call even(one, comm, 16, .true., .false.)
+    call even(one, comm, 64, .true., .false.)
     call check(k == 2, 'asked again, long name')
     call MPI_Comm_free(comm, ierr)
   end subroutine resting_long_names
