@@ -372,10 +372,10 @@ contains
     if (wanted_k > 0) then
       ! telling each other puts ranks in step; a duplicate that was made in vain is made once
       call private_duplicate(comm, own, .false., fits, ierror)
-      call tell_cuts(own, np, chosen, piece, merge(bytes, 0, fits), 0, cuts, most, ierror)
+      call tell_cuts(own, np, chosen, piece, merge(bytes, 0, fits), 0, .false., cuts, most, ierror)
     else
       call tell_cuts(comm, np, chosen, piece, merge(bytes, 0, fits), &
-                     kibibytes(longest, elements, bytes), cuts, most, ierror)
+                     kibibytes(longest, elements, bytes), .true., cuts, most, ierror)
       if (most < merge(least_uneven_slab, least_uneven_block, slab) / 1024) cuts = 0
       if (associated(memory) .and. cuts(0) == 0) memory%resting = patience
       fits = .true.
@@ -387,7 +387,7 @@ contains
       own = comm
       return
     end if
-    k = max(1, merge(chosen, longest, chosen > 0))
+    k = max(1, asphalt_iterations(piece, elements))
     d = max(1, wanted_d)
     if (slab .and. wanted_k <= 0) d = max(d, least_slab_depth)
     d = min(d, max(1, asphalt_pieces_of(scounts, np, piece)))
@@ -398,10 +398,12 @@ contains
   !!
   !! `chosen`: iterations of a piece, 0 where this rank would not cut; `piece`: their elements;
   !! `bytes`: of an element, 0 where this rank cannot tile; `longest`: KiB of its longest block.
-  !! `cuts`: the elements of the pieces of each rank, at least 1; all 0 where some rank cannot tile,
-  !! or none would cut.  `most`: the greatest `longest`.
-  subroutine tell_cuts(comm, np, chosen, piece, bytes, longest, cuts, most, ierror)
+  !! `alike`: all ranks are to have the longest pieces of those that would cut.  `cuts`: the elements
+  !! of the pieces of each rank, at least 1; all 0 where some rank cannot tile, or none would cut.
+  !! `most`: the greatest `longest`.
+  subroutine tell_cuts(comm, np, chosen, piece, bytes, longest, alike, cuts, most, ierror)
     integer, intent(in) :: comm, np, chosen, piece, bytes, longest
+    logical, intent(in) :: alike
     integer, intent(out) :: cuts(0:np-1), most
     integer, intent(inout) :: ierror
     integer, parameter :: facts = 4
@@ -419,6 +421,7 @@ contains
     most = maxval(told_by(4::facts))
     if (any(told_by(3::facts) /= bytes) .or. bytes == 0 .or. all(told_by(1::facts) <= 0)) return
     cuts = max(1, told_by(2::facts))
+    if (alike) cuts = maxval(cuts, told_by(1::facts) > 0)
   end subroutine tell_cuts
 
   !> Makes the file that the environment variable ASPHALT_TILED names, if there is one, at the first

@@ -80,7 +80,7 @@ def _against_hand_later(rows: Sequence[Row]) -> Target:
     found = _gaps(rows)
     gaps = {place: gap for place, gap in found.items() if not place[0].startswith(LATER)}
     later = {place: gap for place, gap in found.items() if place[0].startswith(LATER)}
-    gaps |= {(name.removeprefix(LATER), *rest): gap for (name, *rest), gap in later.items()}
+    gaps |= {(kernel.removeprefix(LATER), on, at): gap for (kernel, on, at), gap in later.items()}
     return _worst(demand, gaps, SLOWER_THAN_HAND)
 
 
