@@ -314,14 +314,14 @@ contains
   !> Enters one exchange of blocks of different lengths (MPI_ALLTOALLV).
   !!
   !! What a rank sends to another is cut into pieces of as many elements as the sender computes in
-  !! `k` iterations, the last one shorter.  Both know how long it is (`scounts` of the one, `rcounts`
-  !! of the other), and each rank tells here all others how long its pieces are.
+  !! `k` iterations, the last one shorter.  Both know how long it is (`scounts` of the one,
+  !! `rcounts` of the other), and each rank tells here all others how long its pieces are.
   !!
   !! `comm`, `datatype`, `bytes`, `grain`, `wanted_k`, `wanted_d`, `legal`, `own`, `me`, `np`,
   !! `ierror` and `site`: as for `asphalt_enter`.  `elements`: elements that one iteration of this
-  !! rank adds to a block; `trips`: its iterations.  `scounts`, `sdispls`, `rcounts`: of the call.  `slab`:
-  !! the iterations fill the blocks one after the other; else they fill all of them at once, and
-  !! the blocks begin at multiples of `spread` elements.
+  !! rank adds to a block; `trips`: its iterations.  `scounts`, `sdispls`, `rcounts`: of the call.
+  !! `slab`: the iterations fill the blocks one after the other; else they fill all of them at once,
+  !! and the blocks begin at multiples of `spread` elements.
   !!
   !! `k`: iterations in which this rank computes a piece, at least 1; 0, on all ranks: do not tile.
   !! `piece`: elements of its pieces, at least 1 if `k` is.  `cuts`: those of all ranks, from rank 0
@@ -398,9 +398,9 @@ contains
   !!
   !! `chosen`: iterations of a piece, 0 where this rank would not cut; `piece`: their elements;
   !! `bytes`: of an element, 0 where this rank cannot tile; `longest`: KiB of its longest block.
-  !! `alike`: all ranks are to have the longest pieces of those that would cut.  `cuts`: the elements
-  !! of the pieces of each rank, at least 1; all 0 where some rank cannot tile, or none would cut.
-  !! `most`: the greatest `longest`.
+  !! `alike`: all ranks are to have the longest pieces of those that would cut.  `cuts`: the
+  !! elements of the pieces of each rank, at least 1; all 0 where some rank cannot tile, or none
+  !! would cut. `most`: the greatest `longest`.
   subroutine tell_cuts(comm, np, chosen, piece, bytes, longest, alike, cuts, most, ierror)
     integer, intent(in) :: comm, np, chosen, piece, bytes, longest
     logical, intent(in) :: alike
@@ -575,8 +575,8 @@ contains
   !> The planes of a block that a tile sends, where they are not those of its iterations.
   !!
   !! `tile` of `tiles` (from 0) has up to `k` iterations.  In the order of the loop, `ready` + t `k`
-  !! of the `block` planes are final before tile t; the last tile sends what is left.  `from`: planes
-  !! before those that this tile sends; `planes`: how many it sends, maybe none.
+  !! of the `block` planes are final before tile t; the last tile sends what is left.  `from`:
+  !! planes before those that this tile sends; `planes`: how many it sends, maybe none.
   pure subroutine asphalt_window(tile, tiles, k, ready, block, from, planes)
     integer, intent(in) :: tile, tiles, k, ready, block
     integer, intent(out) :: from, planes
