@@ -163,6 +163,7 @@ REFUSED = {
     ),
     "associate": ("ASP046", program(body="associate (m => k)\nm = 1\nend associate")),
     "print-of-a-dummy": ("ASP046", program(body="print *, u(1)", call=CALL)),
+    "print-if": ("ASP046", program(body="if (k == 1) print *, 'one'")),
     "openmp": ("ASP046", program(body="!$omp parallel\n!$omp end parallel")),
     "conditional-line": ("ASP046", program(body="!$ k = 1")),
     "two-on-a-line": ("ASP046", program(call=f"m = 1; {CALL}")),

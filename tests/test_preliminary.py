@@ -94,6 +94,7 @@ UNDECIDED = {
     "part-of-a-range": "select case (1)\n  case (0:sides)\n    k = 1\n  end select",
     "label": "10 if (1 == 0) k = 1",
     "shared-line": "if (1 == 0) k = 1; k = 2",
+    "output": "if (1 == 1) print *, n",
     "directive": "!dir$ novector\n  if (1 == 0) k = 1",
     "a-format-that-others-use": "if (1 == 0) then\n10  format (i3)\n  end if\n  write (*, 10) n",
 }

@@ -121,11 +121,11 @@ def mapped_what(
         case ArmHead(exprs=exprs):
             return replace(what, exprs=_all(exprs, change))
         case Guarded(condition=condition, action=action):
-            return replace(
-                what,
-                condition=mapped_expr(condition, change),
-                action=mapped_what(action, change, label),
-            )
+            inner = mapped_what(action, change, label)
+            guard = mapped_expr(condition, change)
+            if isinstance(action, IO) and guard != condition:
+                raise NotMappedError(f"the condition of the {action.kind.upper()} statement")
+            return replace(what, condition=guard, action=inner)
         case Jump(labels=labels, exprs=exprs):
             return replace(
                 what,

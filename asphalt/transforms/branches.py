@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.truth import Truth
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import ArmHead, Guarded, Plain
+from asphalt.ir.stmt import IO, ArmHead, Guarded, Plain
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.comments import in_front
 from asphalt.transforms.edit import map_leaves, rewrite_list
@@ -100,8 +100,8 @@ def _left(node: Node, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] | None
     match node:
         case Leaf(what=Guarded(condition=condition, action=action, kind="if")):
             value = truth.of(condition, node)
-            if value is None:
-                return None
+            if value is None or (value and isinstance(action, IO)):
+                return None  # input and output are only ever printed from their own text
             return (replace(node, what=action, body=None, lead=()),) if value else ()
         case Branch(kind="if"):
             return _of_if(node, truth, facts)
