@@ -204,7 +204,7 @@ class _Run:
     def _idle(self, state: _State) -> frozenset[int]:
         """The lines of the split transfers whose windows have no work in them."""
         busy = motion.busy_requests(self.facts(state.tree))
-        number = next_number(self.facts(self.tree).unit, nonblocking.REQUEST)
+        number = next_number(self.facts(self.tree), nonblocking.REQUEST)
         idle: set[int] = set()
         for transfer in state.split:
             names = {f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)}

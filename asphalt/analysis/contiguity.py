@@ -10,8 +10,9 @@ from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.answer import Finding, no, unknown, yes
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin, Scope
-from asphalt.ir.expr import Arg, Component, Expr, Lit, OpaqueExpr, Ref, Section
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Span
 
 _CALLERS_DEEP = 4
@@ -77,14 +78,14 @@ def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -
             symbol = symbol_named(name, scope)
             if symbol is None or (symbol.dims is None and expr.args is not None):
                 return unknown("is not known to be a variable")
-            gaps = _section_contiguity(expr.args or ())
+            gaps = _section_contiguity(expr.args or (), scope)
             return contiguity(name, scope, depth) if gaps.yes else gaps
         case OpaqueExpr():
             return unknown("is not understood")
     return yes("is the value of an expression")
 
 
-def _section_contiguity(args: tuple[Arg, ...]) -> Finding:
+def _section_contiguity(args: tuple[Arg, ...], scope: Scope) -> Finding:
     """Whether a section of a contiguous array is: whole dimensions, one range, single subscripts
     (F2018 9.5.4)."""
     complete, ended = True, False
@@ -98,6 +99,30 @@ def _section_contiguity(args: tuple[Arg, ...]) -> Finding:
                 return unknown("is a section with gaps between its columns")
             case Section():
                 complete = arg == _COLON
+            case _ if _may_be_vector(arg, scope):
+                return unknown("has a subscript that may be a vector")
             case _:
                 ended = True
     return yes("has no gaps")
+
+
+def _may_be_vector(subscript: Arg, scope: Scope) -> bool:
+    """Whether a subscript may be an array (F2018 9.5.3.3.2)."""
+    match subscript:
+        case Lit():
+            return False
+        case Op(operands=operands):
+            return any(_may_be_vector(operand, scope) for operand in operands)
+        case Ref(name=name, args=args):
+            symbol = scope.lookup(name)
+            if symbol is not None and symbol.dims is not None and args is None:
+                return True
+            inner = args or ()
+            return not is_scalar(subscript, scope) and any(_may_be_vector(a, scope) for a in inner)
+        case Component(args=args):
+            name = designator_name(subscript)
+            part = None if name is None else symbol_named(name, scope)
+            if part is None or (part.dims is not None and args is None):
+                return True
+            return any(_may_be_vector(arg, scope) for arg in args or ())
+    return True

@@ -20,9 +20,9 @@ from asphalt.analysis.access import ALIASED, Access, Effect, EffectKind, Mode
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.messages import Envelope, Messages, Part, envelopes_of, part_of
+from asphalt.analysis.messages import Envelope, Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.mpi_library import Store, library_row, needs_the_receive
 from asphalt.analysis.mpi_table import table
 from asphalt.analysis.regions import Region
 from asphalt.analysis.scalars import exposed
@@ -121,6 +121,8 @@ class Independence:
             return None
         if Part.OTHER in (before, after):
             return f"{one.procedure.spelled} and {other.procedure.spelled} keep their order"
+        if self._ready is not None and self._posts(one) and Part.COMPLETE is not after:
+            return self._ready
         if before in (Part.START, Part.BOTH) and after in (Part.COMPLETE, Part.BOTH):
             return "a wait before something that another rank may wait for"
         if after in (Part.START, Part.BOTH) and before in (Part.COMPLETE, Part.BOTH):
@@ -145,9 +147,13 @@ class Independence:
     def _differ(self, a: Envelope, b: Envelope) -> bool:
         """Whether two messages of one way certainly differ in rank or tag.
 
-        Wildcards are equal to anything, and other communicators may be the same one.
+        Wildcards are equal to anything, and other communicators may be the same one.  Where a
+        receive takes any tag, it takes what was sent first.
         """
-        for one, other in ((a.peer, b.peer), (a.tag, b.tag)):
+        compared = [(a.peer, b.peer)]
+        if a.way is Way.IN or not self.facts.scope.program.mentions("mpi_any_tag"):
+            compared.append((a.tag, b.tag))
+        for one, other in compared:
             if self._wildcard(one) or self._wildcard(other):
                 continue
             mine, theirs = (self.facts.values.constants(e).value for e in (one, other))
@@ -162,6 +168,20 @@ class Independence:
         value = self.facts.values.constants(expr).value
         return value is not None and value < 0
 
+    @staticmethod
+    def _posts(call: MpiCall) -> bool:
+        """Whether a call starts a receive."""
+        return any(a.store is Store.INCOMING for a in library_row(call.procedure).accesses)
+
+    @cached_property
+    def _ready(self) -> str | None:
+        """Whether a send of the program is only right behind its receive (MPI-4.0 section 3.4)."""
+        for mention in self.facts.scope.program.mpi_calls():
+            procedure = table().get(mention.operation)
+            if procedure is not None and needs_the_receive(procedure):
+                return f"{procedure.spelled} relies on a receive that was started before"
+        return None
+
     @cached_property
     def _depends_on_time(self) -> str | None:
         """Why the order in which operations of *different* ranks are started may matter.
@@ -172,6 +192,8 @@ class Independence:
         program = self.facts.scope.program
         if program.mentions("mpi_any_source"):
             return "the program receives from any source, so that orders between ranks may matter"
+        if self._ready is not None:
+            return self._ready
         for mention in program.mpi_calls():
             procedure = table().get(mention.operation.removeprefix("p"))
             procedure = procedure or table().get(mention.operation)

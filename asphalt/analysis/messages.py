@@ -16,17 +16,28 @@ from functools import cached_property
 from asphalt.analysis.access import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
+from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.matching import Match, Matched, matching
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, predefined_type
-from asphalt.analysis.mpi_library import Quantity, Store, Until, library_row, needs_the_receive
+from asphalt.analysis.mpi_library import (
+    Quantity,
+    Store,
+    Transfer,
+    Until,
+    library_row,
+    needs_the_receive,
+)
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.paths import path_witness
 from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.request_operations import Operation, operations
 from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section, names_in
-from asphalt.ir.stmt import Call, Guarded, What
+from asphalt.ir.stmt import Assign, Call, Guarded, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 _ONE = Poly.constant(1)
@@ -150,6 +161,41 @@ class Messages:
             for match in self.matches
         )
 
+    @cached_property
+    def _requests(self) -> dict[int, Operation]:
+        found = operations(self.facts.reaching, self.facts.scope, self.facts.values)
+        return {id(operation.leaf): operation for operation in found}
+
+    def _is_own(self, leaf: Leaf) -> bool:
+        """Whether all requests that a completion may have are of calls that start operations in
+        this unit: of a local variable that nothing else gives a value."""
+        operation = self._requests.get(id(leaf))
+        if operation is None or operation.root is None:
+            return False
+        symbol = self.facts.scope.lookup(operation.root)
+        if symbol is None or symbol.origin is not Origin.LOCAL or symbol.equivalenced:
+            return False
+        kept = "save" in symbol.attrs and self.facts.unit.kind != "program"
+        if kept or symbol.attrs & {"pointer", "target", "dummy"}:
+            return False
+        depth = len(self.facts.located.chain)
+        mentions = self.facts.scope.program.mentions(symbol.name)
+        if any(self.facts.unit in (*o.chain[:depth],) and len(o.chain) > depth for o in mentions):
+            return False
+        return all(
+            definition.leaf is None
+            or id(definition.leaf) in self._requests
+            or self._is_null(definition.leaf)
+            for definition in self.facts.reaching.definitions(operation.root)
+        )
+
+    def _is_null(self, leaf: Leaf) -> bool:
+        """Whether a statement only says that there is no operation."""
+        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        if not isinstance(what, Assign) or not isinstance(what.value, Ref):
+            return False
+        return mpi_constant(what.value, self.facts.scope) == "mpi_request_null"
+
     def completion(self, leaf: Leaf) -> tuple[Leaf, ...] | None:
         """The calls that complete what a call starts; None: not known."""
         for match in self.matches:
@@ -159,7 +205,7 @@ class Messages:
 
     def completed_by(self, leaf: Leaf) -> tuple[Matched, ...] | None:
         """What a completion may complete; None: not known."""
-        if self._unknown:
+        if self._unknown or not self._is_own(leaf):
             return None
         return tuple(self._starts.get(id(leaf), ()))
 
@@ -171,7 +217,7 @@ class Messages:
         found: list[Access] = []
         for match in started:
             buffers = self.buffers(match.leaf, match.call)
-            if buffers is None:
+            if buffers is None or part_of(match.call) is not Part.START:
                 return None
             kept = self._kept_between(match.leaf, leaf)
             for access in buffers:
@@ -183,15 +229,21 @@ class Messages:
         return tuple(found)
 
     def _kept_between(self, start: Leaf, end: Leaf) -> frozenset[str]:
-        """The variables of the loops around both statements, which nothing else may change."""
+        """The variables of the loops around both statements, which nothing else may change, where
+        the operation is complete before the next iteration."""
         graph = self.facts.reaching.graph
-        loops: list[set[str]] = []
-        for leaf in (start, end):
-            point = graph.action(leaf)
-            around = () if point is None else graph.points[point].around
-            names = (loop_variable(node) for node in around if isinstance(node, Do))
-            loops.append({name for name in names if name is not None})
-        return frozenset(loops[0] & loops[1])
+        points = graph.action(start), graph.action(end)
+        if points[0] is None or points[1] is None:
+            return frozenset()
+        both = [loop for loop in graph.points[points[0]].around if isinstance(loop, Do)]
+        kept: set[str] = set()
+        for loop in both:
+            name = loop_variable(loop)
+            if name is None or all(loop is not o for o in graph.points[points[1]].around):
+                continue
+            if path_witness(graph, [points[0]], graph.of(loop.head), {points[1]}) is None:
+                kept.add(name)
+        return frozenset(kept)
 
     def buffers(self, leaf: Leaf, call: MpiCall) -> tuple[Access, ...] | None:
         """The accesses of a call to its buffers, with the elements that the count allows; None:
@@ -209,11 +261,45 @@ class Messages:
             section = None
             if storage != ALIASED:
                 section = self._section(actual, call, leaf)
-            if transfer.reads:
-                found.append(Access(storage, Mode.READ, section, leaf))
-            if transfer.writes:
-                found.append(Access(storage, Mode.MAYBE_WRITE, section, leaf))
+            if section is None and not self._within(actual, call, leaf):
+                for other in self._beside(actual.name):
+                    found += _accesses(transfer, storage_of(other, self.facts.scope), None, leaf)
+            found += _accesses(transfer, storage, section, leaf)
         return tuple(found)
+
+    def _within(self, actual: Ref, call: MpiCall, leaf: Leaf) -> bool:
+        """Whether a call certainly accesses nothing beyond the end of a variable."""
+        scope, values = self.facts.scope, self.facts.values
+        symbol = scope.lookup(actual.name)
+        counts = [a for p, a in call.bound() if p.is_count]
+        types = [a for p, a in call.bound() if p.kind == "DATATYPE"]
+        if symbol is None or len(counts) != 1 or len(types) != 1:
+            return False
+        known = predefined_type(types[0], scope)
+        if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
+            return False
+        count = values.polynomial(counts[0], leaf)
+        if symbol.dims is None:
+            return count == _ONE
+        shape = shape_of(actual.name, scope, values, leaf)
+        if shape is None or actual.args is not None:
+            return False
+        size = _ONE
+        for extent in shape.extent:
+            if extent is None:
+                return False
+            size = size * extent
+        room = (size - count).value
+        return room is not None and room >= 0
+
+    def _beside(self, name: str) -> frozenset[str]:
+        """The other variables of a common block: programs pass the first of several, with a count
+        that reaches over all of them."""
+        symbol = self.facts.scope.lookup(name)
+        if symbol is None or symbol.common_block is None:
+            return frozenset()
+        block = symbol.common_block
+        return frozenset(self.facts.scope.declared.commons.get(block, ())) - {symbol.name}
 
     def _twice(self, call: MpiCall) -> frozenset[str]:
         """The variables that stand in more than one argument of a call."""
@@ -239,6 +325,8 @@ class Messages:
         symbol = None if name is None else symbol_named(name, scope)
         if actual.args is None or len(counts) != 1 or len(types) != 1 or symbol is None:
             return None
+        if not reference_contiguity(actual, scope).yes:
+            return None
         known = predefined_type(types[0], scope)
         if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
             return None
@@ -255,6 +343,17 @@ class Messages:
                 case _:
                     first.append(values.polynomial(argument, leaf))
         return _covered(tuple(first), values.polynomial(counts[0], leaf), shape)
+
+
+def _accesses(
+    transfer: Transfer, storage: str, section: tuple[Subscript, ...] | None, leaf: Leaf
+) -> list[Access]:
+    found: list[Access] = []
+    if transfer.reads:
+        found.append(Access(storage, Mode.READ, section, leaf))
+    if transfer.writes:
+        found.append(Access(storage, Mode.MAYBE_WRITE, section, leaf))
+    return found
 
 
 def _covered(first: tuple[Poly, ...], count: Poly, shape: Shape) -> tuple[Subscript, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Ref, walk
 from asphalt.ir.tree import Unit, leaves
 from asphalt.transforms.declare import expressions_of
@@ -20,7 +21,9 @@ def names_of(unit: Unit, prefix: str) -> frozenset[str]:
     )
 
 
-def next_number(unit: Unit, prefix: str) -> int:
-    """The least number that no name with this prefix has in the unit, nor any greater one."""
-    numbers = [re.fullmatch(r"\d+", name.removeprefix(prefix)) for name in names_of(unit, prefix)]
-    return 1 + max((int(found[0]) for found in numbers if found), default=0)
+def next_number(facts: UnitFacts, prefix: str) -> int:
+    """The least number that no name with this prefix has in the unit, used or only declared, nor
+    any greater one."""
+    names = names_of(facts.unit, prefix).union(facts.scope.own)
+    numbers = [re.fullmatch(rf"{prefix}(\d+)", name) for name in names]
+    return 1 + max((int(found[1]) for found in numbers if found), default=0)

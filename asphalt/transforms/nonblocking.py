@@ -91,7 +91,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one transfer split into starts and waits."""
     assert isinstance(step, Split)
-    first = next_number(facts.unit, REQUEST)
+    first = next_number(facts, REQUEST)
     names = [f"{REQUEST}{number}" for number, _ in enumerate(step.sides, first)]
     calls: list[Call] = []
     for name, side in zip(names, step.sides, strict=True):
