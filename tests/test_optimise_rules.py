@@ -1,4 +1,4 @@
-"""Programs that would give other digits, hang or not compile if a rule for transfers were left out."""
+"""Programs that would give other digits, hang or not compile if a rule were left out."""
 
 from __future__ import annotations
 
@@ -152,6 +152,50 @@ def test_a_receive_stays_before_what_tells_a_ready_send(tmp_path: Path, mode: st
     receive = next(n for n, line in enumerate(lines) if "Irecv" in line)
     start = next(n for n, line in enumerate(lines) if "asphalt_isend(" in line)
     assert (receive < start) is (mode == "Rsend")
+
+
+def _refused(found: Optimised) -> list[str]:
+    assert found.content is None
+    return [refused.code.id for refused in found.refused]
+
+
+def test_declarations_do_not_follow_an_include_file_with_statements(tmp_path: Path) -> None:
+    body = "  include 'first.inc'\n" + _receive("a") + _loop("c(i) = i")
+    assert _refused(_optimised(tmp_path, body, first__inc="c = 0\n")) == ["ASP023"]
+    assert _optimised(tmp_path, body, first__inc="real(8) :: extra\n").content
+
+
+def test_an_array_for_a_scalar_keeps_the_call(tmp_path: Path) -> None:
+    # which is right without an interface, but not for a procedure of a module
+    body = _receive("a", "counts") + _loop("c(i) = i")
+    assert _refused(_optimised(tmp_path, body, "  integer :: counts(2)")) == ["ASP023"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "actual", "read"),
+    [
+        ("integer, pointer :: seen(:,:)", "seen(1,1)", "seen(MPI_TAG,1)"),
+        ("integer :: seen(2)", "seen", "seen(1)"),
+    ],
+)
+def test_a_status_that_is_no_array_of_its_size_keeps_the_call(
+    tmp_path: Path, declared: str, actual: str, read: str
+) -> None:
+    body = _receive("a").replace("status", actual) + _loop("c(i) = i") + f"  c(1) = {read}"
+    assert _refused(_optimised(tmp_path, body, f"  {declared}")) == ["ASP023"]
+
+
+def test_statements_of_one_line_stay_together(tmp_path: Path) -> None:
+    body = _receive("a").replace("\n", "; k = 1\n") + _loop("c(i) = k")
+    assert _refused(_optimised(tmp_path, body)) == ["ASP023"]
+
+
+def test_comments_between_the_lines_of_a_call_stay(tmp_path: Path) -> None:
+    call = _receive("a").replace("n, ", "& ! where it goes\n    ! and how much\n    n, ")
+    lines = _lines(_optimised(tmp_path, call + _loop("c(i) = i")))
+    at = lines.index("! where it goes")
+    assert lines[at + 1] == "! and how much"
+    assert any("asphalt_irecv(" in line for line in lines[at:])
 
 
 def test_a_name_that_is_only_declared_is_not_declared_again(tmp_path: Path) -> None:

@@ -99,30 +99,30 @@ def _section_contiguity(args: tuple[Arg, ...], scope: Scope) -> Finding:
                 return unknown("is a section with gaps between its columns")
             case Section():
                 complete = arg == _COLON
-            case _ if _may_be_vector(arg, scope):
+            case _ if may_be_array(arg, scope):
                 return unknown("has a subscript that may be a vector")
             case _:
                 ended = True
     return yes("has no gaps")
 
 
-def _may_be_vector(subscript: Arg, scope: Scope) -> bool:
-    """Whether a subscript may be an array (F2018 9.5.3.3.2)."""
-    match subscript:
+def may_be_array(expr: Arg, scope: Scope) -> bool:
+    """Whether an expression may have another rank than 0 (as a subscript: F2018 9.5.3.3.2)."""
+    match expr:
         case Lit():
             return False
         case Op(operands=operands):
-            return any(_may_be_vector(operand, scope) for operand in operands)
+            return any(may_be_array(operand, scope) for operand in operands)
         case Ref(name=name, args=args):
             symbol = scope.lookup(name)
             if symbol is not None and symbol.dims is not None and args is None:
                 return True
             inner = args or ()
-            return not is_scalar(subscript, scope) and any(_may_be_vector(a, scope) for a in inner)
+            return not is_scalar(expr, scope) and any(may_be_array(a, scope) for a in inner)
         case Component(args=args):
-            name = designator_name(subscript)
+            name = designator_name(expr)
             part = None if name is None else symbol_named(name, scope)
             if part is None or (part.dims is not None and args is None):
                 return True
-            return any(_may_be_vector(arg, scope) for arg in args or ())
+            return any(may_be_array(arg, scope) for arg in args or ())
     return True

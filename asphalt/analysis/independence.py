@@ -65,7 +65,7 @@ class Independence:
             where = f"line {line_of(leaf)}"
             if leaf.frozen or any(t.kind in _LINES_THAT_STAY for t in leaf.lead):
                 return f"{where} has a directive or a preprocessor line"
-            if leaf.joined:
+            if leaf.joined or ";" in leaf.trail.split("!")[0]:
                 return f"{where}: several statements on one line"
             if leaf.label is not None and not _ends_a_loop(leaf, node):
                 return f"{where} has a label"

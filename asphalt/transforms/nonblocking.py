@@ -28,7 +28,7 @@ from asphalt.analysis.conditions.point_to_point import (
     STAYS,
 )
 from asphalt.analysis.constants import type_bytes
-from asphalt.analysis.contiguity import reference_contiguity
+from asphalt.analysis.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.independence import Independence, is_unseen
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, Part, part_of
@@ -41,9 +41,10 @@ from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.ir.expr import Component, Expr, Lit, Ref, names_in, walk
 from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import ArmHead, Call, Decl, Entity, Guarded, TypeSpec
-from asphalt.ir.tree import Leaf, Node, Unit
+from asphalt.ir.stmt import ArmHead, Call, Decl, Entity, Guarded, Include, TypeSpec
+from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.additions import added
+from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.edit import flat_map
 from asphalt.transforms.make import var
 from asphalt.transforms.new_names import next_number
@@ -118,7 +119,8 @@ def _instead(calls: list[Call], mark: str, facts: UnitFacts) -> Callable[[Leaf],
             made.append(replace(leaf, what=what, body=None, span=None, lead=(), trail=facts.eol))
         indent = leaf.head[: len(leaf.head) - len(leaf.head.lstrip())] if facts.free else ""
         comment = Trivia(TriviaKind.COMMENT, f"{indent}! {mark}{facts.eol}")
-        made[0] = replace(made[0], lead=(*leaf.lead, comment))
+        inside = comments_inside(leaf, facts.free, facts.eol)
+        made[0] = replace(made[0], lead=(*leaf.lead, *inside, comment))
         made[-1] = replace(made[-1], trail=leaf.trail)
         return tuple(made)
 
@@ -176,7 +178,7 @@ def _judged(
     facts: UnitFacts, order: Independence, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...]
 ) -> Found:
     where = f"line {line_of(leaf)}: {call.procedure.spelled}"
-    stays = order.bound(leaf) or _condition_changes(facts, leaf, call)
+    stays = order.bound(leaf) or _condition_changes(facts, leaf, call) or _unclear_include(facts)
     if stays is not None:
         return Refused(STAYS, stays, leaf.span)
     evidence: list[str] = []
@@ -184,6 +186,8 @@ def _judged(
         reason = _is_one_variable(side.arguments[0], facts)
         if reason is None:
             return Refused(NO_VARIABLE, f"{where}: the buffer may be a copy", leaf.span)
+        if any(may_be_array(argument, facts.scope) for argument in side.arguments[1:]):
+            return Refused(STAYS, f"{where}: an array where MPI has a scalar", leaf.span)
         if not all(_is_default_integer(argument, facts) for argument in side.arguments[1:]):
             return Refused(STAYS, f"{where}: an argument is no default integer", leaf.span)
         evidence.append(reason)
@@ -195,10 +199,41 @@ def _judged(
     if status is not None and _is_read(status, leaf, facts):
         if _is_f08(call):
             return Refused(STATUS_READ, f"{where}: its status is read later", leaf.span)
+        if not _is_status(status, facts):
+            return Refused(STAYS, f"{where}: its status is no array of its size", leaf.span)
         sides = (replace(sides[0], status=status), *sides[1:])
     does = f"{call.procedure.spelled} becomes {'two starts' if sides[1:] else 'a start'} and "
     does += "two waits" if sides[1:] else "a wait"
     return Split(line_of(leaf), does, tuple(evidence), leaf, call, sides)
+
+
+def _unclear_include(facts: UnitFacts) -> str | None:
+    """Why it is not known where declarations end: an include file that may hold statements."""
+    program = facts.scope.program
+    for node in facts.unit.spec:
+        for leaf in leaves(node):
+            what = leaf.what
+            if isinstance(what, Include) and program.include(facts.located, what.path) is None:
+                return f"line {line_of(leaf)}: include file with more than declarations"
+    return None
+
+
+def _is_status(expr: Expr, facts: UnitFacts) -> bool:
+    """Whether an actual argument can be an explicit-shape array of MPI_STATUS_SIZE elements: a
+    whole array declared so, or an element of an array with storage of its own (F2018 15.5.2.11)."""
+    symbol = facts.scope.lookup(expr.name) if isinstance(expr, Ref) else None
+    if not isinstance(expr, Ref) or symbol is None or symbol.dims is None:
+        return False
+    first = symbol.dims[0]
+    if symbol.attrs & {"pointer"} or first.kind not in ("explicit", "assumed_size", "deferred"):
+        return False
+    if first.kind == "explicit" and first.lower is None and isinstance(first.upper, Lit):
+        return int(first.upper.text) >= _STATUS_SIZE or len(symbol.dims) > 1
+    return True
+
+
+_STATUS_SIZE = 6
+"""The most default integers that an MPI library in use has in a status (Open MPI)."""
 
 
 def _is_default_integer(expr: Expr, facts: UnitFacts) -> bool:
