@@ -3,6 +3,7 @@
 # make test    the quick suite
 # make fuzz    N random programs (N=1000, SEED=1): what fails is kept in build/fuzz
 # make fuzz-teeth  switches the legality conditions off, one by one: each must be found
+# make fuzz-transfers  N random procedures with transfers between two ranks, as make fuzz
 # make bench   all measurements, into bench/results (under an hour)
 # make bench-quick  a part of them, into build/bench (about two minutes)
 # make corpus  scans the sources of real programs
@@ -17,7 +18,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 N ?= 1000
 SEED ?= 1
 
-.PHONY: setup demo test lint fuzz fuzz-teeth bench bench-quick corpus docs clean distclean
+.PHONY: setup demo test lint fuzz fuzz-teeth fuzz-transfers bench bench-quick corpus docs clean distclean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed
@@ -55,6 +56,9 @@ fuzz: setup
 
 fuzz-teeth: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzz.teeth --count $(N) --seed $(SEED)
+
+fuzz-transfers: setup
+	PYTHONPATH=tests $(BIN)/python -m fuzz.transfers --count $(N) --seed $(SEED)
 
 bench: setup
 	$(BIN)/python -m bench.full
