@@ -120,8 +120,8 @@ def may_be_array(expr: Arg, scope: Scope) -> bool:
             inner = args or ()
             return not is_scalar(expr, scope) and any(may_be_array(a, scope) for a in inner)
         case Component(args=args):
-            name = designator_name(expr)
-            part = None if name is None else symbol_named(name, scope)
+            designator = designator_name(expr)
+            part = None if designator is None else symbol_named(designator, scope)
             if part is None or (part.dims is not None and args is None):
                 return True
             return any(may_be_array(arg, scope) for arg in args or ())
