@@ -280,7 +280,14 @@ CASES = {case.name: case for case in load_cases()}
 
 
 @pytest.mark.parametrize("version", ["hand", "transformed"])
-@pytest.mark.parametrize("name", ["plane_slab", "spectral_transpose", "uneven_slabs"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plane_slab",
+        pytest.param("spectral_transpose", marks=pytest.mark.wide),
+        pytest.param("uneven_slabs", marks=pytest.mark.wide),
+    ],
+)
 def test_nothing_is_found_in_kernels(
     name: str, version: str, libraries: dict[str, Path], tmp_path: Path
 ) -> None:
