@@ -1,7 +1,9 @@
 """The optimiser: transformations of transfers between two ranks, applied until none finds a step.
 
 Danalis et al., ICS 2009, figure 2.  After every step the file is unparsed, read again and analysed
-anew, so that each step is proved for the text that will stand there.  Three kinds of steps:
+anew, so that each step is proved for the text that will stand there.  First loops that only
+communicate are unrolled, procedures that exchange messages are inlined and branches of constants
+decided, which is kept only if it brings more transfers beside work.  Then three kinds of steps:
 blocking transfers become non-blocking, branches are split behind what starts a transfer, and code
 motion fills the overlap windows that come of it.  The first two gain nothing by themselves: a
 transfer whose window stays empty is left blocking, and everything is done again without it.
@@ -12,29 +14,34 @@ into the windows of a unit, of which there is a finite amount (section 5 of the 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.transforms import fission, motion, nonblocking
+from asphalt.transforms import branches, fission, inline, motion, nonblocking, unrolling
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Step, Transformation
 from asphalt.unparse.unparse import unparse
 
-TRANSFORMATIONS = tuple(
+PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)
-    for module in (nonblocking, fission, motion)
+    for module in (unrolling, inline, branches)
 )
-NAMES = tuple(transformation.name for transformation in TRANSFORMATIONS)
+SPLITTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
+WIDENING = tuple(
+    Transformation(module.NAME, module.check, module.apply) for module in (fission, motion)
+)
+NAMES = tuple(t.name for t in (*PREPARING, SPLITTING, *WIDENING))
+_GAINING = frozenset({motion.NAME})
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""
 
@@ -148,19 +155,35 @@ class _Run:
         return None
 
     def best(self) -> Optimised:
-        """The unit with all transfers split whose windows get some work."""
+        """The unit with all transfers split whose windows get some work.
+
+        What prepares the unit for that, exchanges of called procedures inlined before all, is only
+        kept if more transfers overlap with work by it.
+        """
+        plain = self._from(_State(self.tree, ()))
+        prepared = self._closure(_State(self.tree, ()), PREPARING)
+        if not prepared.steps or len(prepared.steps) >= MOST_STEPS:
+            return plain
+        more = self._from(prepared)
+        if len(more.transfers) <= len(plain.transfers):
+            return plain
+        # lines of what was inlined are none of this file as it stands: the procedure's own tells
+        head = self.facts(self.tree).unit.head
+        line = 1 if head is None else line_of(head)
+        return replace(more, transfers=tuple(replace(t, line=line) for t in more.transfers))
+
+    def _from(self, begin: _State) -> Optimised:
         left: frozenset[int] = frozenset()
         while True:
-            state, refused = self._split(left)
-            state = self._closure(state)
-            idle = self._idle(state)
+            state, refused = self._split(begin, left)
+            state = self._closure(state, WIDENING)
+            idle = self._idle(begin, state)
             if not idle:
                 return self._result(state, refused)
             left |= idle
 
-    def _split(self, left: frozenset[int]) -> tuple[_State, tuple[Refused, ...]]:
+    def _split(self, state: _State, left: frozenset[int]) -> tuple[_State, tuple[Refused, ...]]:
         """All blocking transfers made non-blocking, but those of the lines ``left``."""
-        state = _State(self.tree, ())
         facts = self.facts(state.tree)
         found = nonblocking.check(facts)
         refused = tuple(f for f in found if isinstance(f, Refused))
@@ -171,17 +194,17 @@ class _Run:
         for done, number in enumerate(wanted):
             facts = self.facts(state.tree)
             step = [f for f in nonblocking.check(facts) if isinstance(f, Step)][number - done]
-            state = self._applied(state, facts, TRANSFORMATIONS[0], step)
+            state = self._applied(state, facts, SPLITTING, step)
         split = tuple(
             Transfer(steps[n].line, steps[n].operation, len(steps[n].sides)) for n in wanted
         )
         return replace(state, split=split), refused
 
-    def _closure(self, state: _State) -> _State:
-        """Fission and motion until neither finds a step."""
+    def _closure(self, state: _State, transformations: Sequence[Transformation]) -> _State:
+        """These transformations until none of them finds a step."""
         while len(state.steps) < MOST_STEPS:
             facts = self.facts(state.tree)
-            for transformation in TRANSFORMATIONS[1:]:
+            for transformation in transformations:
                 if transformation.name not in self.passes:
                     continue
                 step = next((f for f in transformation.check(facts) if isinstance(f, Step)), None)
@@ -201,10 +224,10 @@ class _Run:
         done = Done(transformation.name, step.does, step.evidence)
         return _State(state.tree.edited({self.path: content}), (*state.steps, done), state.split)
 
-    def _idle(self, state: _State) -> frozenset[int]:
+    def _idle(self, begin: _State, state: _State) -> frozenset[int]:
         """The lines of the split transfers whose windows have no work in them."""
         busy = motion.busy_requests(self.facts(state.tree))
-        number = next_number(self.facts(self.tree), nonblocking.REQUEST)
+        number = next_number(self.facts(begin.tree), nonblocking.REQUEST)
         idle: set[int] = set()
         for transfer in state.split:
             names = {f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)}
@@ -215,7 +238,8 @@ class _Run:
 
     def _result(self, state: _State, refused: tuple[Refused, ...]) -> Optimised:
         content = state.tree.content(self.path)
-        changed = bool(state.steps) and content != self.tree.content(self.path)
+        gained = any(step.transformation in _GAINING for step in state.steps)
+        changed = gained and content != self.tree.content(self.path)
         ended = "no transformation finds another step"
         if len(state.steps) >= MOST_STEPS:
             ended = f"the limit of {MOST_STEPS} steps"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from asphalt.errors import UsageError
 
 PREPUSH = "prepush"
-TRANSFERS = ("nonblocking", "fission", "motion")
+TRANSFERS = ("unrolling", "inline", "branches", "nonblocking", "fission", "motion")
 """Those for transfers between two ranks."""
 PASSES = (PREPUSH, *TRANSFERS)
 DEFAULT = (PREPUSH,)

@@ -31,7 +31,7 @@ from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import DoHead, Guarded, Jump, JumpKind, Plain, StatementFunction
+from asphalt.ir.stmt import DoHead, Guarded, Jump, JumpKind, StatementFunction
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
@@ -69,8 +69,9 @@ class Independence:
                 return f"{where}: several statements on one line"
             if leaf.label is not None and not _ends_a_loop(leaf, node):
                 return f"{where} has a label"
-        if isinstance(node, Do) and node.end is None:
-            return f"line {line_of(node.head)}: a loop that ends with another statement"
+        for loop in _loops(node):
+            if loop.end is None and not _ends_inside(loop):
+                return f"line {line_of(loop.head)}: a loop that ends with another statement"
         construct = next(_blocks(node), None)
         if construct is not None:
             return f"line {line_of(construct.head)}: {construct.kind} construct"
@@ -305,10 +306,25 @@ def _any_order(problem: Problem, then: Mapping[str, str], later: Mapping[str, st
 
 
 def _ends_a_loop(leaf: Leaf, node: Node) -> bool:
-    """Whether a label only closes a loop inside the construct."""
-    return isinstance(leaf.what, Plain) and any(
-        loop.end is leaf and isinstance(loop.head.what, DoHead) for loop in _loops(node)
+    """Whether a label only closes loops inside the construct: the last statement of one, or of
+    several that share it."""
+    return any(
+        isinstance(loop.head.what, DoHead)
+        and loop.head.what.label == leaf.label
+        and (loop.end is leaf or _last(loop) is leaf)
+        for loop in _loops(node)
     )
+
+
+def _ends_inside(loop: Do) -> bool:
+    """Whether the labelled statement that ends a loop is the last one of it."""
+    head = loop.head.what
+    return isinstance(head, DoHead) and head.label is not None and _last(loop).label == head.label
+
+
+def _last(loop: Do) -> Leaf:
+    *_, last = leaves(loop)
+    return last
 
 
 def _blocks(node: Node) -> Iterator[Block]:
