@@ -9,10 +9,13 @@ from pathlib import Path
 from asphalt import optimise
 from asphalt.analysis.verdict import Mark
 from asphalt.frontend.tree import Tree
+from asphalt.ir.program import Located
 from asphalt.optimise import Optimised
 from asphalt.report.model import SiteReport
 from asphalt.transfers import mark_report, transfer_operations
 from asphalt.unparse.params import Parameter
+
+_LEVELS = 4  # of calls, from a procedure with transfers upwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +35,7 @@ def optimised(tree: Tree, changes: Sequence[Change], passes: Collection[str]) ->
         return tuple(changes)
     by_path = {str(change.path): change for change in changes}
     now = tree.edited({path: change.after for path, change in by_path.items()})
-    places = [
-        (located.path, tuple(unit.name for unit in located.chain))
-        for located in now.site_units(transfer_operations())
-    ]
-    for path, chain in places:
+    for path, chain in _places(now, "inline" in passes):
         located = next(
             (one for one in now.units_of(path) if tuple(u.name for u in one.chain) == chain), None
         )
@@ -52,6 +51,28 @@ def optimised(tree: Tree, changes: Sequence[Change], passes: Collection[str]) ->
             change, after=found.content, sites=(*change.sites, *_reports(found))
         )
     return tuple(by_path[path] for path in sorted(by_path))
+
+
+def _places(tree: Tree, callers: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """File and names of the units with transfers; ``callers``: also of those that may call them,
+    first those that are called by no other of them."""
+    found: dict[tuple[str, tuple[str, ...]], None] = {}
+    level = list(tree.site_units(transfer_operations()))
+    for _ in range(_LEVELS if callers else 1):
+        new = [one for one in level if one.unit.kind != "module" and _place(one) not in found]
+        found.update({_place(one): None for one in new})
+        level = [
+            mention
+            for one in new
+            if callers and one.unit.kind == "subroutine"
+            for mention in tree.mentions(one.unit.name)
+            if mention.unit.name and mention.unit.name != one.unit.name
+        ]
+    return tuple(reversed(found))
+
+
+def _place(located: Located) -> tuple[str, tuple[str, ...]]:
+    return located.path, tuple(unit.name for unit in located.chain)
 
 
 def kept_blocking(tree: Tree) -> tuple[SiteReport, ...]:
