@@ -186,7 +186,7 @@ def _judged(
         reason = _is_one_variable(side.arguments[0], facts)
         if reason is None:
             return Refused(NO_VARIABLE, f"{where}: the buffer may be a copy", leaf.span)
-        if any(may_be_array(argument, facts.scope) for argument in side.arguments[1:]):
+        if any(may_be_array(_given(argument), facts.scope) for argument in side.arguments[1:]):
             return Refused(STAYS, f"{where}: an array where MPI has a scalar", leaf.span)
         if not all(_is_default_integer(argument, facts) for argument in side.arguments[1:]):
             return Refused(STAYS, f"{where}: an argument is no default integer", leaf.span)
@@ -205,6 +205,12 @@ def _judged(
     does = f"{call.procedure.spelled} becomes {'two starts' if sides[1:] else 'a start'} and "
     does += "two waits" if sides[1:] else "a wait"
     return Split(line_of(leaf), does, tuple(evidence), leaf, call, sides)
+
+
+def _given(argument: Expr) -> Expr:
+    """What the call has for an argument of the run-time procedure."""
+    own = isinstance(argument, Component) and argument.name == "mpi_val"
+    return argument.base if own and isinstance(argument, Component) else argument
 
 
 def _unclear_include(facts: UnitFacts) -> str | None:
