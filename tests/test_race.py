@@ -346,6 +346,7 @@ def rows_of(project: Project, folder: Path, *, ranks: Sequence[int]) -> list[Row
     return list(check(project, trial, setup, work, lambda message: None))
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(bool(OPENMPI.missing()), reason="needs Open MPI")
 def test_what_the_transformation_breaks_is_told_beside_the_programs_own_faults(
     libraries: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -424,6 +424,7 @@ def test_commands_that_no_mpi_reaches(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="needs SMPI")
 def test_a_simulated_deadlock(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """smpirun ends well where ranks wait for ever; it is a hang all the same, with stacks."""
