@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.lab.run import LabError, run_program
+from bench.lab.run import LabError, Run, run_program, same_output
 
 _TOLD = "echo result; echo 'seconds 1.5' >&2; sleep 30"
 
@@ -21,3 +21,11 @@ def test_a_run_that_does_not_end_counts_only_where_its_time_is_enough(tmp_path: 
 def test_a_run_that_never_told_its_time_does_not_count(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no end after"):
         run_program(["bash", "-c", "sleep 30"], tmp_path, 0.5, time_is_enough=True)
+
+
+def test_other_results_are_told_with_their_first_line_also_of_a_run_that_did_not_end() -> None:
+    expected = Run(b"one\ntwo\n", 1.0)
+    same_output(expected, Run(b"one\ntwo\n", 2.0, ended=False), "a run")
+    for output, line in ((b"one\nten\n", "line 2"), (b"", "line 1"), (b"one\ntwo", "line 2")):
+        with pytest.raises(LabError, match=f"a run differs from the original in {line}"):
+            same_output(expected, Run(output, 1.0, ended=False), "a run")

@@ -17,7 +17,7 @@ from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.link import LinkLab
 from bench.lab.platforms import TEN_GIGABIT, Platform
 from bench.lab.rows import NOT_TILED, Row
-from bench.lab.run import LabError, Run, run_program
+from bench.lab.run import LabError, Run, run_program, same_output
 
 NOTHING_TO_HIDE = 1e-3  # of the original's time
 # Arrays from this many bytes on share memory; and what happens within a microsecond is solved
@@ -157,11 +157,12 @@ class Simulator:
             recipe = Recipe(case, name, SMPI, what.small, what.charge, given, ("-O2",))
             return self.time(recipe, what.ranks)
 
-        if small(version, tiling).output != small("original", None).output:
-            raise LabError(
-                f"{kernel_name(case.name, what.variant)}: {version} differs from the original "
-                f"on {what.ranks} ranks at {tiling or 'its own K and D'}"
-            )
+        where = f"on {what.ranks} ranks at {tiling or 'its own K and D'}"
+        same_output(
+            small("original", None),
+            small(version, tiling),
+            f"{kernel_name(case.name, what.variant)}: {version} {where}",
+        )
 
     def parts(self, case: Case, what: Simulated) -> tuple[Parts, Run]:
         """The original's time taken apart, by charging less; and its run with all charges."""
@@ -184,8 +185,7 @@ class Simulator:
         seconds = {"original": whole.seconds}
         for version in versions:
             run = self.version(case, what, version, tiling)
-            if run.output != whole.output:
-                raise LabError(f"{case.name}: {version} differs from the original (SMPI)")
+            same_output(whole, run, f"{case.name}: {version} (SMPI)")
             seconds[version] = run.seconds
         title = self.platform.title
         return Measured(case.name, what.variant, title, what.ranks, tiling, parts, seconds)
@@ -252,16 +252,15 @@ def measure_link(
     times: dict[str, list[float]] = {name: [] for name in names}
     alone = []
     unended = 0
-    outputs: dict[str, bytes] = {}
+    reference: Run | None = None
     for _ in range(repeats):
         for name in names:
             command = lab.command(programs[name], mpi)
             run = run_program(command, programs[name].parent, 60.0, time_is_enough=True)
             unended += not run.ended
             times[name].append(run.seconds)
-            # what a run that does not end has printed may not have left it
-            if run.ended and outputs.setdefault("original", run.output) != run.output:
-                raise LabError(f"{case.name}: {name} differs from the original (link)")
+            reference = reference or run
+            same_output(reference, run, f"{case.name}: {name} (link)")
         original = programs["original"]
         alone.append(run_program(mpi.command(2, original), original.parent, 120.0).seconds)
     return Series(

@@ -26,7 +26,7 @@ from bench.lab.link import LinkLab
 from bench.lab.measure import Simulator
 from bench.lab.platforms import of_network
 from bench.lab.rows import NOT_TILED, Row
-from bench.lab.run import LabError, run_program
+from bench.lab.run import LabError, run_program, same_output
 
 NOISE = 50  # thousandths by which a plane may take longer
 REPEATS = 3
@@ -270,8 +270,8 @@ def measure_link_sweep(
         alone.append(run_program(mpi.command(2, original), original.parent, 120.0).seconds)
         for tile, program in programs.items():
             run = run_program(lab.command(program, mpi), program.parent, 60.0, True)
-            if run.ended and reference.ended and run.output != reference.output:
-                raise LabError(f"{case.name}: transformed differs at K = {tile} ({mpi.title})")
+            where = f"transformed at K = {tile} ({mpi.title})"
+            same_output(reference, run, f"{case.name}: {where}")
             times[tile].append(run.seconds)
             advance()
     kept = {tile: tuple(values) for tile, values in times.items()}

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from asphalt.running.mpi import environment
@@ -27,6 +28,26 @@ class Run:
     output: bytes
     seconds: float
     ended: bool = True
+
+
+def same_output(expected: Run, run: Run, what: str) -> None:
+    """Raises LabError with the first line that differs where two runs printed different results;
+    ``what``: which run that is, and where."""
+    if run.output == expected.output:
+        return
+    lines = zip_longest(
+        expected.output.decode(errors="replace").splitlines(keepends=True),
+        run.output.decode(errors="replace").splitlines(keepends=True),
+        fillvalue="",
+    )
+    number, (wanted, found) = next(
+        (number, pair) for number, pair in enumerate(lines, 1) if pair[0] != pair[1]
+    )
+    ended = "" if run.ended and expected.ended else " (of the two one did not come to its end)"
+    raise LabError(
+        f"{what} differs from the original in line {number} of its output{ended}:\n"
+        f"  original: {wanted!r}\n  here:     {found!r}"
+    )
 
 
 def run_program(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.measure import Measured, Parts, Simulator, kernel_name
 from bench.lab.rows import NOT_TILED, Row
-from bench.lab.run import LabError
+from bench.lab.run import same_output
 
 CHOSEN: Tiling = (0, 0)
 """Where K is chosen on entry; D is what the header has."""
@@ -133,9 +133,8 @@ def measure(case: Case, what: Simulated, run: Run, simulator: Simulator) -> floa
         return simulator.version(case, what, run.version, run.asked).seconds
     original = simulator.version(case, what, "original", None)
     found = simulator.version(case, what, run.version, run.asked)
-    if found.output != original.output:
-        where = f"{kernel_name(case.name, what.variant)}, {what.ranks} ranks"
-        raise LabError(f"{where}: {run.version} differs from the original at {run.tiling}")
+    where = f"{kernel_name(case.name, what.variant)}, {what.ranks} ranks"
+    same_output(original, found, f"{where}: {run.version} at {run.tiling}")
     return found.seconds
 
 

@@ -3,7 +3,7 @@
 !> The hash is exact and depends on the order: it works on the bits of each element, with a
 !> full-period shift register between two elements, so that no two elements can change places.
 module results
-  use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
+  use, intrinsic :: iso_fortran_env, only: error_unit, int64, output_unit, real64
   use mpi
   implicit none
   private
@@ -48,7 +48,7 @@ contains
   end subroutine mix_bits
 
   !> Prints the hashes of all ranks in rank order to standard output and the longest time of
-  !> any rank, in seconds, to standard error; collective over `comm`.
+  !> any rank, in seconds, to standard error, when the hashes have left; collective over `comm`.
   subroutine report(name, comm, hash, elements, seconds)
     character(*), intent(in) :: name
     integer, intent(in) :: comm
@@ -70,6 +70,7 @@ contains
         print '(a, " rank ", i0, " received ", i0, " hash ", z16.16)', &
           name, rank, hashes(2*rank + 2), hashes(2*rank + 1)
       end do
+      flush (output_unit)
       write (error_unit, '("seconds ", es22.15)') longest
     end if
   end subroutine report
