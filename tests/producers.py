@@ -6,7 +6,8 @@ from analysed import Analysed
 
 from asphalt.analysis.conditions import one_producer
 from asphalt.analysis.exchange import Exchange, exchanges
-from asphalt.analysis.geometry import Layout, Misfit, layout_of
+from asphalt.analysis.geometry import layout_of
+from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
 from asphalt.analysis.verdict import Refused
 from asphalt.ir.tree import Do

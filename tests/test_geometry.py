@@ -11,7 +11,7 @@ from judging import CALL, program
 from producers import exchange_of, found_producers, layout
 
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import Address, Divides, Guard, Layout, Misfit
+from asphalt.analysis.layout import Address, Divides, Guard, Layout, Misfit
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.schedule import section
 

@@ -8,7 +8,7 @@ from producers import exchange_of, found_producers
 
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import Guard, Layout, Misfit
+from asphalt.analysis.layout import Guard, Layout, Misfit
 from asphalt.analysis.per_rank import per_rank
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.uneven import uneven_layout_of

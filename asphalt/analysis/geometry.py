@@ -9,122 +9,23 @@ what is not equal up to algebra becomes a run-time guard.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
+from asphalt.analysis.block_layouts import every_block, slab
 from asphalt.analysis.buffers import Buffer, View, buffer_of, views, writes_in
 from asphalt.analysis.contiguity import contiguity
 from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.layout import Address, Contiguous, Divides, Guard, Layout, Misfit, equal
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.per_rank import Uneven
+from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.regions import loop_variable
-from asphalt.analysis.schedule import Shape as Pattern
-from asphalt.analysis.shapes import Shape, shape_of
-from asphalt.analysis.strides import Strides, part_of_block
-from asphalt.analysis.window import Gaps, Window
-from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
-from asphalt.ir.tree import Leaf
+from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.tiled_dimension import tiled_dimension
+from asphalt.ir.expr import Expr, names_in
 
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A relation that the run checks before it tiles: ``left relation right``."""
-
-    left: Poly
-    relation: str  # == or <=
-    right: Poly
-
-
-@dataclass(frozen=True, slots=True)
-class Divides:
-    """The run checks that ``unit`` divides ``count`` and that ``count/unit`` is positive."""
-
-    count: Poly
-    unit: Poly
-
-
-@dataclass(frozen=True, slots=True)
-class Contiguous:
-    """The run checks that an array has no gaps; each rank knows that of its own array alone."""
-
-    array: Ref | Component
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The first element of a piece: that of the buffer, plus the position inside the block times
-    ``tile_factor`` in one dimension, plus the rank times ``block_factor`` in one (maybe the same).
-
-    ``tail``: the subscripts of the dimensions behind those of the buffer (``buffers.View``);
-    ``room``: steps of the last dimension of ``fixed`` that the buffer has, where others follow.
-    """
-
-    buffer: str
-    fixed: tuple[Poly, ...]
-    tile_dimension: int
-    tile_factor: Poly
-    block_dimension: int
-    block_factor: Poly
-    tail: tuple[Poly, ...] = ()
-    room: Poly | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The geometry of one tiled exchange.
-
-    ``unit``: elements that one iteration adds to one block (or slab); ``plane``: the same as the
-    source states it.  ``block``: steps of the dimension in one block.  ``offset``: the subscript
-    of the tiled dimension is loop variable + ``offset``.
-    ``dimension``: that dimension of the send buffer.  ``stated``: sizes as the source writes them.
-    ``uneven``: the counts and displacements, where blocks differ in length (then ``block`` and the
-    places inside of the buffers say nothing).
-    ``window``: which planes a tile sends, where they are not those of its iterations.  ``apart``:
-    why pieces cannot land in the receive buffer; only ``receive.buffer`` counts then.
-    ``strides``: how a tile's part lies in a block where it is not one contiguous run.  ``count``:
-    elements that the call sends to each rank, where blocks are equally long.
-    """
-
-    pattern: Pattern
-    dimension: int
-    offset: Poly
-    unit: Poly
-    plane: Expr
-    block: Poly
-    send: Address
-    receive: Address
-    guards: tuple[Guard | Divides | Contiguous, ...]
-    stated: tuple[tuple[Poly, Expr], ...] = ()
-    window: Window | None = None
-    apart: str | None = None
-    uneven: Uneven | None = None
-    strides: Strides | None = None
-    count: Poly = field(default_factory=Poly)
-
-    @property
-    def description(self) -> str:
-        """The pattern for people."""
-        pattern = self.pattern if self.strides is None else Pattern.STRIDED
-        return f"{pattern.value}{'' if self.uneven is None else ', uneven'}"
-
-    @property
-    def step(self) -> Poly:
-        """Elements of a block between neighbours in the tiled dimension."""
-        return self.unit if self.strides is None else self.strides.step
-
-
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """Why there is no layout: a reason for people, and the statement that shows it."""
-
-    kind: str  # subscripts | strided | blocks | shape
-    reason: str
-    leaf: Leaf
-
-
-_ZERO, _ONE = Poly.constant(0), Poly.constant(1)
+_ZERO = Poly.constant(0)
 
 
 def send_writes(producer: Producer, view: View) -> tuple[Access, ...]:
@@ -196,9 +97,9 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
     guards += [guard for pair in view.equal for guard in equal(*pair)]
     unit = shape.stride(dimension)
     if dimension == shape.rank - 1:
-        layout = _slab(producer, send, shape, dimension, offset, unit, count)
+        layout = slab(producer, send, shape, dimension, offset, unit, count)
     else:
-        layout = _every_block(producer, send, shape, dimension, offset, unit, count)
+        layout = every_block(producer, send, shape, dimension, offset, unit, count)
     if isinstance(layout, Misfit):
         return layout
     layout = replace(layout, send=replace(layout.send, tail=view.tail, room=view.room))
@@ -270,134 +171,6 @@ def argument(exchange: Exchange, name: str | None) -> Poly | None:
     return None if actual is None else exchange.values.polynomial(actual, exchange.leaf)
 
 
-def tiled_dimension(
-    producer: Producer, writes: Iterable[Access], shape: Shape
-) -> tuple[int, Poly] | Misfit:
-    """The dimension that the tiled loop walks through, and subscript minus loop variable."""
-    variable = Ref(producer.packing.variable, producer.packing.variable)
-    misfit: Misfit | None = None
-    for write in writes:
-        if write.subscripts is None or len(write.subscripts) != shape.rank:
-            reason = "the send buffer is defined as a whole, or through another shape"
-            return Misfit("subscripts", reason, write.leaf)
-        for dimension, subscript in enumerate(write.subscripts):
-            if isinstance(subscript, Section):
-                continue
-            value = producer.region.value(subscript, write.loops)
-            if value is None:
-                continue
-            offset = value - Poly.atom(variable)
-            if not offset.coefficients(variable).keys() - {0} and not _varies(offset, write):
-                return dimension, offset
-        reason = (
-            f"no subscript of the send buffer is {variable.name} plus something that does not "
-            "change in the nest"
-        )
-        misfit = misfit or Misfit("subscripts", reason, write.leaf)
-    return misfit or Misfit(
-        "subscripts", "nothing in the nest writes the send buffer", producer.packing.nest.head
-    )
-
-
-def _varies(poly: Poly, write: Access) -> bool:
-    variables = {loop_variable(loop) for loop in write.loops}
-    return any(isinstance(atom, Ref) and atom.name in variables for atom in poly.atoms)
-
-
-def loop_ends(producer: Producer) -> tuple[Poly, Poly] | None:
-    """The lowest and the highest value of the tiled loop's variable."""
-    first = producer.region.value(producer.first, ())
-    last = producer.region.value(producer.last, ())
-    if first is None or last is None:
-        return None
-    return (first, last) if producer.direction > 0 else (last, first)
-
-
-def gaps(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> Gaps | None:
-    """The planes of a dimension that the tiled loop leaves out, in the order of the loop."""
-    ends = loop_ends(producer)
-    if ends is None:
-        return None
-    extent, lower = shape.extent[dimension], shape.lower[dimension]
-    low = ends[0] + offset - lower
-    high = None if extent is None else lower + extent - _ONE - ends[1] - offset
-    if producer.direction > 0:
-        return Gaps(low, high)
-    return None if high is None else Gaps(high, low)
-
-
-def equal(left: Poly, right: Poly) -> tuple[Guard, ...]:
-    """Nothing where two sizes are equal up to algebra, else the guard that they are."""
-    return () if left == right else (Guard(left, "==", right),)
-
-
-def _every_block(
-    producer: Producer,
-    send: Buffer,
-    shape: Shape,
-    dimension: int,
-    offset: Poly,
-    unit: Poly,
-    count: Poly,
-) -> Layout | Misfit:
-    extent = shape.extent[dimension]
-    left_out = gaps(producer, shape, dimension, offset)
-    assert extent is not None
-    assert left_out is not None
-    assert left_out.behind is not None
-    leaf = producer.packing.tiled.head
-    last = shape.rank - 1
-    ends_inside = any(shape.stride(d) == count for d in range(dimension + 1, last))
-    if ends_inside and shape.stride(last) != count:
-        reason = f"the blocks of {send.spelled} are spread over more than one dimension"
-        return Misfit("strided", reason, leaf)
-    dealt = count.divided_by(shape.stride(last)) or _ONE  # steps of the last dimension in a block
-    if shape.stated and _numbers_differ(shape.stride(last) * dealt, count):
-        reason = (
-            f"a block is {_text(count)} elements, but dimensions 1 to {last} of "
-            f"{send.spelled} are {_text(shape.stride(last))}"
-        )
-        return Misfit("blocks", reason, leaf)
-    guards = (
-        *equal(shape.stride(last) * dealt, count),
-        *(() if left_out.known else exactly(producer, shape, dimension, offset)),
-    )
-    window = Window(left_out.before) if left_out.known else None
-    address = Address(send.name, shape.lower, dimension, _ONE, last, dealt)
-    strides = part_of_block((*shape.extent[:last], dealt), dimension)
-    if strides is not None:
-        if window is not None:
-            reason = f"the loop over {producer.packing.variable} leaves out planes of strided runs"
-            return Misfit("strided", reason, leaf)
-        unit = strides.elements
-    plane = (shape.stated_stride(dimension) if strides is None else None) or unit.expression()
-    return Layout(
-        Pattern.EVERY_BLOCK,
-        dimension,
-        offset,
-        unit,
-        plane,
-        extent,
-        address,
-        address,
-        guards,
-        window=window,
-        strides=strides,
-    )
-
-
-def exactly(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> tuple[Guard, ...]:
-    """The guards that the tiled loop runs over exactly the planes of a dimension."""
-    ends, extent = loop_ends(producer), shape.extent[dimension]
-    assert ends is not None
-    assert extent is not None
-    lower = shape.lower[dimension]
-    return (
-        *equal(ends[0] + offset, lower),
-        *equal(ends[1] + offset, lower + extent - _ONE),
-    )
-
-
 def _crossed(producer: Producer, view: View) -> str | None:
     """Why it would be slow to move the tiled loop outwards: it steps through the fast dimension of
     a block, and the loop around it through a slow one.  Around a loop may stand those over ranks.
@@ -412,126 +185,3 @@ def _crossed(producer: Producer, view: View) -> str | None:
                         f"and a tile of it would be many short runs of {view.buffer.spelled}"
                     )
     return None
-
-
-def _slab(
-    producer: Producer,
-    send: Buffer,
-    shape: Shape,
-    dimension: int,
-    offset: Poly,
-    unit: Poly,
-    count: Poly,
-) -> Layout | Misfit:
-    ends = loop_ends(producer)
-    assert ends is not None
-    block = count.divided_by(unit)
-    left_out = gaps(producer, shape, dimension, offset)
-    window: Window | None = None
-    guards: tuple[Guard | Divides, ...] = ()
-    if left_out is not None and left_out.known:
-        window = Window(left_out.before)
-    else:
-        guards = equal(ends[0] + offset, shape.lower[dimension])
-    if block is None:
-        if _numbers_differ(unit, count) and count.value is not None and unit.value is not None:
-            leaf = producer.packing.tiled.head
-            reason = (
-                f"a block of {_text(count)} elements is not a number of planes of {_text(unit)}"
-            )
-            return Misfit("blocks", reason, leaf)
-        block = _quotient(count, unit)
-        guards = (*guards, Divides(count, unit))
-    address = Address(send.name, shape.lower, dimension, _ONE, dimension, block)
-    plane = shape.stated_stride(dimension) or unit.expression()
-    return Layout(
-        Pattern.SLAB,
-        dimension,
-        offset,
-        unit,
-        plane,
-        block,
-        address,
-        address,
-        guards,
-        window=window,
-    )
-
-
-def _quotient(a: Poly, b: Poly) -> Poly:
-    """The quotient of two sizes where the divisor may be 0 (then the guard does not hold)."""
-    divisor = Ref("max", "max", (Lit("integer", "1"), b.expression()))
-    return Poly.atom(Op("/", (a.expression(), divisor)))
-
-
-def _numbers_differ(a: Poly, b: Poly) -> bool:
-    return (a - b).value not in (0, None)
-
-
-def _text(poly: Poly) -> str:
-    """A size for people."""
-    return " + ".join(_term(m, c) for m, c in sorted(poly.terms, key=repr)) or "0"
-
-
-def _term(monomial: tuple[Expr, ...], coefficient: int) -> str:
-    names = [atom.name if isinstance(atom, Ref) else "(...)" for atom in monomial]
-    factors = ([str(coefficient)] if coefficient != 1 or not names else []) + names
-    return "*".join(factors)
-
-
-def receive_address(
-    receive: Buffer, shape: Shape, layout: Layout, count: Poly
-) -> tuple[Address, tuple[Guard, ...]] | None:
-    """Where pieces land: the element ``rank*count + position*unit`` of the receive buffer; None:
-    it cannot be written with subscripts in its declared shape."""
-    last = shape.rank - 1
-    if last > 0 and shape.stride(last) == count:
-        steps = layout.step.divided_by(shape.stride(last - 1))
-        if steps is not None:
-            return Address(receive.name, shape.lower, last - 1, steps, last, _ONE), ()
-    in_one = _in_last_dimension(receive, shape, layout, count) or _inside(
-        receive, shape, layout, count
-    )
-    if in_one is not None:
-        return in_one, ()
-    if layout.pattern is Pattern.EVERY_BLOCK and shape.rank == len(layout.send.fixed):
-        dimension = layout.dimension
-        inside = layout.strides is not None
-        dealt = layout.send.block_factor
-        if _numbers_differ(shape.stride(dimension), layout.step):
-            return None
-        guards = (
-            *equal(shape.stride(dimension), layout.step),
-            *(equal(shape.stride(dimension + 1), layout.step * layout.block) if inside else ()),
-            *equal(shape.stride(last) * dealt, count),
-        )
-        return Address(receive.name, shape.lower, dimension, _ONE, last, dealt), guards
-    if layout.pattern is Pattern.SLAB and shape.rank == len(layout.send.fixed):
-        if _numbers_differ(shape.stride(last), layout.unit):
-            return None
-        guards = equal(shape.stride(last), layout.unit)
-        return Address(receive.name, shape.lower, last, _ONE, last, layout.block), guards
-    return None
-
-
-def _inside(receive: Buffer, shape: Shape, layout: Layout, count: Poly) -> Address | None:
-    """The steps of the tiled dimension as whole steps of one that holds all of them."""
-    last = shape.rank - 1
-    blocks = count.divided_by(shape.stride(last))
-    for dimension in range(last):
-        steps = layout.step.divided_by(shape.stride(dimension))
-        holds = shape.stride(dimension + 1).divided_by(layout.step * layout.block)
-        if blocks is not None and steps is not None and holds is not None:
-            return Address(receive.name, shape.lower, dimension, steps, last, blocks)
-    return None
-
-
-def _in_last_dimension(
-    receive: Buffer, shape: Shape, layout: Layout, count: Poly
-) -> Address | None:
-    last = shape.rank - 1
-    stride = shape.stride(last)
-    steps, blocks = layout.step.divided_by(stride), count.divided_by(stride)
-    if steps is None or blocks is None:
-        return None
-    return Address(receive.name, shape.lower, last, steps, last, blocks)

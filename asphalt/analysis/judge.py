@@ -22,7 +22,8 @@ from asphalt.analysis.conditions import (
     visible_effects,
 )
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import Layout, Misfit, layout_of
+from asphalt.analysis.geometry import layout_of
+from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.uneven import uneven_layout_of

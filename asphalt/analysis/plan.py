@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import Layout
+from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.uniformity import Uniform
 from asphalt.ir.expr import Ref

@@ -15,21 +15,13 @@ from dataclasses import replace
 
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.buffers import View, buffer_of
-from asphalt.analysis.geometry import (
-    Address,
-    Guard,
-    Layout,
-    Misfit,
-    equal,
-    gap_guards,
-    loop_ends,
-    send_writes,
-    tiled_dimension,
-)
+from asphalt.analysis.geometry import gap_guards, send_writes
+from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.tiled_dimension import loop_ends, tiled_dimension
 
 _ONE = Poly.constant(1)
 

@@ -11,24 +11,15 @@ from dataclasses import replace
 
 from asphalt.analysis.algebra import Poly, product
 from asphalt.analysis.buffers import buffer_of
-from asphalt.analysis.geometry import (
-    Address,
-    Guard,
-    Layout,
-    Misfit,
-    argument,
-    equal,
-    gap_guards,
-    loop_ends,
-    receive_address,
-    send_writes,
-    tiled_dimension,
-)
+from asphalt.analysis.geometry import argument, gap_guards, send_writes
+from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.packing_copy import PackingCopy
+from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.strides import Strides
+from asphalt.analysis.tiled_dimension import loop_ends, tiled_dimension
 
 _ZERO, _ONE = Poly(), Poly.constant(1)
 

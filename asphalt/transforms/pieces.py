@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.buffers import buffer_of
-from asphalt.analysis.geometry import Address, Contiguous, Divides, Guard
+from asphalt.analysis.layout import Address, Contiguous, Divides, Guard
 from asphalt.analysis.plan import Plan
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.tree import Leaf, Node

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from dataclasses import replace
 
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import Address
+from asphalt.analysis.layout import Address
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
 from asphalt.ir.tree import Leaf, Node

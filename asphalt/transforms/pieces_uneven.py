@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from asphalt.analysis.geometry import Address
+from asphalt.analysis.layout import Address
 from asphalt.analysis.per_rank import PerRank, Uneven
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.schedule import Shape as Pattern

@@ -8,9 +8,9 @@ from asphalt.analysis.access import ALIASED, NameKind
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.exchange import Exchange, statement_arguments
-from asphalt.analysis.geometry import Divides, Guard, Layout
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import name_kind, storage_of
+from asphalt.analysis.layout import Divides, Guard, Layout
 from asphalt.analysis.lifetime import lives_through
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import designator_name, symbol_named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asphalt.analysis.contiguity import contiguity
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import Layout
+from asphalt.analysis.layout import Layout
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.mpi_types import PredefinedType
 from asphalt.analysis.objects import symbol_named

@@ -6,19 +6,13 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import (
-    Guard,
-    Layout,
-    Misfit,
-    exactly,
-    gaps,
-    send_view,
-    send_writes,
-)
+from asphalt.analysis.geometry import send_view, send_writes
+from asphalt.analysis.layout import Guard, Layout, Misfit
 from asphalt.analysis.nest import Producer, loop_bounds
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape
+from asphalt.analysis.tiled_dimension import exactly, gaps
 from asphalt.analysis.verdict import Code, Holds, Refused
 from asphalt.analysis.window import Window
 from asphalt.ir.expr import Ref, Section

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.geometry import Contiguous, Divides, Guard, Layout
+from asphalt.analysis.layout import Contiguous, Divides, Guard, Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import spelled_designator
 from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity

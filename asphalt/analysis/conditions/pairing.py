@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.evidence import order_marks, order_witness
-from asphalt.analysis.geometry import Layout
+from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.protocol import check_reach, check_shape
 from asphalt.analysis.protocol_uneven import check_uneven

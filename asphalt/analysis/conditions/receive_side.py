@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.access import Mode
 from asphalt.analysis.aliasing import distinct
-from asphalt.analysis.geometry import Layout
+from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdict import Code, Holds, Refused
 

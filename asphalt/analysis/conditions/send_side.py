@@ -7,7 +7,7 @@ from asphalt.analysis.actuals import passed_under_two_names
 from asphalt.analysis.aliasing import address_taken, second_name
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.geometry import Layout
+from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import object_named
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused

@@ -8,37 +8,26 @@ i + shift, and a whole dimension is one.  What is computed for a call is compute
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from asphalt.analysis.access import EffectKind, Footprint
-from asphalt.analysis.algebra import Poly
-from asphalt.analysis.binding import Binding
-from asphalt.analysis.call_sites import CallSite, CallSites
-from asphalt.analysis.frame import Frame, Standpoint
+from asphalt.analysis.inlining.array_arguments import ArrayArgument
+from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
-from asphalt.analysis.inlining.replacement import Renamed, Replacement, Shifted, Standing
+from asphalt.analysis.inlining.replacement import Renamed, Replacement, Standing
 from asphalt.analysis.inlining.types import expression_key, symbol_key
 from asphalt.analysis.inlining.uses import ArrayUses
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.objects import designator_name, object_named, symbol_named
-from asphalt.analysis.shapes import Shape, is_scalar
+from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.shared import storages_in
-from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
-from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.values import constants_in
-from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in, walk
-from asphalt.ir.stmt import Dim
-from asphalt.ir.tree import Leaf
+from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, walk
 
-_ONE = Lit("integer", "1")
 _VARIABLES = (
     Origin.LOCAL, Origin.DUMMY, Origin.RESULT, Origin.COMMON, Origin.MODULE, Origin.HOST,
 )  # fmt: skip
-_SHARED = (Origin.MODULE, Origin.COMMON, Origin.HOST)
 _SAME = ("allocatable", "target", "volatile", "asynchronous")
 _NUMBERS = ("integer", "real", "double_precision", "complex", "double_complex", "logical")
-_UNSEEN = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +43,12 @@ class Arguments:
 
 @dataclass
 class Passed:
-    """The arguments of one call; ``bound``: by the folded names of the dummies."""
+    """The arguments of one call."""
 
-    facts: UnitFacts
-    call: Leaf
-    callee: Scope
-    bound: Mapping[str, Expr]
+    context: CallContext
     uses: ArrayUses
-    sites: CallSites
     _names: dict[str, Replacement] = field(default_factory=dict)
     _before: list[tuple[str, Expr]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        summary = self.facts.effects.summary(self.callee.located)
-        if summary is None:
-            raise RefusedError(ARGUMENT, "what the procedure changes is not known")
-        self.summary: Summary = summary
-        self.done: Footprint = self.facts.footprint(self.call)
-        self.changed: frozenset[str] = self.done.written()
-        self.unseen: bool = any(e.kind in _UNSEEN for e in self.done.effects)
-
-    @property
-    def caller(self) -> Scope:
-        """The scope of the call."""
-        return self.facts.scope
 
     def found(self) -> Arguments:
         """What stands for the dummies.
@@ -86,11 +57,11 @@ class Passed:
             RefusedError: an argument is not simply its dummy.
         """
         given = set()
-        for dummy in self.summary.dummies:
-            symbol = self.callee.lookup(dummy)
+        for dummy in self.context.summary.dummies:
+            symbol = self.context.callee.lookup(dummy)
             if symbol is None or symbol.type is None or symbol.attrs & {"external", "procedure"}:
                 raise RefusedError(ARGUMENT, f"{dummy} is not declared as a variable")
-            actual = self.bound.get(dummy)
+            actual = self.context.bound.get(dummy)
             if "optional" in symbol.attrs:
                 if actual is not None:
                     given.add(dummy)
@@ -109,7 +80,7 @@ class Passed:
     def _check_attributes(self, dummy: str, symbol: Symbol, actual: Expr) -> None:
         if "pointer" in symbol.attrs or (symbol.type and symbol.type.base == "class"):
             raise RefusedError(ARGUMENT, f"{dummy} is a pointer, or of no fixed type")
-        outer = self.caller.lookup(actual.name) if isinstance(actual, Ref) else None
+        outer = self.context.caller.lookup(actual.name) if isinstance(actual, Ref) else None
         attrs = frozenset() if outer is None else outer.attrs
         if outer is not None and "optional" in attrs:
             raise RefusedError(ARGUMENT, f"{outer.spelled}, passed for {dummy}, may be missing")
@@ -127,22 +98,24 @@ class Passed:
     # scalars
 
     def _scalar(self, dummy: str, symbol: Symbol, actual: Expr) -> None:
-        key = symbol_key(symbol, self.callee)
-        written = dummy in self.summary.written or (self.unseen and symbol.intent != "in")
-        own = expression_key(actual, self.caller)
+        key = symbol_key(symbol, self.context.callee)
+        written = dummy in self.context.summary.written or (
+            self.context.unseen and symbol.intent != "in"
+        )
+        own = expression_key(actual, self.context.caller)
         if key is None or key != own:
             raise RefusedError(ARGUMENT, f"{dummy} has not the type of what is passed")
-        if not is_scalar(actual, self.caller):
+        if not is_scalar(actual, self.context.caller):
             raise RefusedError(ARGUMENT, f"{dummy} is a scalar, and an array is passed")
         copied = "value" in symbol.attrs
-        if isinstance(actual, Component) and is_object(actual, self.caller) and not copied:
+        if isinstance(actual, Component) and is_object(actual, self.context.caller) and not copied:
             self._names[dummy] = Standing(actual)
             return
         if isinstance(actual, Ref) and self._is_variable(actual) and not copied:
             if actual.args is None:
-                self._names[dummy] = Renamed(self.spelled(actual))
+                self._names[dummy] = Renamed(self.context.spelled(actual))
                 return
-            if self._stays(actual.args) and (written or self._stays((actual,))):
+            if self.context.stays(actual.args) and (written or self.context.stays((actual,))):
                 self._names[dummy] = Standing(actual)
                 return
         if written and not copied:
@@ -151,7 +124,7 @@ class Passed:
         if value is not None and not copied:
             self._names[dummy] = Standing(value)
         elif symbol.type is not None and symbol.type.base in _NUMBERS:
-            if not copied and not self._stays((actual,)):
+            if not copied and not self.context.stays((actual,)):
                 message = f"what is passed for {dummy} is made of what the procedure changes"
                 raise RefusedError(ARGUMENT, message)
             self._before.append((dummy, actual))
@@ -166,264 +139,81 @@ class Passed:
             case Op(op="-", operands=(Lit(kind="integer"),)):
                 return actual
             case Ref(args=None) if not self._is_variable(actual):
-                symbol = self.caller.lookup(actual.name)
+                symbol = self.context.caller.lookup(actual.name)
                 scalar = symbol is not None and symbol.dims is None
                 return actual if scalar else None
         return None
 
     def _is_variable(self, ref: Ref) -> bool:
-        symbol = self.caller.lookup(ref.name)
+        symbol = self.context.caller.lookup(ref.name)
         return (
             symbol is not None
             and symbol.origin in _VARIABLES
             and (ref.args is None or symbol.dims is not None)
         )
 
-    def _stays(self, exprs: tuple[object, ...]) -> bool:
-        """Whether the call changes nothing that expressions are made of."""
-        for expr in exprs:
-            if isinstance(expr, Section):
-                return False
-            for name in names_in(expr):  # type: ignore[arg-type]
-                if storage_of(name, self.caller) in self.changed:
-                    return False
-                symbol = self.caller.lookup(name)
-                if symbol is None or (self.unseen and symbol.origin in _SHARED):
-                    return False
-        return True
-
-    def spelled(self, actual: Ref | Component) -> str:
-        """The name of a variable as it is declared; of a component as it stands."""
-        symbol = self.caller.lookup(actual.name) if isinstance(actual, Ref) else None
-        return symbol.spelled if symbol and symbol.name == actual.name else actual.spelled
-
     # arrays
 
     def _array(self, dummy: str, symbol: Symbol, actual: Expr) -> None:
         name = designator_name(actual)
-        outer = None if name is None else symbol_named(name, self.caller)
+        outer = None if name is None else symbol_named(name, self.context.caller)
         if not isinstance(actual, Ref | Component) or outer is None or outer.dims is None:
             raise RefusedError(ARGUMENT, f"{dummy} is an array, and no array is passed")
-        key = symbol_key(symbol, self.callee)
-        if key is None or key != symbol_key(outer, self.caller):
+        key = symbol_key(symbol, self.context.callee)
+        if key is None or key != symbol_key(outer, self.context.caller):
             raise RefusedError(ARGUMENT, f"{dummy} has not the type of {outer.spelled}")
         if "pointer" in outer.attrs:
             raise RefusedError(ARGUMENT, f"{outer.spelled} is a pointer")
-        here = Standpoint(Frame(self.facts.values, frozenset()), self.call, ())
-        shape = here.shape(name or "")
+        shape = self.context.here.shape(name or "")
         if shape is None:
             raise RefusedError(ARGUMENT, f"the shape of {outer.spelled} is not known")
-        self._names[dummy] = _Mapping(self, dummy, symbol, actual, shape, here).found()
-
-    def in_caller(self, expr: Expr, here: Standpoint) -> Poly | None:
-        """An expression of the procedure's declarations, as a value on entry, in the caller."""
-        binding = Binding(self.callee, lambda e: constants_in(e, self.callee), self.bound)
-        total = Poly()
-        for monomial, coefficient in constants_in(expr, self.callee).terms:
-            term = Poly.constant(coefficient)
-            for atom in monomial:
-                value = _placed(atom, self.callee) or binding.value((atom,), here)
-                if value is None:
-                    return None
-                term = term * value
-            total = total + term
-        return self.known(total)
-
-    def known(self, value: Poly) -> Poly:
-        """A value with the caller's own dummies replaced by what all its callers pass, and the
-        constants of include files by where they stand."""
-        total = Poly()
-        for monomial, coefficient in value.terms:
-            term = Poly.constant(coefficient)
-            for atom in monomial:
-                found = self._always(atom) or _placed(atom, self.caller)
-                term = term * (Poly.atom(atom) if found is None else found)
-            total = total + term
-        return total
-
-    def _always(self, atom: Expr) -> Poly | None:
-        """The constant that every caller in the tree passes for a dummy that stays what it is."""
-        if not isinstance(atom, Ref) or atom.args is not None:
-            return None
-        symbol = self.caller.lookup(atom.name)
-        if symbol is None or symbol.origin is not Origin.DUMMY or symbol.dims is not None:
-            return None
-        if self.facts.values.written_in_unit(atom.name):
-            return None
-        callers = self.sites.callers(self.sites.of(self.facts.located))
-        if isinstance(callers, str):
-            return None
-        values = {self._constant_passed(site, atom.name) for site in callers}
-        (value, *others) = values
-        return None if others else value
-
-    def _constant_passed(self, site: CallSite, dummy: str) -> Poly | None:
-        """What a call passes, where it is a constant that this unit knows, too."""
-        actual = site.args.get(dummy)
-        scope = site.context.scope
-        value = None if actual is None else constant(actual, scope)
-        if value is not None:
-            return Poly.constant(value)
-        return None if actual is None else _placed(actual, scope)
+        self._names[dummy] = ArrayArgument(
+            self.context, self.uses, dummy, symbol, actual, shape
+        ).found()
 
     # one variable under two names
 
     def _check_twice(self) -> None:
         roots: dict[str, list[str]] = {}
-        for dummy, actual in self.bound.items():
+        for dummy, actual in self.context.bound.items():
             if isinstance(actual, Ref) and self._is_variable(actual):
-                storage = storage_of(actual.name, self.caller)
+                storage = storage_of(actual.name, self.context.caller)
                 roots.setdefault(storage, []).append(dummy)
         for dummies in roots.values():
             for one, other in _pairs(dummies):
-                changed = {one, other} & set(self.summary.written)
-                if changed and not _apart(self.bound[one], self.bound[other], self.caller):
-                    name = names_of(self.bound[one])
+                changed = {one, other} & set(self.context.summary.written)
+                if changed and not _apart(
+                    self.context.bound[one], self.context.bound[other], self.context.caller
+                ):
+                    name = names_of(self.context.bound[one])
                     raise RefusedError(TWICE, f"{name} is passed as {one} and as {other}")
-        for shared in sorted(self.summary.shared_read | self.summary.shared_written, key=repr):
-            storages = storages_in(shared, self.caller)
+        for shared in sorted(
+            self.context.summary.shared_read | self.context.summary.shared_written, key=repr
+        ):
+            storages = storages_in(shared, self.context.caller)
             for storage, dummies in roots.items():
                 if storages is not None and storage not in storages:
                     continue
                 for dummy in dummies:
-                    if storages is None and self._is_own(self.bound[dummy]):
+                    if storages is None and self._is_own(self.context.bound[dummy]):
                         continue
-                    if shared in self.summary.shared_written or dummy in self.summary.written:
-                        name = names_of(self.bound[dummy])
+                    if (
+                        shared in self.context.summary.shared_written
+                        or dummy in self.context.summary.written
+                    ):
+                        name = names_of(self.context.bound[dummy])
                         message = f"{name} is passed as {dummy}, and the procedure knows it"
                         raise RefusedError(TWICE, message)
 
     def _is_own(self, actual: Expr) -> bool:
-        symbol = self.caller.lookup(actual.name) if isinstance(actual, Ref) else None
+        symbol = self.context.caller.lookup(actual.name) if isinstance(actual, Ref) else None
         return symbol is not None and symbol.origin is Origin.LOCAL
-
-
-@dataclass(frozen=True, slots=True)
-class _Mapping:
-    """A dummy array over an array of the caller."""
-
-    passed: Passed
-    dummy: str
-    symbol: Symbol
-    actual: Ref | Component
-    shape: Shape
-    here: Standpoint
-
-    def found(self) -> Replacement:
-        dims = self.symbol.dims
-        assert dims is not None
-        whole = self.actual.args is None
-        start = self._start(len(dims))
-        if len(dims) > self.shape.rank or (whole and len(dims) != self.shape.rank):
-            raise RefusedError(ARGUMENT, f"{self.dummy} has another rank than what is passed")
-        kinds = {dim.kind for dim in dims}
-        if kinds & {"assumed_rank", "deferred"} and "allocatable" not in self.symbol.attrs:
-            raise RefusedError(ARGUMENT, f"{self.dummy} has no fixed rank")
-        if not whole and "assumed_shape" in kinds:
-            raise RefusedError(ARGUMENT, f"a part of an array is passed for {self.dummy}")
-        equal = tuple(self._extent_is_that(n, dim, start[n]) for n, dim in enumerate(dims))
-        self._check_uses(equal, whole)
-        spelled = self.passed.spelled(self.actual)
-        if "allocatable" in self.symbol.attrs and isinstance(self.actual, Ref):
-            return Renamed(spelled)
-        shifts = tuple(self._shift(dim, start[n]) for n, dim in enumerate(dims))
-        for shift in shifts:
-            if not self.passed._stays(tuple(shift.atoms)):
-                raise RefusedError(ARGUMENT, f"a bound of {self.dummy} changes in the procedure")
-        tail = () if whole else (self.actual.args or ())[len(dims) :]
-        if whole and isinstance(self.actual, Ref) and all(shift == Poly() for shift in shifts):
-            return Renamed(spelled)
-        return Shifted(replace(self.actual, spelled=spelled), shifts, tail)  # type: ignore[arg-type]
-
-    def _start(self, rank: int) -> tuple[Poly, ...]:
-        """The subscripts of the first element that is passed."""
-        if self.actual.args is None:
-            return self.shape.lower
-        values = []
-        for arg in self.actual.args:
-            if not isinstance(arg, Ref | Lit | Op) or not is_scalar(arg, self.passed.caller):
-                raise RefusedError(ARGUMENT, f"a section is passed for {self.dummy}")
-            if not self.passed._stays((arg,)):
-                raise RefusedError(ARGUMENT, f"the place of {self.dummy} changes in the procedure")
-            values.append(self.passed.facts.values.polynomial(arg, self.here.at))
-        if len(values) != self.shape.rank:
-            raise RefusedError(ARGUMENT, f"{self.dummy} is passed with other subscripts")
-        return tuple(values)
-
-    def _extent_is_that(self, number: int, dim: Dim, start: Poly) -> bool:
-        """Whether a dimension of the dummy is one of the array.
-
-        Raises RefusedError if it must be, because a further dimension follows, and is not shown to
-        be.
-        """
-        last = number == len(self.symbol.dims or ()) - 1
-        lower, extent = self.shape.lower[number], self.shape.extent[number]
-        begins = start == lower
-        if dim.kind in ("assumed_shape", "deferred"):
-            return True
-        own = None
-        if dim.upper is not None:
-            high = self.passed.in_caller(dim.upper, self.here)
-            low = self.passed.in_caller(dim.lower or _ONE, self.here)
-            own = None if high is None or low is None else high - low + Poly.constant(1)
-        same = own is not None and extent is not None and own == self.passed.known(extent)
-        if not last and not (same and begins):
-            message = f"dimension {number + 1} of {self.dummy} has not the extent of that of "
-            raise RefusedError(ARGUMENT, message + self.passed.spelled(self.actual))
-        return same and begins
-
-    def _shift(self, dim: Dim, start: Poly) -> Poly:
-        own = self.passed.in_caller(dim.lower or _ONE, self.here)
-        if own is None:
-            raise RefusedError(ARGUMENT, f"a bound of {self.dummy} is not known in the caller")
-        shift = self.passed.known(start) - own
-        if any(isinstance(a, Ref) and (a.args or _AT in a.name) for a in shift.atoms):
-            raise RefusedError(ARGUMENT, f"a bound of {self.dummy} is not known in the caller")
-        return shift
-
-    def _check_uses(self, equal: tuple[bool, ...], whole: bool) -> None:
-        uses, name = self.passed.uses, self.dummy
-        same = whole and all(equal)
-        # a dummy of assumed size stands alone only where its address counts (F2018 8.5.8.5)
-        sized = self.symbol.dims is not None and self.symbol.dims[-1].kind == "assumed_size"
-        if not same and name in uses.whole and not (whole and sized):
-            raise RefusedError(ARGUMENT, f"all of {name} is used, and is not all that is passed")
-        for number, exact in enumerate(equal):
-            if not exact and (name, number) in uses.open_ends:
-                raise RefusedError(ARGUMENT, f"a whole dimension of {name} is used, and is another")
-        if not whole and name in uses.passed:
-            raise RefusedError(ARGUMENT, f"{name} is passed on, and is a part of an array")
-        if name in uses.bounds and not self._has_same_bounds(same):
-            raise RefusedError(ARGUMENT, f"the procedure asks for the bounds of {name}")
-
-    def _has_same_bounds(self, same: bool) -> bool:
-        if "allocatable" in self.symbol.attrs:
-            return True
-        dims = self.symbol.dims or ()
-        return same and all(
-            self.passed.in_caller(dim.lower or _ONE, self.here) == self.passed.known(lower)
-            for dim, lower in zip(dims, self.shape.lower, strict=True)
-        )
 
 
 def is_object(actual: Component, scope: Scope) -> bool:
     """Whether a component is one object, whatever happens: without subscripts and pointers."""
     found = object_named(designator_name(actual) or "", scope) if actual.args is None else None
     return found is not None and not found.symbol.attrs & {"pointer", "allocatable"}
-
-
-_AT = "@"
-
-
-def _placed(atom: Expr, scope: Scope) -> Poly | None:
-    """A named constant of an include file by the place of its declaration: it is the same one in
-    all units that include the file, whatever its value; None: it is none."""
-    symbol = scope.lookup(atom.name) if isinstance(atom, Ref) and atom.args is None else None
-    if symbol is None or symbol.origin is not Origin.PARAMETER or symbol.home is not scope:
-        return None
-    if symbol.span is None or symbol.span.file == scope.located.path:
-        return None
-    return Poly.atom(Ref(f"{symbol.name}{_AT}{symbol.span}", symbol.name))
 
 
 def _pairs(names: list[str]) -> Iterator[tuple[str, str]]:

@@ -7,31 +7,38 @@ caller anyway can be used; nothing else can be brought in.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from asphalt.analysis.algebra import folded
 from asphalt.analysis.binding import same_constant
 from asphalt.analysis.call_sites import unit_key
 from asphalt.analysis.constants import constant
 from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
 from asphalt.analysis.inlining.replacement import Renamed, Replacement
+from asphalt.analysis.inlining.sights import (
+    chain,
+    common_layout,
+    constant_length,
+    declared_in,
+    has_interface,
+    is_included,
+    is_private,
+    used_before,
+    words_of,
+)
 from asphalt.analysis.inlining.types import symbol_key
 from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.references import actions, expressions_of
 from asphalt.analysis.resolve import specific_named
 from asphalt.analysis.symbols import Absence, Origin, Scope, Symbol
-from asphalt.ir.expr import Arg, Expr, Lit, OpaqueExpr, Ref, names_in, walk
+from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
 from asphalt.ir.mapped import literal_kind
-from asphalt.ir.stmt import Allocation, Call, Decl, Include, Use, UseItem
-from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
+from asphalt.ir.stmt import Allocation, Call, Include, Use, UseItem
+from asphalt.ir.tree import Leaf, Node, leaves
 
-_WORD = re.compile(r"[a-z]\w*", re.ASCII)
 _IN_COMMON = frozenset({"implicit", "dimension", "save"})
-_DECLARING = frozenset({"type", "parameter", "common", "dimension", "save"})
 _PLAIN = frozenset({"asynchronous", "target", "allocatable", "implicit", "dimension", "contiguous"})
 
 
@@ -229,7 +236,7 @@ class Names:
         if symbol.home is not self.callee:
             self._use(name, symbol.owner, symbol.name)
             return
-        if _is_included(symbol, self.callee):
+        if is_included(symbol, self.callee):
             self._include(name)
             return
         if symbol.initial is None or symbol.type is None:
@@ -254,16 +261,16 @@ class Names:
         other = self.caller.lookup(name)
         block = symbol.common_block or ""
         same = other is not None and other.origin is Origin.COMMON and other.common_block == block
-        own = _layout(self.callee, block)
+        own = common_layout(self.callee, block)
         if own is not None and self._has_none(block):
             self._bring_common(block)
-        elif not same or own is None or own != _layout(self.caller, block):
+        elif not same or own is None or own != common_layout(self.caller, block):
             text = f"COMMON /{block}/ is not declared in {self.caller.unit.name or 'the caller'} "
             raise RefusedError(MEANING, f"{text}as in {self.callee.unit.name}")
 
     def _has_none(self, block: str) -> bool:
         """Whether the caller certainly does not declare a COMMON block, and could."""
-        scopes = tuple(_chain(self.caller))
+        scopes = tuple(chain(self.caller))
         known = not any(one.declared.open or block in one.declared.unclear for one in scopes)
         own = block in self.callee.declared.commons and block not in self.caller.declared.symbols
         return known and own and not any(block in one.declared.commons for one in scopes)
@@ -273,7 +280,7 @@ class Names:
         members = []
         for name in self.callee.declared.commons[block]:
             member = self.callee.lookup(name)
-            if member is not None and _is_included(member, self.callee):
+            if member is not None and is_included(member, self.callee):
                 self._include(name)
                 return
         for name in self.callee.declared.commons[block]:
@@ -298,7 +305,7 @@ class Names:
             found = None
             if isinstance(what, Include) and here == there:
                 found = self.callee.program.include(self.callee.located, what.path)
-            declared = _declared_in(found or ())
+            declared = declared_in(found or ())
             if not isinstance(what, Include) or declared is None or name not in declared:
                 continue
             for other in sorted(declared):
@@ -336,7 +343,7 @@ class Names:
         if meant is not None and of_module:
             module = self.callee.scopes.module(meant.chain[0].name)
             inside = self.caller.located.chain[0].name == meant.chain[0].name
-            if not inside and _is_private(meant.unit.name, module):
+            if not inside and is_private(meant.unit.name, module):
                 raise RefusedError(MEANING, f"the procedure {name} is private")
         if same and of_module:
             return
@@ -345,7 +352,7 @@ class Names:
             return
         plain = symbol is None or not symbol.attrs & {"generic", "procedure", "pointer"}
         unused = name not in self._here and self.caller.visible(name) is Absence.ABSENT
-        external = plain and not of_module and not _has_interface(name, self.callee)
+        external = plain and not of_module and not has_interface(name, self.callee)
         if external and called and (same or (meant is None and unused)):
             return
         if external and same and symbol is not None and other is not None:
@@ -366,7 +373,7 @@ class Names:
         scope = self.caller.scopes.module(module)
         if scope is None or not isinstance(scope.exported(original), Symbol):
             given = scope is not None and specific_named(original, scope) is not None
-            if not given or _is_private(original, scope):
+            if not given or is_private(original, scope):
                 raise RefusedError(MEANING, f"{name} of module {module} is not seen in the caller")
         if module not in used_before(self.caller):
             message = f"module {module}, which has {name}, may be compiled after the caller"
@@ -401,7 +408,7 @@ class Names:
 
     def _mpi_module(self, module: str) -> None:
         self._check_free_for_mpi()
-        for scope in _chain(self.callee):
+        for scope in chain(self.callee):
             for use in scope.declared.uses:
                 if use.module == module:
                     for item in use.items:
@@ -414,7 +421,7 @@ class Names:
 
     def _check_free_for_mpi(self) -> None:
         """The caller must not have another MPI, nor names that the modules declare."""
-        for scope in _chain(self.caller):
+        for scope in chain(self.caller):
             if scope.declared.mpif or any(u.module in MPI_MODULES for u in scope.declared.uses):
                 raise RefusedError(MEANING, "the caller sees another MPI than the procedure")
         for name in self._here:
@@ -432,121 +439,3 @@ class Names:
     def _rename(self, name: str, new: str) -> None:
         if new.lower() != name:
             self.names[name] = Renamed(new)
-
-
-def constant_length(symbol: Symbol) -> int | None:
-    """The length of a character variable, if it is a constant."""
-    assert symbol.type is not None
-    if symbol.type.length is None:
-        return 1
-    home = symbol.home
-    return None if home is None else constant(symbol.type.length, home)
-
-
-def words_of(unit: Unit) -> set[str]:
-    """All words in a unit's text outside of comments, folded, and the names that it declares."""
-    found: set[str] = set()
-    for leaf in leaves(unit):
-        found |= set(_WORD.findall((leaf.body or "").lower()))
-        if leaf.name is not None:
-            found.add(leaf.name.lower())
-        what = leaf.what
-        if isinstance(what, Decl):
-            found |= {entity.name for entity in what.entities}
-    return found
-
-
-def used_before(scope: Scope) -> frozenset[str]:
-    """The modules that are compiled before a unit: those that it uses, through others, too, and
-    those that stand before it in its file."""
-    found: set[str] = set()
-    waiting = [use.module for one in _chain(scope) for use in one.declared.uses]
-    own = scope.located.chain[0].name
-    while waiting:
-        module = waiting.pop()
-        if module in found or module == own:
-            continue
-        found.add(module)
-        inside = scope.scopes.module(module)
-        if inside is not None:
-            waiting += [use.module for use in inside.declared.uses]
-    return frozenset(name for name in found if not is_intrinsic_module(name))
-
-
-def _chain(scope: Scope) -> Iterator[Scope]:
-    here: Scope | None = scope
-    while here is not None:
-        yield here
-        here = here.host
-
-
-def _is_private(name: str, module: Scope | None) -> bool:
-    """Whether a module keeps a procedure to itself."""
-    if module is None:
-        return True
-    declared = module.declared
-    hidden = declared.private_default and name not in declared.public
-    return hidden or name in declared.private
-
-
-def _is_included(symbol: Symbol, scope: Scope) -> bool:
-    """Whether a name of a unit is declared in an include file."""
-    return symbol.span is not None and symbol.span.file != scope.located.path
-
-
-def _declared_in(nodes: Iterable[Node]) -> set[str] | None:
-    """The names that an include file declares; None: it holds more than that."""
-    found: set[str] = set()
-    for node in nodes:
-        for leaf in leaves(node):
-            what = leaf.what
-            if not isinstance(what, Decl) or what.kind not in _DECLARING:
-                return None
-            grouped = (entity for _, group in what.groups for entity in group)
-            found |= {entity.name for entity in (*what.entities, *grouped)}
-    return found
-
-
-def _has_interface(name: str, scope: Scope) -> bool:
-    """Whether a procedure is described by an interface body."""
-    return any(
-        isinstance(inner, Unit) and inner.name == name
-        for one in _chain(scope)
-        for node in one.unit.spec
-        if isinstance(node, Block) and node.kind == "interface"
-        for inner in node.body
-    )
-
-
-def _value(bound: Expr | None, scope: Scope) -> object | None:
-    """What a bound is equal to: a number, or where the constants that it is made of stand."""
-    if bound is None:
-        return 1
-    value = constant(bound, scope)
-    if value is not None:
-        return value
-    places = []
-    for name in sorted(names_in(bound)):
-        symbol = scope.lookup(name)
-        if symbol is None or symbol.origin is not Origin.PARAMETER or symbol.span is None:
-            return None
-        places.append((name, symbol.span))
-    return folded(bound), tuple(places)
-
-
-def _layout(scope: Scope, block: str) -> tuple[object, ...] | None:
-    """The members of a COMMON block: names, types and bounds; None: not known."""
-    found: list[object] = []
-    members = scope.declared.commons.get(block)
-    if members is None:
-        return None if scope.host is None else _layout(scope.host, block)
-    for name in members:
-        symbol = scope.lookup(name)
-        key = None if symbol is None else symbol_key(symbol, scope)
-        if symbol is None or key is None:
-            return None
-        bounds = [_value(b, scope) for d in symbol.dims or () for b in (d.lower, d.upper)]
-        if None in bounds:
-            return None
-        found.append((name, key, tuple(bounds)))
-    return tuple(found)

@@ -11,6 +11,7 @@ from asphalt.analysis.conditional_lines import threaded_nodes
 from asphalt.analysis.exchange import Place
 from asphalt.analysis.inlining.alike import check_alike
 from asphalt.analysis.inlining.arguments import Arguments, Passed
+from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
 from asphalt.analysis.inlining.names import Names, Needed
 from asphalt.analysis.inlining.procedure import movable_body
@@ -83,7 +84,8 @@ def _plan(
         raise RefusedError(ARGUMENT, "the arguments are not those of its dummies")
     names = Names(scope, facts.scope, frozenset(head.what.args))
     names.body(body)
-    arguments = Passed(facts, leaf, scope, bound, array_uses(body, scope), sites).found()
+    context = CallContext(facts, leaf, scope, bound, sites)
+    arguments = Passed(context, array_uses(body, scope)).found()
     check_alike(body, scope, facts.scope)
     before = _kept(arguments, names, scope)
     _check_construct_names(body, facts)

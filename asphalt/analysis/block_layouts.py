@@ -1,0 +1,135 @@
+"""The two ways through the blocks of an exchange: inside every block at once, or one after the
+other (slabs)."""
+
+from __future__ import annotations
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.buffers import Buffer
+from asphalt.analysis.layout import Address, Divides, Guard, Layout, Misfit, equal, numbers_differ
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.shapes import Shape
+from asphalt.analysis.strides import part_of_block
+from asphalt.analysis.tiled_dimension import exactly, gaps, loop_ends
+from asphalt.analysis.window import Window
+from asphalt.ir.expr import Expr, Lit, Op, Ref
+
+_ONE = Poly.constant(1)
+
+
+def every_block(
+    producer: Producer,
+    send: Buffer,
+    shape: Shape,
+    dimension: int,
+    offset: Poly,
+    unit: Poly,
+    count: Poly,
+) -> Layout | Misfit:
+    """The layout where the loop walks inside of every block at once."""
+    extent = shape.extent[dimension]
+    left_out = gaps(producer, shape, dimension, offset)
+    assert extent is not None
+    assert left_out is not None
+    assert left_out.behind is not None
+    leaf = producer.packing.tiled.head
+    last = shape.rank - 1
+    ends_inside = any(shape.stride(d) == count for d in range(dimension + 1, last))
+    if ends_inside and shape.stride(last) != count:
+        reason = f"the blocks of {send.spelled} are spread over more than one dimension"
+        return Misfit("strided", reason, leaf)
+    dealt = count.divided_by(shape.stride(last)) or _ONE  # steps of the last dimension in a block
+    if shape.stated and numbers_differ(shape.stride(last) * dealt, count):
+        reason = (
+            f"a block is {_text(count)} elements, but dimensions 1 to {last} of "
+            f"{send.spelled} are {_text(shape.stride(last))}"
+        )
+        return Misfit("blocks", reason, leaf)
+    guards = (
+        *equal(shape.stride(last) * dealt, count),
+        *(() if left_out.known else exactly(producer, shape, dimension, offset)),
+    )
+    window = Window(left_out.before) if left_out.known else None
+    address = Address(send.name, shape.lower, dimension, _ONE, last, dealt)
+    strides = part_of_block((*shape.extent[:last], dealt), dimension)
+    if strides is not None:
+        if window is not None:
+            reason = f"the loop over {producer.packing.variable} leaves out planes of strided runs"
+            return Misfit("strided", reason, leaf)
+        unit = strides.elements
+    plane = (shape.stated_stride(dimension) if strides is None else None) or unit.expression()
+    return Layout(
+        Pattern.EVERY_BLOCK,
+        dimension,
+        offset,
+        unit,
+        plane,
+        extent,
+        address,
+        address,
+        guards,
+        window=window,
+        strides=strides,
+    )
+
+
+def slab(
+    producer: Producer,
+    send: Buffer,
+    shape: Shape,
+    dimension: int,
+    offset: Poly,
+    unit: Poly,
+    count: Poly,
+) -> Layout | Misfit:
+    """The layout where the loop walks through the blocks one after the other."""
+    ends = loop_ends(producer)
+    assert ends is not None
+    block = count.divided_by(unit)
+    left_out = gaps(producer, shape, dimension, offset)
+    window: Window | None = None
+    guards: tuple[Guard | Divides, ...] = ()
+    if left_out is not None and left_out.known:
+        window = Window(left_out.before)
+    else:
+        guards = equal(ends[0] + offset, shape.lower[dimension])
+    if block is None:
+        if numbers_differ(unit, count) and count.value is not None and unit.value is not None:
+            leaf = producer.packing.tiled.head
+            reason = (
+                f"a block of {_text(count)} elements is not a number of planes of {_text(unit)}"
+            )
+            return Misfit("blocks", reason, leaf)
+        block = _quotient(count, unit)
+        guards = (*guards, Divides(count, unit))
+    address = Address(send.name, shape.lower, dimension, _ONE, dimension, block)
+    plane = shape.stated_stride(dimension) or unit.expression()
+    return Layout(
+        Pattern.SLAB,
+        dimension,
+        offset,
+        unit,
+        plane,
+        block,
+        address,
+        address,
+        guards,
+        window=window,
+    )
+
+
+def _quotient(a: Poly, b: Poly) -> Poly:
+    """The quotient of two sizes where the divisor may be 0 (then the guard does not hold)."""
+    divisor = Ref("max", "max", (Lit("integer", "1"), b.expression()))
+    return Poly.atom(Op("/", (a.expression(), divisor)))
+
+
+def _text(poly: Poly) -> str:
+    """A size for people."""
+    return " + ".join(_term(m, c) for m, c in sorted(poly.terms, key=repr)) or "0"
+
+
+def _term(monomial: tuple[Expr, ...], coefficient: int) -> str:
+    names = [atom.name if isinstance(atom, Ref) else "(...)" for atom in monomial]
+    factors = ([str(coefficient)] if coefficient != 1 or not names else []) + names
+    return "*".join(factors)

@@ -1,0 +1,132 @@
+"""A dummy array over an array of the caller (F2018 15.5.2.11): the same one under another name, or
+element i + shift of it for element i."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.inlining.call_context import CallContext, is_placed
+from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
+from asphalt.analysis.inlining.replacement import Renamed, Replacement, Shifted
+from asphalt.analysis.inlining.uses import ArrayUses
+from asphalt.analysis.shapes import Shape, is_scalar
+from asphalt.analysis.symbols import Symbol
+from asphalt.ir.expr import Component, Lit, Op, Ref
+from asphalt.ir.stmt import Dim
+
+_ONE = Lit("integer", "1")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArgument:
+    """A dummy array over an array of the caller."""
+
+    context: CallContext
+    uses: ArrayUses
+    dummy: str
+    symbol: Symbol
+    actual: Ref | Component
+    shape: Shape
+
+    def found(self) -> Replacement:
+        """What stands for the dummy.
+
+        Raises:
+            RefusedError: it is not simply a part of the array.
+        """
+        dims = self.symbol.dims
+        assert dims is not None
+        whole = self.actual.args is None
+        start = self._start(len(dims))
+        if len(dims) > self.shape.rank or (whole and len(dims) != self.shape.rank):
+            raise RefusedError(ARGUMENT, f"{self.dummy} has another rank than what is passed")
+        kinds = {dim.kind for dim in dims}
+        if kinds & {"assumed_rank", "deferred"} and "allocatable" not in self.symbol.attrs:
+            raise RefusedError(ARGUMENT, f"{self.dummy} has no fixed rank")
+        if not whole and "assumed_shape" in kinds:
+            raise RefusedError(ARGUMENT, f"a part of an array is passed for {self.dummy}")
+        equal = tuple(self._extent_is_that(n, dim, start[n]) for n, dim in enumerate(dims))
+        self._check_uses(equal, whole)
+        spelled = self.context.spelled(self.actual)
+        if "allocatable" in self.symbol.attrs and isinstance(self.actual, Ref):
+            return Renamed(spelled)
+        shifts = tuple(self._shift(dim, start[n]) for n, dim in enumerate(dims))
+        for shift in shifts:
+            if not self.context.stays(tuple(shift.atoms)):
+                raise RefusedError(ARGUMENT, f"a bound of {self.dummy} changes in the procedure")
+        tail = () if whole else (self.actual.args or ())[len(dims) :]
+        if whole and isinstance(self.actual, Ref) and all(shift == Poly() for shift in shifts):
+            return Renamed(spelled)
+        return Shifted(replace(self.actual, spelled=spelled), shifts, tail)  # type: ignore[arg-type]
+
+    def _start(self, rank: int) -> tuple[Poly, ...]:
+        """The subscripts of the first element that is passed."""
+        if self.actual.args is None:
+            return self.shape.lower
+        values = []
+        for arg in self.actual.args:
+            if not isinstance(arg, Ref | Lit | Op) or not is_scalar(arg, self.context.caller):
+                raise RefusedError(ARGUMENT, f"a section is passed for {self.dummy}")
+            if not self.context.stays((arg,)):
+                raise RefusedError(ARGUMENT, f"the place of {self.dummy} changes in the procedure")
+            values.append(self.context.facts.values.polynomial(arg, self.context.call))
+        if len(values) != self.shape.rank:
+            raise RefusedError(ARGUMENT, f"{self.dummy} is passed with other subscripts")
+        return tuple(values)
+
+    def _extent_is_that(self, number: int, dim: Dim, start: Poly) -> bool:
+        """Whether a dimension of the dummy is one of the array.
+
+        Raises RefusedError if it must be, because a further dimension follows, and is not shown to
+        be.
+        """
+        last = number == len(self.symbol.dims or ()) - 1
+        lower, extent = self.shape.lower[number], self.shape.extent[number]
+        begins = start == lower
+        if dim.kind in ("assumed_shape", "deferred"):
+            return True
+        own = None
+        if dim.upper is not None:
+            high = self.context.in_caller(dim.upper, self.context.here)
+            low = self.context.in_caller(dim.lower or _ONE, self.context.here)
+            own = None if high is None or low is None else high - low + Poly.constant(1)
+        same = own is not None and extent is not None and own == self.context.known(extent)
+        if not last and not (same and begins):
+            message = f"dimension {number + 1} of {self.dummy} has not the extent of that of "
+            raise RefusedError(ARGUMENT, message + self.context.spelled(self.actual))
+        return same and begins
+
+    def _shift(self, dim: Dim, start: Poly) -> Poly:
+        own = self.context.in_caller(dim.lower or _ONE, self.context.here)
+        if own is None:
+            raise RefusedError(ARGUMENT, f"a bound of {self.dummy} is not known in the caller")
+        shift = self.context.known(start) - own
+        if any(is_placed(a) or (isinstance(a, Ref) and a.args) for a in shift.atoms):
+            raise RefusedError(ARGUMENT, f"a bound of {self.dummy} is not known in the caller")
+        return shift
+
+    def _check_uses(self, equal: tuple[bool, ...], whole: bool) -> None:
+        uses, name = self.uses, self.dummy
+        same = whole and all(equal)
+        # a dummy of assumed size stands alone only where its address counts (F2018 8.5.8.5)
+        sized = self.symbol.dims is not None and self.symbol.dims[-1].kind == "assumed_size"
+        if not same and name in uses.whole and not (whole and sized):
+            raise RefusedError(ARGUMENT, f"all of {name} is used, and is not all that is passed")
+        for number, exact in enumerate(equal):
+            if not exact and (name, number) in uses.open_ends:
+                raise RefusedError(ARGUMENT, f"a whole dimension of {name} is used, and is another")
+        if not whole and name in uses.passed:
+            raise RefusedError(ARGUMENT, f"{name} is passed on, and is a part of an array")
+        if name in uses.bounds and not self._has_same_bounds(same):
+            raise RefusedError(ARGUMENT, f"the procedure asks for the bounds of {name}")
+
+    def _has_same_bounds(self, same: bool) -> bool:
+        if "allocatable" in self.symbol.attrs:
+            return True
+        dims = self.symbol.dims or ()
+        return same and all(
+            self.context.in_caller(dim.lower or _ONE, self.context.here)
+            == self.context.known(lower)
+            for dim, lower in zip(dims, self.shape.lower, strict=True)
+        )

@@ -1,0 +1,136 @@
+"""What a unit sees, and from where: modules, include files, COMMON blocks, interface bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from asphalt.analysis.algebra import folded
+from asphalt.analysis.constants import constant
+from asphalt.analysis.inlining.types import symbol_key
+from asphalt.analysis.intrinsic_modules import is_intrinsic_module
+from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.stmt import Decl
+from asphalt.ir.tree import Block, Node, Unit, leaves
+
+_WORD = re.compile(r"[a-z]\w*", re.ASCII)
+_DECLARING = frozenset({"type", "parameter", "common", "dimension", "save"})
+
+
+def constant_length(symbol: Symbol) -> int | None:
+    """The length of a character variable, if it is a constant."""
+    assert symbol.type is not None
+    if symbol.type.length is None:
+        return 1
+    home = symbol.home
+    return None if home is None else constant(symbol.type.length, home)
+
+
+def words_of(unit: Unit) -> set[str]:
+    """All words in a unit's text outside of comments, folded, and the names that it declares."""
+    found: set[str] = set()
+    for leaf in leaves(unit):
+        found |= set(_WORD.findall((leaf.body or "").lower()))
+        if leaf.name is not None:
+            found.add(leaf.name.lower())
+        what = leaf.what
+        if isinstance(what, Decl):
+            found |= {entity.name for entity in what.entities}
+    return found
+
+
+def used_before(scope: Scope) -> frozenset[str]:
+    """The modules that are compiled before a unit: those that it uses, through others, too, and
+    those that stand before it in its file."""
+    found: set[str] = set()
+    waiting = [use.module for one in chain(scope) for use in one.declared.uses]
+    own = scope.located.chain[0].name
+    while waiting:
+        module = waiting.pop()
+        if module in found or module == own:
+            continue
+        found.add(module)
+        inside = scope.scopes.module(module)
+        if inside is not None:
+            waiting += [use.module for use in inside.declared.uses]
+    return frozenset(name for name in found if not is_intrinsic_module(name))
+
+
+def chain(scope: Scope) -> Iterator[Scope]:
+    here: Scope | None = scope
+    while here is not None:
+        yield here
+        here = here.host
+
+
+def is_private(name: str, module: Scope | None) -> bool:
+    """Whether a module keeps a procedure to itself."""
+    if module is None:
+        return True
+    declared = module.declared
+    hidden = declared.private_default and name not in declared.public
+    return hidden or name in declared.private
+
+
+def is_included(symbol: Symbol, scope: Scope) -> bool:
+    """Whether a name of a unit is declared in an include file."""
+    return symbol.span is not None and symbol.span.file != scope.located.path
+
+
+def declared_in(nodes: Iterable[Node]) -> set[str] | None:
+    """The names that an include file declares; None: it holds more than that."""
+    found: set[str] = set()
+    for node in nodes:
+        for leaf in leaves(node):
+            what = leaf.what
+            if not isinstance(what, Decl) or what.kind not in _DECLARING:
+                return None
+            grouped = (entity for _, group in what.groups for entity in group)
+            found |= {entity.name for entity in (*what.entities, *grouped)}
+    return found
+
+
+def has_interface(name: str, scope: Scope) -> bool:
+    """Whether a procedure is described by an interface body."""
+    return any(
+        isinstance(inner, Unit) and inner.name == name
+        for one in chain(scope)
+        for node in one.unit.spec
+        if isinstance(node, Block) and node.kind == "interface"
+        for inner in node.body
+    )
+
+
+def _value(bound: Expr | None, scope: Scope) -> object | None:
+    """What a bound is equal to: a number, or where the constants that it is made of stand."""
+    if bound is None:
+        return 1
+    value = constant(bound, scope)
+    if value is not None:
+        return value
+    places = []
+    for name in sorted(names_in(bound)):
+        symbol = scope.lookup(name)
+        if symbol is None or symbol.origin is not Origin.PARAMETER or symbol.span is None:
+            return None
+        places.append((name, symbol.span))
+    return folded(bound), tuple(places)
+
+
+def common_layout(scope: Scope, block: str) -> tuple[object, ...] | None:
+    """The members of a COMMON block: names, types and bounds; None: not known."""
+    found: list[object] = []
+    members = scope.declared.commons.get(block)
+    if members is None:
+        return None if scope.host is None else common_layout(scope.host, block)
+    for name in members:
+        symbol = scope.lookup(name)
+        key = None if symbol is None else symbol_key(symbol, scope)
+        if symbol is None or key is None:
+            return None
+        bounds = [_value(b, scope) for d in symbol.dims or () for b in (d.lower, d.upper)]
+        if None in bounds:
+            return None
+        found.append((name, key, tuple(bounds)))
+    return tuple(found)
