@@ -16,6 +16,7 @@ from asphalt.analysis.answer import Finding, no, unknown, yes
 from asphalt.analysis.intrinsics import is_intrinsic
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_function
 from asphalt.analysis.mpi_library import Until, library_row
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.references import actions, expressions_of
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Scope, Symbol
@@ -129,10 +130,10 @@ def _kept_by_mpi(mpi: MpiCall, name: str) -> str | None:
 
 def _shared(name: str, symbol: Symbol, scope: Scope) -> tuple[str, Span | None] | None:
     """The first statement of the unit that may give a variable of it another name."""
-    for unit in scope.unit.contained:
-        for leaf in leaves(unit):
-            if name in _words(leaf):
-                return "an internal procedure uses it", leaf.span
+    if named_inside(name, scope):
+        inside = (leaf for unit in scope.unit.contained for leaf in leaves(unit))
+        using = next((leaf.span for leaf in inside if name in _words(leaf)), None)
+        return "an internal procedure uses it", using
     for node in scope.unit.spec:
         for leaf in leaves(node):
             if isinstance(leaf.what, Decl) and _points_to(leaf.what, name):

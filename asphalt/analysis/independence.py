@@ -24,6 +24,7 @@ from asphalt.analysis.messages import Envelope, Messages, Part, Way, envelopes_o
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import Store, library_row, needs_the_receive
 from asphalt.analysis.mpi_table import table
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.regions import Region
 from asphalt.analysis.scalars import exposed
 from asphalt.analysis.sets import Problem
@@ -283,9 +284,11 @@ def is_unseen(name: str, facts: UnitFacts) -> bool:
     symbol = facts.scope.lookup(name)
     if symbol is None or symbol.origin is not Origin.LOCAL:
         return False
-    if symbol.equivalenced or facts.unit.contained or storage_of(name, facts.scope) != name:
+    if symbol.equivalenced or storage_of(name, facts.scope) != name:
         return False
     if symbol.attrs & {"pointer", "target", "volatile", "asynchronous"}:
+        return False
+    if named_inside(name, facts.scope):
         return False
     statement_functions = any(
         isinstance(leaf.what, StatementFunction)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,6 +32,7 @@ from asphalt.analysis.effects import Effects
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.mpi_library import Until, library_row
 from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Keyword, Ref, Section, names_in, walk
 from asphalt.ir.stmt import (
@@ -238,19 +238,7 @@ class UnitAccesses:
             return True
         if "save" in symbol.attrs and self.scope.unit.kind != "program":
             return True  # it may be called again before it returns
-        return storage in self._lent or storage in self._named_inside
-
-    @cached_property
-    def _named_inside(self) -> frozenset[str]:
-        """The words in the procedures that the unit contains."""
-        words: set[str] = set()
-        for unit in self.scope.unit.contained:
-            for leaf in leaves(unit):
-                text = leaf.what.code if isinstance(leaf.what, Raw) else (leaf.body or "")
-                words.update(_WORD.findall(text.lower()))
-                for line in leaf.lead:
-                    words.update(_WORD.findall(line.text.lower()))
-        return frozenset(words)
+        return storage in self._lent or named_inside(storage, self.scope)
 
     @cached_property
     def _lent(self) -> frozenset[str]:
@@ -270,9 +258,6 @@ class UnitAccesses:
                 if kept or parameter.name in held - brief or parameter.written_later:
                     found |= {self.names.storage(name) for name in names_in(actual)}
         return frozenset(found)
-
-
-_WORD = re.compile(r"[a-z_]\w*")
 
 
 class _Unshadowed(Scope):

@@ -16,6 +16,7 @@ from asphalt.analysis.array_flow import ArrayFlow
 from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.nest import Phase, Producer, loop_bounds
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.scalars import Covers, Level, exposed, live_after
@@ -123,7 +124,7 @@ def may_be_read_after(
         return True
     if symbol.attrs & {"pointer", "target", "volatile"} or symbol.equivalenced:
         return True
-    if exchange.scope.unit.contained or _known_to_library(exchange, storage):
+    if named_inside(storage, exchange.scope) or _known_to_library(exchange, storage):
         return True
     if _named_in_directives(exchange, storage):
         return True

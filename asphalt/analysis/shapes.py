@@ -10,6 +10,7 @@ from asphalt.analysis.access import NameKind
 from asphalt.analysis.algebra import Poly, poly, product
 from asphalt.analysis.constants import is_size
 from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.objects import designator, designator_name, symbol_named
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbol import Names
@@ -28,8 +29,8 @@ from asphalt.ir.expr import (
     names_in,
     walk,
 )
-from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, Raw, UnitHead
-from asphalt.ir.tree import Leaf, leaves
+from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, UnitHead
+from asphalt.ir.tree import Leaf
 
 if TYPE_CHECKING:
     from asphalt.analysis.access import Subscript
@@ -199,7 +200,7 @@ def _allocated_dims(
     if symbol.origin is not Origin.LOCAL or symbol.attrs & {"pointer", "save"}:
         return None
     root = name.split("%")[0]
-    if any(root in _words(leaf) for unit in scope.unit.contained for leaf in leaves(unit)):
+    if named_inside(root, scope):
         return None
     writes = values.writes_of(name)
     allocations = []
@@ -227,12 +228,6 @@ def _allocated_dims(
             if values.unchanged_until(variables, allocation):
                 return tuple(d for d in dims if d is not None) if None not in dims else None
     return None
-
-
-def _words(leaf: Leaf) -> frozenset[str]:
-    raw = leaf.what.code if isinstance(leaf.what, Raw) else ""
-    text = (leaf.body or raw).lower()
-    return frozenset("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
 
 
 def is_scalar(expr: Arg, scope: Scope) -> bool:

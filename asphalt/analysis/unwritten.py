@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from asphalt.analysis.access import NameKind
 from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Keyword, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import (
@@ -43,7 +44,7 @@ def never_written(name: str, scope: Scope, writes_argument: WritesArgument) -> b
         return False
     if symbol.intent == "in":
         return True
-    if scope.unit.contained:
+    if named_inside(name, scope):
         return False
     return not any(
         _may_write(leaf.what, name, scope, writes_argument)

@@ -15,9 +15,9 @@ from asphalt.analysis.access import Access, EffectKind, Footprint, examine
 from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
-from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
@@ -72,15 +72,6 @@ class Values:
         )
         self._anything_elsewhere = any(e.kind in _ELSEWHERE for e in self.footprint.effects)
         self._renamed = _given_other_names(scope.unit.body)
-        self._inner_text = "\n".join(
-            text
-            for unit in scope.unit.contained
-            for leaf in leaves(unit)
-            for text in (
-                leaf.what.code if isinstance(leaf.what, Raw) else (leaf.body or ""),
-                *(line.text for line in leaf.lead if line.kind is TriviaKind.CONDITIONAL),
-            )
-        ).lower()
 
     def _index(self, nodes: Iterable[Node], loop: Do | None, path: tuple[int, ...]) -> None:
         for number, node in enumerate(nodes):
@@ -127,7 +118,7 @@ class Values:
         if symbol.attrs & {"pointer", "target", "volatile"} or symbol.equivalenced:
             return True
         if symbol.origin in (Origin.LOCAL, Origin.DUMMY, Origin.RESULT):
-            return re.search(rf"\b{re.escape(name)}\b", self._inner_text) is not None
+            return named_inside(name, self.scope)
         return self._anything_elsewhere
 
     def polynomial(self, expr: Expr, at: Leaf) -> Poly:

@@ -1,0 +1,75 @@
+"""Which variables of a unit the procedures inside of it may use (host association, F2018 19.5.1.4).
+
+A word in the text of an internal procedure is the host's variable, unless the procedure declares
+that name itself.  What is in include files of the procedure counts as its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from weakref import WeakKeyDictionary
+
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.ir.program import Located
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.stmt import Include, Raw
+from asphalt.ir.tree import Leaf, Unit, leaves
+
+_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_OWN = (Origin.LOCAL, Origin.DUMMY, Origin.RESULT)
+_NO_DECLARATION = frozenset({"implicit", "volatile", "asynchronous"})
+_Inner = tuple[Located | None, set[str] | None]
+"""A procedure inside, and its words; None: not known."""
+_NOT_COMPILED = (TriviaKind.BLANK, TriviaKind.COMMENT)
+
+
+_KEPT: WeakKeyDictionary[Scope, tuple[_Inner, ...]] = WeakKeyDictionary()
+
+
+def named_inside(name: str, scope: Scope) -> bool:
+    """Whether a procedure inside of a unit may use the unit's variable of that folded name."""
+    if not scope.unit.contained:
+        return False
+    if scope not in _KEPT:
+        _KEPT[scope] = tuple(_inner(unit, scope) for unit in scope.unit.contained)
+    return any(
+        words is None or located is None or (name in words and not _declares(name, located, scope))
+        for located, words in _KEPT[scope]
+    )
+
+
+def _inner(unit: Unit, scope: Scope) -> _Inner:
+    located = scope.program.contained(scope.located, unit.name)
+    words = _words(leaves(unit))
+    for leaf in () if located is None else leaves(located.unit):
+        if isinstance(leaf.what, Include) and located is not None:
+            brought = _brought(leaf.what, located, scope)
+            if brought is None:
+                return located, None
+            words |= brought
+    return located, words
+
+
+def _brought(include: Include, located: Located, scope: Scope) -> set[str] | None:
+    nodes = scope.program.include(located, include.path)
+    return None if nodes is None else _words(leaf for node in nodes for leaf in leaves(node))
+
+
+def _words(found: Iterable[Leaf]) -> set[str]:
+    return {word for leaf in found for text in _texts(leaf) for word in _WORD.findall(text.lower())}
+
+
+def _texts(leaf: Leaf) -> Iterator[str]:
+    yield leaf.what.code if isinstance(leaf.what, Raw) else (leaf.body or "")
+    yield from (line.text for line in leaf.lead if line.kind not in _NOT_COMPILED)
+
+
+def _declares(name: str, located: Located, scope: Scope) -> bool:
+    """Whether a procedure certainly has a variable of its own of that name."""
+    inner = scope.scopes.of(located)
+    own = inner.own.get(name)
+    if own is None or own.origin not in _OWN or name in inner.declared.unclear:
+        return False
+    # VOLATILE and ASYNCHRONOUS statements may speak of the host's variable
+    return own.origin is Origin.DUMMY or (own.type is not None and not own.attrs & _NO_DECLARATION)
