@@ -26,7 +26,15 @@ from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.transforms import branches, fission, inline, motion, nonblocking, unrolling
+from asphalt.transforms import (
+    branches,
+    fission,
+    inline,
+    motion,
+    nonblocking,
+    renaming,
+    unrolling,
+)
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Step, Transformation
@@ -36,11 +44,12 @@ PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)
     for module in (unrolling, inline, branches)
 )
+RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
 SPLITTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
 WIDENING = tuple(
     Transformation(module.NAME, module.check, module.apply) for module in (fission, motion)
 )
-NAMES = tuple(t.name for t in (*PREPARING, SPLITTING, *WIDENING))
+NAMES = tuple(t.name for t in (*PREPARING, RENAMING, SPLITTING, *WIDENING))
 _GAINING = frozenset({motion.NAME})
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""
@@ -160,17 +169,43 @@ class _Run:
         What prepares the unit for that, exchanges of called procedures inlined before all, is only
         kept if more transfers overlap with work by it.
         """
-        plain = self._from(_State(self.tree, ()))
-        prepared = self._closure(_State(self.tree, ()), PREPARING)
+        begin = _State(self.tree, ())
+        plain = self._renamed(begin, self._from(begin))
+        prepared = self._closure(begin, PREPARING)
         if not prepared.steps or len(prepared.steps) >= MOST_STEPS:
             return plain
-        more = self._from(prepared)
+        more = self._renamed(prepared, self._from(prepared))
         if len(more.transfers) <= len(plain.transfers):
             return plain
         # lines of what was inlined are none of this file as it stands: the procedure's own tells
         head = self.facts(self.tree).unit.head
         line = 1 if head is None else line_of(head)
         return replace(more, transfers=tuple(replace(t, line=line) for t in more.transfers))
+
+    def _renamed(self, begin: _State, found: Optimised) -> Optimised:
+        """The same with the buffers of some transfers renamed, one after the other, each if more
+        work comes beside transfers by it."""
+        if RENAMING.name not in self.passes:
+            return found
+        while True:
+            facts = self.facts(begin.tree)
+            for step in RENAMING.check(facts):
+                if isinstance(step, Refused):
+                    continue
+                state = self._applied(begin, facts, RENAMING, step)
+                more = self._from(state)
+                if self._gain(more) > self._gain(found):
+                    begin, found = state, more
+                    break
+            else:
+                return found
+
+    def _gain(self, found: Optimised) -> tuple[int, int]:
+        """How many transfers overlap with work, and with how much of it."""
+        if found.content is None:
+            return 0, 0
+        facts = self.facts(self.tree.edited({self.path: found.content}))
+        return len(found.transfers), motion.hidden_work(facts)
 
     def _from(self, begin: _State) -> Optimised:
         left: frozenset[int] = frozenset()

@@ -8,7 +8,15 @@ from collections.abc import Iterable
 from asphalt.errors import UsageError
 
 PREPUSH = "prepush"
-TRANSFERS = ("unrolling", "inline", "branches", "nonblocking", "fission", "motion")
+TRANSFERS = (
+    "unrolling",
+    "inline",
+    "branches",
+    "renaming",
+    "nonblocking",
+    "fission",
+    "motion",
+)
 """Those for transfers between two ranks."""
 PASSES = (PREPUSH, *TRANSFERS)
 DEFAULT = (PREPUSH,)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
+from mpi_run import MPICH, OPENMPI, installed
 
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
+from asphalt.resources import RUNTIME, shipped
+from asphalt.running.mpi import environment
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm, flag)
@@ -132,14 +136,14 @@ _SENDS = "".join(
 )
 
 
-@pytest.mark.parametrize("tag", ["MPI_ANY_TAG", "2"])
+@pytest.mark.parametrize("tag", ["MPI_ANY_TAG", "-1", "2"])
 def test_sends_keep_their_order_where_a_receive_takes_any_tag(tmp_path: Path, tag: str) -> None:
     other = "subroutine take(x, n)\n  use mpi\n  integer :: n, e\n  real(8) :: x(n)\n"
     other += f"  call MPI_Recv(x, n, {_KIND}, 0, {tag}, MPI_COMM_WORLD, MPI_STATUS_IGNORE, e)\n"
     other += "end subroutine take\n"
     body = _loop("c(i) = i") + _loop("b(i) = b(i) + 1") + _SENDS
     found = _optimised(tmp_path, body, take__f90=other)
-    assert (found.content is None) is (tag == "MPI_ANY_TAG")
+    assert (found.content is None) is (tag != "2")
 
 
 @pytest.mark.parametrize("mode", ["Rsend", "Send"])
@@ -202,3 +206,184 @@ def test_a_name_that_is_only_declared_is_not_declared_again(tmp_path: Path) -> N
     declared = "  integer :: asphalt_request_1"
     lines = _lines(_optimised(tmp_path, _receive("a") + _loop("c(i) = i"), declared))
     assert "integer :: asphalt_request_1, asphalt_request_2" in lines
+
+
+@pytest.mark.parametrize(
+    "wildcard",
+    [
+        "anyone",
+        "nobody",
+        *(pytest.param(w, marks=pytest.mark.wide) for w in ("MPI_ANY_SOURCE", "-1", "-(2)", "0")),
+    ],
+)
+def test_orders_between_ranks_stay_where_a_number_means_any_source(
+    tmp_path: Path, wildcard: str
+) -> None:
+    other = (
+        "subroutine take(x, n, nobody)\n  use mpi\n  integer :: n, e, nobody\n  real(8) :: x(n)\n"
+    )
+    other += "  integer, parameter :: anyone = -2\n"
+    other += (
+        f"  call MPI_Recv(x, n, {_KIND}, {wildcard}, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, e)\n"
+    )
+    other += "end subroutine take\n"
+    send = f"  call MPI_Send(b, n, {_KIND}, right, 1, comm, ierr)\n"
+    body = _receive("a") + send + _loop("c(i) = i")
+    lines = _lines(_optimised(tmp_path, body, take__f90=other))
+    wait = next(n for n, line in enumerate(lines) if "asphalt_wait(asphalt_request_1" in line)
+    start = next(n for n, line in enumerate(lines) if "send(" in line.lower())
+    assert (wait < start) is (wildcard not in ("0", "nobody"))
+
+
+@pytest.mark.parametrize("mode", ["Ibsend", "Isend"])
+def test_a_buffered_send_is_not_started_earlier(tmp_path: Path, mode: str) -> None:
+    # what has arrived may tell that an earlier message has left the buffer
+    send = f"  call MPI_{mode}(b, n, {_KIND}, right, 1, comm, request, ierr)\n"
+    body = _receive("a") + _loop("c(i) = i") + send + _loop("c(i) = c(i) + i") + _WAIT
+    lines = _lines(_optimised(tmp_path, body))
+    wait = next(n for n, line in enumerate(lines) if "asphalt_wait(asphalt_request_1" in line)
+    start = next(n for n, line in enumerate(lines) if f"MPI_{mode}" in line)
+    assert (wait < start) is (mode == "Ibsend")
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_buffers_that_are_components_keep_work_behind_their_wait(
+    tmp_path: Path, blocking: bool
+) -> None:
+    declared = "  type :: edge\n    real(8) :: v(9)\n  end type edge\n  type(edge) :: p, q"
+    call = _receive("p%v", "9") if blocking else _start("p%v", "9") + _WAIT
+    for work in ("p%v(i) = i", "q%v(i) = p%v(i)", "q%v(i) = i"):
+        assert _optimised(tmp_path, call + _loop(work), declared).content is None
+
+
+_INTO = "  call MPI_Irecv({}, 1, MPI_LOGICAL, left, 9, comm, other, ierr)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "between", "moves"),
+    [
+        # a wait for a request of this unit changes its own buffer alone
+        (_start("a"), _WAIT, True),
+        (_INTO.format("there"), _WAIT.replace("request", "other"), True),
+        # which may be what the condition asks for
+        (_INTO.format("here"), _WAIT.replace("request", "other"), False),
+        (_INTO.format("there").replace(" 1,", " 2,"), _WAIT.replace("request", "other"), False),
+        # a request that another unit may have started has any variable as its buffer
+        ("", _WAIT.replace("request", "kept"), False),
+        ("", "  call change\n", False),
+        ("", "  here = .not. here\n", False),
+    ],
+)
+def test_a_start_and_its_wait_are_a_pair_under_a_condition_that_stays(
+    tmp_path: Path, before: str, between: str, moves: bool
+) -> None:
+    state = "  logical :: there, here\n  integer :: kept\n  common /state/ there, here, kept\n"
+    change = f"subroutine change\n{state}  here = .true.\nend subroutine change\n"
+    started = f"  if (here) call MPI_Irecv(b, n, {_KIND}, left, 7, comm, type, ierr)\n"
+    done = "  if (here) call MPI_Wait(type, MPI_STATUS_IGNORE, ierr)\n"
+    body = before + started + between + done + _loop("c(i) = i")
+    assert (_optimised(tmp_path, body, state, change__f90=change).content is not None) is moves
+
+
+_PACKED = """\
+  if (flag) then
+    do i = 1, n
+      {packed}
+    end do
+    call MPI_Send(b, n, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)
+{after}  end if
+"""
+
+
+@pytest.mark.parametrize(
+    ("packed", "condition", "after", "moves"),
+    [
+        ("b(i) = i", "flag", "", True),
+        ("b(i) = i", "b(1) > 0", "", False),  # what is packed changes the condition
+        ("call change(i)", "here", "", False),
+        ("b(i) = i", "flag", "    return\n", False),
+    ],
+)
+def test_the_wait_of_a_packed_send_leaves_its_branch(
+    tmp_path: Path, packed: str, condition: str, after: str, moves: bool
+) -> None:
+    body = _PACKED.format(packed=packed, after=after).replace("flag", condition)
+    found = _optimised(
+        tmp_path, body + _loop("c(i) = i"), "  logical :: here\n  common /state/ here"
+    )
+    assert (found.content is not None) is moves
+    if moves:
+        lines = _lines(found)
+        start = next(n for n, line in enumerate(lines) if "call asphalt_isend(" in line)
+        wait = next(n for n, line in enumerate(lines) if "call asphalt_wait(" in line)
+        assert lines[wait].startswith("if (flag) call")
+        assert start < lines.index("c(i) = i") < wait
+
+
+def test_waits_that_do_work_do_not_pass_each_other_for_ever(tmp_path: Path) -> None:
+    branches = "".join(
+        f"  if ({side} >= 0) then\n"
+        f"    call MPI_Recv({buffer}, n, {_KIND}, {side}, {tag}, comm, status, ierr)\n"
+        f"    do i = 1, 5\n      u(i,{tag}) = {buffer}(i)\n    end do\n  end if\n"
+        for side, buffer, tag in (("left", "a", 1), ("right", "b", 2))
+    )
+    found = _optimised(tmp_path, branches + _loop("c(i) = i"))
+    assert found.ended == "no transformation finds another step"
+    assert len(found.transfers) == 2
+    lines = _lines(found)
+    waits = [n for n, line in enumerate(lines) if "call asphalt_wait(" in line]
+    assert lines.index("c(i) = i") < min(waits)
+
+
+_SIZED = """\
+program main
+  use mpi
+  implicit none
+  integer, parameter :: m = {value}
+  real(8) :: v(0:m+1), left(1), right(1)
+  integer :: ierr, i, other, me
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  other = 1 - me
+  v = me
+  call MPI_Recv(left, 1, MPI_DOUBLE_PRECISION, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  v({first}) = left(1)
+  do i = 1, 1
+    right(i) = v(m)
+  end do
+  print *, right
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def _sized(tmp_path: Path, value: str, first: str = "0") -> Optimised:
+    path = tmp_path / "main.f90"
+    path.write_text(_SIZED.format(value=value, first=first))
+    tree = load_tree([tmp_path])
+    return optimise(tree, tree.units_of(str(path))[0])
+
+
+def test_a_size_that_a_move_needs_is_checked_by_the_compiler(tmp_path: Path) -> None:
+    found = _sized(tmp_path, "3")
+    lines = _lines(found)
+    check = "integer(kind=merge(kind(0), -1, m > 0)), parameter :: asphalt_checked_1 = 0"
+    assert check in lines
+    wait = next(n for n, line in enumerate(lines) if "call asphalt_wait(" in line)
+    assert lines.index("right(i) = v(m)") < wait
+    (mpi, *_) = installed(OPENMPI, MPICH)
+    made = (found.content or b"").decode()
+    for value, code in (("3", 0), ("0", 1)):
+        path = tmp_path / "made.f90"
+        path.write_text(made.replace("m = 3", f"m = {value}"))
+        build = [mpi.free, "-c", str(shipped(RUNTIME)), str(path)]
+        done = subprocess.run(
+            build, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stderr
+        assert code == 0 or "-1 not supported" in done.stderr
+
+
+@pytest.mark.parametrize(("value", "first"), [("0", "0"), ("-2", "0"), ("3", "3"), ("3", "m")])
+def test_sizes_that_do_not_help_keep_the_order(tmp_path: Path, value: str, first: str) -> None:
+    assert _sized(tmp_path, value, first).content is None

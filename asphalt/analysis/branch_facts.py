@@ -6,15 +6,16 @@ the same expression goes the same way as long as nothing in the expression has c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import NameKind
+from asphalt.analysis.access import EffectKind, NameKind
 from asphalt.analysis.algebra import folded
 from asphalt.analysis.control_flow import ControlFlow, Point, Role
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, Guarded
+from asphalt.ir.tree import Leaf
 
 _TRUE, _FALSE = "the condition is true", "the condition is false"
 
@@ -29,11 +30,20 @@ class _Fact:
 
 
 class BranchFacts:
-    """What is known about the branches of one unit, seen from one of its points."""
+    """What is known about the branches of one unit, seen from one of its points.
 
-    def __init__(self, reaching: ReachingDefinitions) -> None:
+    ``changed_by``: the storages that a call which completes operations of MPI may change as
+    buffers of theirs; None: not known, so that it may change whatever MPI has ever been given.
+    """
+
+    def __init__(
+        self,
+        reaching: ReachingDefinitions,
+        changed_by: Callable[[Leaf], frozenset[str] | None] | None = None,
+    ) -> None:
         self.reaching = reaching
         self.graph: ControlFlow = reaching.graph
+        self.changed_by = changed_by or (lambda leaf: None)
 
     def pruned(self, point: int) -> ControlFlow:
         """The graph without the ways that contradict what held at a point.
@@ -102,8 +112,19 @@ class BranchFacts:
             if done.everything or any(storage in done.defined for storage in used):
                 return False
             if done.exposed and any(accesses.is_exposed(storage) for storage in used):
-                return False
+                changed = self._changed_at(point)
+                if changed is None or changed & used:
+                    return False
         return True
+
+    def _changed_at(self, point: int) -> frozenset[str] | None:
+        """What a point may change elsewhere, where it is a completion and nothing besides; None:
+        not known."""
+        leaf = self.graph.points[point].leaf
+        effects = self.reaching.accesses.footprint(point).effects
+        if leaf is None or any(effect.kind is not EffectKind.MPI for effect in effects):
+            return None
+        return self.changed_by(leaf)
 
 
 def _tested(point: Point) -> Expr | None:

@@ -14,11 +14,14 @@ paper for all moves within a list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.access import ALIASED, Access, Effect, EffectKind, Mode
+from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
+from asphalt.analysis.constants import constant, is_open
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
@@ -28,9 +31,10 @@ from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.regions import Region
 from asphalt.analysis.scalars import exposed
 from asphalt.analysis.sets import Problem
-from asphalt.analysis.symbols import Origin
+from asphalt.analysis.symbols import Origin, Scopes
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.ir.expr import Expr
+from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
+from asphalt.ir.expr import Arg, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded, Jump, JumpKind, StatementFunction
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
@@ -153,7 +157,7 @@ class Independence:
         receive takes any tag, it takes what was sent first.
         """
         compared = [(a.peer, b.peer)]
-        if a.way is Way.IN or not self.facts.scope.program.mentions("mpi_any_tag"):
+        if a.way is Way.IN or not self._takes_any_tag:
             compared.append((a.tag, b.tag))
         for one, other in compared:
             if self._wildcard(one) or self._wildcard(other):
@@ -169,6 +173,10 @@ class Independence:
             return constant in _WILDCARDS
         value = self.facts.values.constants(expr).value
         return value is not None and value < 0
+
+    @cached_property
+    def _takes_any_tag(self) -> bool:
+        return takes_any_tag(self.facts.scope.program)
 
     @staticmethod
     def _posts(call: MpiCall) -> bool:
@@ -192,7 +200,7 @@ class Independence:
         of the sends of each rank and of the receives of each rank alone.
         """
         program = self.facts.scope.program
-        if program.mentions("mpi_any_source"):
+        if takes_any_source(program):
             return "the program receives from any source, so that orders between ranks may matter"
         if self._ready is not None:
             return self._ready
@@ -209,9 +217,27 @@ class Independence:
     # Data
 
     def _data(self, first: Node, second: Node) -> str | None:
+        conflict = next(self._conflicts(first, second), None)
+        return None if conflict is None else conflict.reason
+
+    def sizes_for(self, first: Node, second: Node) -> frozenset[str] | None:
+        """The named constants that have to be positive, as they are now, for ``second`` to be
+        executed before ``first``; None: that is not enough."""
+        if self.bound(first) or self.bound(second) or self._messages(first, second):
+            return None
+        needed: frozenset[str] = frozenset()
+        for conflict in self._conflicts(first, second):
+            sizes = conflict.sizes(self.facts)
+            if sizes is None:
+                return None
+            needed |= sizes
+        return needed
+
+    def _conflicts(self, first: Node, second: Node) -> Iterator[_Conflict]:
         mine, theirs = self.accesses(first), self.accesses(second)
         if mine is None or theirs is None:
-            return "it is not known which buffers a wait releases"
+            yield _Conflict("it is not known which buffers a wait releases")
+            return
         changing = frozenset(a.storage for a in (*mine, *theirs) if a.writes)
         start = next(leaves(first))
         region = Region(self.facts.values, start, changing)
@@ -223,8 +249,8 @@ class Independence:
                     continue
                 if region.conflict(a, b, _any_order) is not None:
                     line = line_of(a.leaf), line_of(b.leaf)
-                    return f"lines {line[0]} and {line[1]}: {a.object}"
-        return None
+                    reason = f"lines {line[0]} and {line[1]}: {a.object}"
+                    yield _Conflict(reason, region, a, b)
 
     def _is_temporary(self, storage: str, first: Node, second: Node) -> bool:
         """Whether a scalar holds no value but within one of the statements: each defines it before
@@ -277,6 +303,61 @@ class Independence:
             if (access.storage, access.mode) not in known:
                 found.append(access)
         return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Conflict:
+    """Two accesses that may be to one element, where they are known."""
+
+    reason: str
+    region: Region | None = None
+    first: Access | None = None
+    second: Access | None = None
+
+    def sizes(self, facts: UnitFacts) -> frozenset[str] | None:
+        """The fewest named constants of those in the accesses whose being positive resolves it;
+        None: it does not."""
+        if self.region is None or self.first is None or self.second is None:
+            return None
+        named = _names_of(self.first) | _names_of(self.second)
+        positive = sorted(name for name in named if _is_positive(name, facts))
+        for wanted in (*((name,) for name in positive), tuple(positive)):
+            if not wanted:
+                continue
+
+            def order(
+                problem: Problem,
+                then: Mapping[str, str],
+                later: Mapping[str, str],
+                wanted: tuple[str, ...] = wanted,
+            ) -> None:
+                del then, later
+                for name in wanted:
+                    problem.add(Poly.atom(Ref(name, name)), ">=", Poly.constant(1), {})
+
+            if self.region.conflict(self.first, self.second, order) is None:
+                return frozenset(wanted)
+        return None
+
+
+def _names_of(access: Access) -> frozenset[str]:
+    """The names in the subscripts of an access, and in the bounds of the loops around it."""
+    exprs: list[Arg | None] = [*(access.subscripts or ())]
+    for loop in access.loops:
+        head = loop.head.what
+        if isinstance(head, DoHead):
+            exprs += (head.first, head.last)
+    return frozenset(name for expr in exprs if expr is not None for name in names_in(expr))
+
+
+def _is_positive(name: str, facts: UnitFacts) -> bool:
+    """Whether a name is that of a named constant which may have any value, and has a positive one
+    now."""
+    scope = facts.scope
+    if not is_open(Ref(name, name), scope):
+        return False
+    value = constant(Ref(name, name), Scopes(scope.program).of(facts.located))
+    return value is not None and value > 0
 
 
 def is_unseen(name: str, facts: UnitFacts) -> bool:

@@ -21,6 +21,7 @@ from asphalt.analysis.control_flow import ENTRY, EXIT
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity
 from asphalt.analysis.mpi_table import Procedure, Timing
+from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.paths import Path, path_witness
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
@@ -102,7 +103,8 @@ class _Matcher:
         self.reaching = reaching
         self.found = found
         self.elements = RequestElements(values, reaching, found)
-        self.facts = BranchFacts(reaching)
+        own = OwnRequests(scope, values, reaching, found)
+        self.facts = BranchFacts(reaching, own.changed_by)
         self.named = {id(leaf): name for name, group in named.items() for leaf in group}
         self.groups = named
         self.starts = [o for o in found if o.does in (Does.START, Does.RUN)]

@@ -13,34 +13,26 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
-from asphalt.analysis.access import ALIASED, Access, Mode, Subscript
-from asphalt.analysis.algebra import Poly
-from asphalt.analysis.constants import element_bytes
-from asphalt.analysis.contiguity import reference_contiguity
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.access import Access
 from asphalt.analysis.matching import Match, Matched, matching
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, predefined_type
+from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import (
     Quantity,
     Store,
-    Transfer,
     Until,
     library_row,
     needs_the_receive,
 )
 from asphalt.analysis.mpi_table import Timing
-from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.paths import path_witness
 from asphalt.analysis.regions import loop_variable
-from asphalt.analysis.request_operations import Operation, operations
-from asphalt.analysis.shapes import Shape, shape_of
-from asphalt.analysis.symbols import Origin
+from asphalt.analysis.request_operations import operations
+from asphalt.analysis.transfer_buffers import transfer_buffers
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section, names_in
-from asphalt.ir.stmt import Assign, Call, Guarded, What
+from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.stmt import Call, Guarded, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves
-
-_ONE = Poly.constant(1)
 
 
 class Way(Enum):
@@ -162,39 +154,9 @@ class Messages:
         )
 
     @cached_property
-    def _requests(self) -> dict[int, Operation]:
+    def _requests(self) -> OwnRequests:
         found = operations(self.facts.reaching, self.facts.scope, self.facts.values)
-        return {id(operation.leaf): operation for operation in found}
-
-    def _is_own(self, leaf: Leaf) -> bool:
-        """Whether all requests that a completion may have are of calls that start operations in
-        this unit: of a local variable that nothing else gives a value."""
-        operation = self._requests.get(id(leaf))
-        if operation is None or operation.root is None:
-            return False
-        symbol = self.facts.scope.lookup(operation.root)
-        if symbol is None or symbol.origin is not Origin.LOCAL or symbol.equivalenced:
-            return False
-        kept = "save" in symbol.attrs and self.facts.unit.kind != "program"
-        if kept or symbol.attrs & {"pointer", "target", "dummy"}:
-            return False
-        depth = len(self.facts.located.chain)
-        mentions = self.facts.scope.program.mentions(symbol.name)
-        if any(self.facts.unit in (*o.chain[:depth],) and len(o.chain) > depth for o in mentions):
-            return False
-        return all(
-            definition.leaf is None
-            or id(definition.leaf) in self._requests
-            or self._is_null(definition.leaf)
-            for definition in self.facts.reaching.definitions(operation.root)
-        )
-
-    def _is_null(self, leaf: Leaf) -> bool:
-        """Whether a statement only says that there is no operation."""
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-        if not isinstance(what, Assign) or not isinstance(what.value, Ref):
-            return False
-        return mpi_constant(what.value, self.facts.scope) == "mpi_request_null"
+        return OwnRequests(self.facts.scope, self.facts.values, self.facts.reaching, found)
 
     def completion(self, leaf: Leaf) -> tuple[Leaf, ...] | None:
         """The calls that complete what a call starts; None: not known."""
@@ -205,7 +167,7 @@ class Messages:
 
     def completed_by(self, leaf: Leaf) -> tuple[Matched, ...] | None:
         """What a completion may complete; None: not known."""
-        if self._unknown or not self._is_own(leaf):
+        if self._unknown or not self._requests.is_own(leaf):
             return None
         return tuple(self._starts.get(id(leaf), ()))
 
@@ -248,141 +210,4 @@ class Messages:
     def buffers(self, leaf: Leaf, call: MpiCall) -> tuple[Access, ...] | None:
         """The accesses of a call to its buffers, with the elements that the count allows; None:
         a buffer is no variable."""
-        found: list[Access] = []
-        for transfer in library_row(call.procedure).transfers:
-            actual = call.args.get(transfer.argument)
-            if (
-                not isinstance(actual, Ref)
-                or actual.name in self._twice(call)
-                or mpi_constant(actual, self.facts.scope) is not None
-            ):
-                return None
-            storage = storage_of(actual.name, self.facts.scope)
-            section = None
-            if storage != ALIASED:
-                section = self._section(actual, call, leaf)
-            if section is None and not self._within(actual, call, leaf):
-                for other in self._beside(actual.name):
-                    found += _accesses(transfer, storage_of(other, self.facts.scope), None, leaf)
-            found += _accesses(transfer, storage, section, leaf)
-        return tuple(found)
-
-    def _within(self, actual: Ref, call: MpiCall, leaf: Leaf) -> bool:
-        """Whether a call certainly accesses nothing beyond the end of a variable."""
-        scope, values = self.facts.scope, self.facts.values
-        symbol = scope.lookup(actual.name)
-        counts = [a for p, a in call.bound() if p.is_count]
-        types = [a for p, a in call.bound() if p.kind == "DATATYPE"]
-        if symbol is None or len(counts) != 1 or len(types) != 1:
-            return False
-        known = predefined_type(types[0], scope)
-        if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
-            return False
-        count = values.polynomial(counts[0], leaf)
-        if symbol.dims is None:
-            return count == _ONE
-        shape = shape_of(actual.name, scope, values, leaf)
-        if shape is None or actual.args is not None:
-            return False
-        size = _ONE
-        for extent in shape.extent:
-            if extent is None:
-                return False
-            size = size * extent
-        room = (size - count).value
-        return room is not None and room >= 0
-
-    def _beside(self, name: str) -> frozenset[str]:
-        """The other variables of a common block: programs pass the first of several, with a count
-        that reaches over all of them."""
-        symbol = self.facts.scope.lookup(name)
-        if symbol is None or symbol.common_block is None:
-            return frozenset()
-        block = symbol.common_block
-        return frozenset(self.facts.scope.declared.commons.get(block, ())) - {symbol.name}
-
-    def _twice(self, call: MpiCall) -> frozenset[str]:
-        """The variables that stand in more than one argument of a call."""
-        seen: set[str] = set()
-        twice: set[str] = set()
-        for _, actual in call.bound():
-            names = names_in(actual)
-            twice |= seen & names
-            seen |= names
-        return frozenset(twice)
-
-    def _section(self, actual: Ref, call: MpiCall, leaf: Leaf) -> tuple[Subscript, ...] | None:
-        """The section of an array that a buffer covers at most; None: all of it, or not known.
-
-        From an element on, MPI accesses ``count`` elements of the datatype, which are elements of
-        the array where both are equally long.  What a triplet names is passed as it is, but a count
-        may reach beyond it.
-        """
-        scope, values = self.facts.scope, self.facts.values
-        counts = [a for p, a in call.bound() if p.is_count]
-        types = [a for p, a in call.bound() if p.kind == "DATATYPE"]
-        name = designator_name(actual)
-        symbol = None if name is None else symbol_named(name, scope)
-        if actual.args is None or len(counts) != 1 or len(types) != 1 or symbol is None:
-            return None
-        if not reference_contiguity(actual, scope).yes:
-            return None
-        known = predefined_type(types[0], scope)
-        if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
-            return None
-        shape = shape_of(name or "", scope, values, leaf)
-        if shape is None or shape.rank != len(actual.args):
-            return None
-        first: list[Poly] = []
-        for argument, lower in zip(actual.args, shape.lower, strict=True):
-            match argument:
-                case Section(lower=start, stride=None):
-                    first.append(lower if start is None else values.polynomial(start, leaf))
-                case Section() | Keyword() | AltReturn():
-                    return None
-                case _:
-                    first.append(values.polynomial(argument, leaf))
-        return _covered(tuple(first), values.polynomial(counts[0], leaf), shape)
-
-
-def _accesses(
-    transfer: Transfer, storage: str, section: tuple[Subscript, ...] | None, leaf: Leaf
-) -> list[Access]:
-    found: list[Access] = []
-    if transfer.reads:
-        found.append(Access(storage, Mode.READ, section, leaf))
-    if transfer.writes:
-        found.append(Access(storage, Mode.MAYBE_WRITE, section, leaf))
-    return found
-
-
-def _covered(first: tuple[Poly, ...], count: Poly, shape: Shape) -> tuple[Subscript, ...] | None:
-    """The section that ``count`` elements cover from the element ``first`` on; None: not known."""
-    rest = count
-    colon = Section(None, None, None)
-    for number, start in enumerate(first):
-        extent, lower = shape.extent[number], shape.lower[number]
-        single = tuple(f.expression() for f in first[number:])
-        if rest == _ONE:
-            return (*(colon,) * number, *single)
-        if extent is None:
-            return None
-        if start == lower and rest == extent:
-            return (*(colon,) * (number + 1), *single[1:])
-        if _fits(start, rest, lower, extent):
-            last = (start + rest - _ONE).expression()
-            return (*(colon,) * number, Section(single[0], last, None), *single[1:])
-        if start != lower:
-            return None
-        quotient = rest.divided_by(extent)
-        if quotient is None:
-            return None
-        rest = quotient
-    return None
-
-
-def _fits(first: Poly, count: Poly, lower: Poly, extent: Poly) -> bool:
-    """Whether so many elements from one on certainly stay within a dimension."""
-    room = (lower + extent - first - count).value
-    begins = (first - lower).value
-    return room is not None and room >= 0 and begins is not None and begins >= 0
+        return transfer_buffers(leaf, call, self.facts.scope, self.facts.values)

@@ -16,7 +16,8 @@ After::
       g(:, 0) = north
     end if
 
-The order of all statements stays; conditions are evaluated twice, so that nothing that they read
+What comes before the start, a loop that fills the buffer of a send, say, stays in front of it.  The
+order of all statements stays; conditions are evaluated twice, so that nothing that they read
 may be written by the first part, and they may call nothing.  By itself this gains nothing; both
 halves can now be moved (Danalis et al., ICS 2009, section 5, "loop fission"; and section 4,
 footnote 2, for calls on some paths only).
@@ -110,11 +111,16 @@ def _starts_first(
 
 
 def _cut(body: tuple[Node, ...], messages: Messages) -> int:
-    """How many calls that start transfers an arm begins with, unless they are all that it has."""
-    for position, node in enumerate(body):
-        if not _starts(node, messages):
-            return position
-    return 0
+    """How many statements of an arm come into the first half: the calls that start transfers with
+    which it begins, or else all up to the last start in front of the first wait."""
+    parts = [{part_of(call) for _, call in messages.calls(node)} for node in body]
+    leading = next((n for n, node in enumerate(body) if not _starts(node, messages)), 0)
+    if leading:
+        return leading
+    wait = next((n for n, part in enumerate(parts) if Part.COMPLETE in part), 0)
+    if any(parts[n] - {Part.START, Part.NOTHING} for n in range(wait)):
+        return 0
+    return 1 + max((n for n in range(wait) if _starts(body[n], messages)), default=-1)
 
 
 def _repeatable(branch: Branch, cuts: tuple[int, ...], facts: UnitFacts) -> bool:
@@ -127,13 +133,12 @@ def _repeatable(branch: Branch, cuts: tuple[int, ...], facts: UnitFacts) -> bool
         if arm.head.name is not None:
             return False
         read |= {access.storage for access in footprint.accesses}
-    written = {
-        access.storage
+    first = [
+        facts.footprint(node)
         for arm, cut in zip(branch.arms, cuts, strict=True)
         for node in arm.body[:cut]
-        for access in facts.footprint(node).accesses
-        if access.writes
-    }
+    ]
+    written = {access.storage for part in first for access in part.accesses if access.writes}
     return not read & written
 
 

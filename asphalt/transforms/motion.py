@@ -35,6 +35,7 @@ from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
+from asphalt.transforms.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.step import Found, Step
 
@@ -43,11 +44,15 @@ NAME = "motion"
 
 @dataclass(frozen=True, slots=True)
 class Move(Step):
-    """Statement ``origin`` of a list goes to ``target``; ``path`` leads to the list."""
+    """Statement ``origin`` of a list goes to ``target``; ``path`` leads to the list.
+
+    ``sizes``: the named constants that have to be positive for it.
+    """
 
     path: tuple[int, ...]
     origin: int
     target: int
+    sizes: frozenset[str] = frozenset()
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -74,8 +79,20 @@ def busy_requests(facts: UnitFacts) -> frozenset[str]:
     )
 
 
+def hidden_work(facts: UnitFacts) -> int:
+    """How much work stands in windows, as a number of loops and calls; what stands in several
+    counts for each of them."""
+    messages = Messages(facts)
+    order = Independence(facts, messages)
+    return sum(
+        window.work()
+        for path, siblings in lists_in(facts.unit.body)
+        for window, _ in _Window.all(siblings, path, messages, order)
+    )
+
+
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with one statement moved."""
+    """The unit with one statement moved, which does not compile with other sizes."""
     assert isinstance(step, Move)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -84,7 +101,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         return tuple(rest)
 
     body = rewrite_list(facts.unit.body, (*step.path, 0), change)
-    return replace(facts.unit, body=body)
+    return with_checked_sizes(replace(facts.unit, body=body), step.sizes, facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,32 +148,57 @@ class _Window:
 
     def has_work(self) -> bool:
         """Whether work stands in the window."""
-        return any(self._is_work(node) for node in self.siblings[self.first + 1 : self.last])
+        return self.work() > 0
+
+    def work(self) -> int:
+        """How many loops and calls stand in the window."""
+        inside = self.siblings[self.first + 1 : self.last]
+        return sum(self._takes_time(leaf) for node in inside for leaf in leaves(node))
 
     def _found(self) -> Iterator[Move]:
         """The wait down, then the start up, then work from beyond."""
-        down = self._reach(self.last, +1)
+        down, sizes = self._reach(self.last, +1)
         if down != self.last:
-            yield self._move(self.last, down, "the wait of", "goes behind")
+            yield self._move(self.last, down, "the wait of", "goes behind", sizes)
             return
-        up = self._reach(self.first, -1)
+        up, sizes = self._reach(self.first, -1)
         if up != self.first and not self._is_work(self.siblings[self.first]):
-            yield self._move(self.first, up, "the start of", "goes before")
+            yield self._move(self.first, up, "the start of", "goes before", sizes)
             return
         yield from self._from_behind()
 
-    def _reach(self, origin: int, direction: int) -> int:
-        """How far a statement can go past work; beyond the last work it does not go."""
+    def _reach(self, origin: int, direction: int) -> tuple[int, frozenset[str]]:
+        """How far a statement can go past work, and the named constants that have to be positive
+        for that; beyond the last work it does not go."""
         reached, here = origin, origin
+        needed: frozenset[str] = frozenset()
+        sizes: frozenset[str] = frozenset()
         while 0 <= here + direction < len(self.siblings):
             other = self.siblings[here + direction]
             pair = (self.siblings[origin], other)
-            if self.order.why_not(*pair[::direction]) is not None:
+            more = self._sizes_for(*pair[::direction])
+            if more is None:
                 break
+            sizes |= more
             here += direction
-            if self._is_work(other):
-                reached = here
-        return reached
+            if self._is_work(other) and (direction < 0 or not self._ends_another(other)):
+                reached, needed = here, sizes
+        return reached, needed
+
+    def _sizes_for(self, first: Node, second: Node) -> frozenset[str] | None:
+        if self.order.why_not(first, second) is None:
+            return frozenset()
+        return self.order.sizes_for(first, second) if can_check(self.order.facts) else None
+
+    def _ends_another(self, node: Node) -> bool:
+        """Whether a statement waits for what was started before it: two of them would pass each
+        other again and again, and the work in one is taken from the window of the other."""
+        inside = {id(leaf) for leaf, _ in self.messages.calls(node)}
+        return any(
+            part_of(call) is Part.COMPLETE
+            and any(id(m.leaf) not in inside for m in self.messages.completed_by(leaf) or ())
+            for leaf, call in self.messages.calls(node)
+        )
 
     def _from_behind(self) -> Iterator[Move]:
         """Work that stands behind the wait, with something between that the wait cannot pass."""
@@ -164,29 +206,47 @@ class _Window:
             node = self.siblings[origin]
             if not self._is_work(node) or any(self.messages.calls(node)):
                 continue
-            between = reversed(self.siblings[self.last : origin])
-            if all(self.order.why_not(n, node) is None for n in between):
-                yield self._move(origin, self.last, "the work of", "goes into the window of")
+            sizes: frozenset[str] | None = frozenset()
+            for passed in reversed(self.siblings[self.last : origin]):
+                more = self._sizes_for(passed, node)
+                sizes = None if sizes is None or more is None else sizes | more
+                if sizes is None:
+                    break
+            if sizes is not None:
+                does = "goes into the window of"
+                yield self._move(origin, self.last, "the work of", does, sizes)
                 return
 
     def _is_work(self, node: Node) -> bool:
         """Whether a statement takes time: it has a loop, or calls a procedure that is not MPI's."""
-        return any(
-            isinstance(leaf.what, DoHead)
-            or (called(leaf.what) is not None and self.messages.call(leaf) is None)
-            for leaf in leaves(node)
-        )
+        return any(self._takes_time(leaf) for leaf in leaves(node))
 
-    def _move(self, origin: int, target: int, what: str, does: str) -> Move:
+    def _takes_time(self, leaf: Leaf) -> bool:
+        if isinstance(leaf.what, DoHead):
+            return True
+        return called(leaf.what) is not None and self.messages.call(leaf) is None
+
+    def _move(
+        self,
+        origin: int,
+        target: int,
+        what: str,
+        does: str,
+        sizes: frozenset[str] = frozenset(),
+    ) -> Move:
         moved, passed = self.siblings[origin], self.siblings[target]
         lines = line_of(_head(moved)), line_of(_head(passed))
+        evidence = "all statements on the way are independent of it"
+        if sizes:
+            evidence += f" where {', '.join(sorted(sizes))} > 0, which compilers check"
         return Move(
             lines[0],
             f"{what} line {lines[0]} {does} line {lines[1]}",
-            ("all statements on the way are independent of it",),
+            (evidence,),
             self.path,
             origin,
             target,
+            sizes,
         )
 
 

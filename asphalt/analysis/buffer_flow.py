@@ -1,0 +1,143 @@
+"""What statements do to a local buffer of messages, blocking transfers included.
+
+``array_flow`` sees a call of MPI as one that may change all of its buffer, and reads all of it.
+Here a receive that gets all that it has a count for defines just these elements, and a send reads
+no others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.access import CallEffect, Mode, Names, Reached, Subscript
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.array_flow import ArrayFlow
+from asphalt.analysis.constants import element_bytes
+from asphalt.analysis.contiguity import reference_contiguity
+from asphalt.analysis.frame import Frame
+from asphalt.analysis.full_messages import FullMessages
+from asphalt.analysis.messages import Messages, called
+from asphalt.analysis.mpi_call import MpiCall, predefined_type
+from asphalt.analysis.mpi_library import Transfer, library_row
+from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import AltReturn, Keyword, Ref, Section
+from asphalt.ir.tree import Leaf, Node, leaves
+
+_ONE = Poly.constant(1)
+
+
+class BufferFlow:
+    """The array ``name`` of a unit, a local one that nothing else can see."""
+
+    def __init__(self, facts: UnitFacts, messages: Messages, full: FullMessages, name: str) -> None:
+        self.facts = facts
+        self.messages = messages
+        self.full = full
+        self.name = name
+        calls = {id(called(leaf.what)): (leaf, call) for leaf, call in messages.own_calls()}
+        self._transfers = {
+            key: found
+            for key, (leaf, call) in calls.items()
+            if (found := self._effect(leaf, call)) is not None
+        }
+
+    def needs_no_value(self, nodes: tuple[Node, ...]) -> bool:
+        """Whether the statements of a list read no element that they have not defined before."""
+        first = next((leaf for node in nodes for leaf in leaves(node)), None)
+        shape = None if first is None else self._shape(first)
+        if first is None or shape is None:
+            return first is None
+        frame = Frame(self.facts.values, self.facts.values.footprint.written())
+        flow = ArrayFlow(self.name, shape.rank, self._names, frame, shape).of(nodes)
+        return flow.exposed.is_empty()
+
+    @property
+    def _names(self) -> Names:
+        usual = self.facts.names
+        return replace(usual, call=lambda call: self._transfers.get(id(call)) or usual.call(call))
+
+    def _shape(self, at: Leaf) -> Shape | None:
+        return shape_of(self.name, self.facts.scope, self.facts.values, at)
+
+    def _effect(self, leaf: Leaf, call: MpiCall) -> CallEffect | None:
+        """A call that transfers a message from or to the array; None: it is seen as usual."""
+        action = called(leaf.what)
+        actuals = [(t, call.args.get(t.argument)) for t in library_row(call.procedure).transfers]
+        own = [(t, a) for t, a in actuals if isinstance(a, Ref) and a.name == self.name]
+        if action is None or len(own) != 1:
+            return None
+        transfer, actual = own[0]
+        assert isinstance(actual, Ref)
+        section = self._section(transfer, actual, leaf, call)
+        if section is None:
+            return None
+        usual = self.facts.names.call(action)
+        rest = tuple(r for r in usual.accesses if r.storage != self.name)
+        mode = Mode.READ if transfer.reads else Mode.WRITE
+        return replace(usual, accesses=(*rest, Reached(self.name, mode, section)))
+
+    def _section(
+        self, transfer: Transfer, actual: Ref, leaf: Leaf, call: MpiCall
+    ) -> tuple[Subscript, ...] | None:
+        """The elements that are transferred, no more and no fewer; None: not known."""
+        exchange = call.procedure.exchange
+        symbol, shape = self.facts.scope.lookup(self.name), self._shape(leaf)
+        if exchange is None or symbol is None or shape is None:
+            return None
+        if transfer.writes:
+            if transfer.reads or not self.full.fills(call):
+                return None
+            names = (exchange.receive_count, exchange.receive_type)
+        else:
+            names = (exchange.send_count, exchange.send_type)
+        count, datatype = (call.args.get(name or "") for name in names)
+        known = None if datatype is None else predefined_type(datatype, self.facts.scope)
+        if count is None or known is None or known.bytes is None:
+            return None
+        if known.bytes != element_bytes(symbol, self.facts.scope):
+            return None
+        first = self._first(actual, shape, leaf)
+        if first is None:
+            return None
+        return _run(first, self.facts.values.polynomial(count, leaf), shape, transfer.writes)
+
+    def _first(self, actual: Ref, shape: Shape, leaf: Leaf) -> tuple[Poly, ...] | None:
+        if not reference_contiguity(actual, self.facts.scope).yes:
+            return None
+        if actual.args is None:
+            return shape.lower
+        first: list[Poly] = []
+        for argument, lower in zip(actual.args, shape.lower, strict=True):
+            match argument:
+                case Section(lower=start, stride=None):
+                    given = lower if start is None else self.facts.values.polynomial(start, leaf)
+                    first.append(given)
+                case Section() | Keyword() | AltReturn():
+                    return None
+                case _:
+                    first.append(self.facts.values.polynomial(argument, leaf))
+        return tuple(first)
+
+
+def _run(
+    first: tuple[Poly, ...], count: Poly, shape: Shape, writes: bool
+) -> tuple[Subscript, ...] | None:
+    """The section that ``count`` elements in a row from ``first`` on are, beyond whose array none
+    of them may lie; where they are written, a part of them is as good."""
+    rest = count
+    colon = Section(None, None, None)
+    for number, start in enumerate(first):
+        lower, extent = shape.lower[number], shape.extent[number]
+        single = tuple(f.expression() for f in first[number:])
+        if rest == _ONE:
+            return (*(colon,) * number, *single)
+        last = number == len(first) - 1
+        quotient = None if extent is None or start != lower else rest.divided_by(extent)
+        if last or quotient is None:
+            if not last and not writes:
+                return None
+            end = (start + rest - _ONE).expression()
+            return (*(colon,) * number, Section(single[0], end, None), *single[1:])
+        rest = quotient
+    return None

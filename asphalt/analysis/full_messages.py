@@ -1,0 +1,171 @@
+"""Receives that certainly define as many elements as their count says.
+
+A message may be shorter than the count of its receive, and one from MPI_PROC_NULL changes nothing
+(MPI-4.0 sections 3.2.4 and 3.10): what was in the buffer before then stays.  All processes run one
+program, so that the messages are those of the sends in it; those that may have the receive's tag
+are compared, by counts that are the same on all ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from asphalt.analysis.constants import constant, is_size
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
+from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.mpi_table import Direction, Procedure, table
+from asphalt.analysis.runtime_calls import RUNTIME_CALLS
+from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.values import constants_in
+from asphalt.analysis.wildcards import is_wildcard
+from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.stmt import Call, Guarded, Opaque, Raw
+from asphalt.ir.tree import leaves
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A send of the program, as its unit spells it."""
+
+    tag: Expr
+    count: Expr
+    type: Expr
+    scope: Scope
+
+
+class FullMessages:
+    """The messages of the program that a scope is of."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.plain = Scopes(scope.program)  # with the values of named constants
+
+    def fills(self, call: MpiCall) -> bool:
+        """Whether a receive of the unit certainly gets as many elements as it has a count for."""
+        exchange = call.procedure.exchange
+        if exchange is None or exchange.source is None or self._sends is None:
+            return False
+        names = (exchange.receive_count, exchange.receive_type)
+        count, datatype = (call.args.get(name or "") for name in names)
+        tag = self._tag(call, -1)
+        if count is None or datatype is None or tag is None or self._may_receive_nothing:
+            return False
+        here = self.plain.of(self.scope.located)
+        return all(
+            self._tags_differ(tag, here, sent)
+            or (
+                _same_type(datatype, here, sent.type, sent.scope)
+                and _same_count(count, here, sent.count, sent.scope)
+            )
+            for sent in self._sends
+        )
+
+    @staticmethod
+    def _tag(call: MpiCall, which: int) -> Expr | None:
+        tags = [p.name for p in call.procedure.parameters if p.kind == "TAG"]
+        return call.args.get(tags[which]) if tags else None
+
+    def _tags_differ(self, tag: Expr, here: Scope, sent: _Sent) -> bool:
+        if is_wildcard(tag, here):
+            return False
+        mine, theirs = constant(tag, here), constant(sent.tag, sent.scope)
+        return mine is not None and theirs is not None and mine != theirs
+
+    @cached_property
+    def _may_receive_nothing(self) -> bool:
+        """Whether the program may receive from nobody."""
+        program = self.scope.program
+        if program.mentions("mpi_proc_null"):
+            return True
+        called = (table().get(mention.operation) for mention in program.mpi_calls())
+        return any(found is None or _gives_neighbours(found) for found in called)
+
+    @cached_property
+    def _sends(self) -> tuple[_Sent, ...] | None:
+        """All sends of the program; None: not all are known."""
+        program = self.scope.program
+        if not program.main_programs():
+            return None
+        called = {mention.operation for mention in program.mpi_calls()}
+        names = {name: operation for operation in called for name in (operation, f"p{operation}")}
+        names |= {name: own.operation for name, own in RUNTIME_CALLS.items()}
+        found: list[_Sent] = []
+        for name, operation in sorted(names.items()):
+            procedure = table().get(operation)
+            if procedure is None:
+                return None
+            row = library_row(procedure)
+            if all(a.store is not Store.OUTGOING for a in (*row.accesses, *row.prepared)):
+                continue
+            for sent in self._of(name):
+                if sent is None:
+                    return None
+                found.append(sent)
+        return tuple(found)
+
+    def _of(self, name: str) -> Iterator[_Sent | None]:
+        """The sends of one name; None: one that is not clear."""
+        for located in self.scope.program.mentions(name):
+            scope = self.plain.of(located)
+            for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+                what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+                if isinstance(what, Raw | Opaque) and name in what.code.lower():
+                    yield None
+                if not isinstance(what, Call) or not isinstance(what.procedure, Ref):
+                    continue
+                call = mpi_call(what, scope)
+                if call is None:
+                    if what.procedure.name == name:
+                        yield None
+                    continue
+                row = library_row(call.procedure)
+                if any(a.store is Store.OUTGOING for a in (*row.accesses, *row.prepared)):
+                    yield self._sent(call, scope)
+
+    def _sent(self, call: MpiCall, scope: Scope) -> _Sent | None:
+        exchange = call.procedure.exchange
+        if exchange is None:
+            return None
+        names = (exchange.send_count, exchange.send_type)
+        count, datatype = (call.args.get(name or "") for name in names)
+        tag = self._tag(call, 0)
+        if tag is None or count is None or datatype is None:
+            return None
+        return _Sent(tag, count, datatype, scope)
+
+
+def _gives_neighbours(procedure: Procedure) -> bool:
+    """Whether a procedure gives ranks of which some may be MPI_PROC_NULL: those of a grid."""
+    ranks = [
+        p for p in procedure.parameters if p.kind == "RANK" and p.direction is not Direction.IN
+    ]
+    return len(ranks) > 1 or any(rank.array for rank in ranks)
+
+
+def _same_type(one: Expr, here: Scope, other: Expr, there: Scope) -> bool:
+    mine, theirs = predefined_type(one, here), predefined_type(other, there)
+    return mine is not None and mine == theirs
+
+
+def _same_count(one: Expr, here: Scope, other: Expr, there: Scope) -> bool:
+    """Whether two counts are equal whatever the values of named constants are, which all ranks
+    have in common."""
+    open_here, open_there = _open(here), _open(there)
+    mine, theirs = constants_in(one, open_here), constants_in(other, open_there)
+    if mine != theirs:
+        return False
+    return all(_same_constant(atom, open_here, open_there) for atom in mine.atoms)
+
+
+def _open(scope: Scope) -> Scope:
+    """The scope in which named constants have no known values."""
+    return Scopes(scope.program, any_sizes=True).of(scope.located)
+
+
+def _same_constant(atom: Expr, here: Scope, there: Scope) -> bool:
+    if not is_size(atom, here) or not is_size(atom, there) or not isinstance(atom, Ref):
+        return False
+    mine, theirs = here.lookup(atom.name), there.lookup(atom.name)
+    return mine is not None and theirs is not None and mine.text == theirs.text

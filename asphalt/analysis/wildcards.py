@@ -1,0 +1,76 @@
+"""Receives that take a message from any source, or with any tag.
+
+The constants of MPI for this are negative in every library in use (MPI-4.0 section 3.2.4 leaves the
+values open), and no rank or tag is: programs that spell the number mean the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.constants import constant
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.mpi_table import table
+from asphalt.analysis.runtime_calls import RUNTIME_CALLS
+from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.ir.expr import Expr
+from asphalt.ir.program import Program
+from asphalt.ir.stmt import Call, Guarded
+from asphalt.ir.tree import leaves
+
+_NONE = frozenset({"mpi_proc_null"})
+_SOURCE, _TAG = 0, 1
+
+
+def is_wildcard(expr: Expr, scope: Scope) -> bool:
+    """Whether a source or tag is a constant that no rank and no tag has; ``scope``: with the values
+    of named constants."""
+    named = mpi_constant(expr, scope)
+    if named is not None:
+        return named not in _NONE
+    value = constant(expr, scope)
+    return value is not None and value < 0
+
+
+def takes_any_source(program: Program) -> bool:
+    """Whether a receive of the program may take a message from any source."""
+    return bool(program.mentions("mpi_any_source")) or _by_number(program, _SOURCE)
+
+
+def takes_any_tag(program: Program) -> bool:
+    """Whether a receive of the program may take a message with any tag."""
+    return bool(program.mentions("mpi_any_tag")) or _by_number(program, _TAG)
+
+
+def _by_number(program: Program, which: int) -> bool:
+    return any(is_wildcard(given[which], scope) for given, scope in _received(program))
+
+
+def _received(program: Program) -> Iterator[tuple[tuple[Expr, Expr], Scope]]:
+    """Source and tag of all receives and probes, and where they stand."""
+    called = {mention.operation for mention in program.mpi_calls()}
+    names = {name: operation for operation in called for name in (operation, f"p{operation}")}
+    names |= {name: own.operation for name, own in RUNTIME_CALLS.items()}
+    scopes = Scopes(program)
+    for name, operation in sorted(names.items()):
+        procedure = table().get(operation)
+        if procedure is None or not any(
+            access.store is Store.INCOMING for access in library_row(procedure).accesses
+        ):
+            continue
+        for located in program.mentions(name):
+            scope = scopes.of(located)
+            for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+                what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+                call = mpi_call(what, scope) if isinstance(what, Call) else None
+                for given in () if call is None else _given(call):
+                    yield given, scope
+
+
+def _given(call: MpiCall) -> Iterator[tuple[Expr, Expr]]:
+    for access in library_row(call.procedure).accesses:
+        if access.store is Store.INCOMING:
+            source, tag, _ = (call.args.get(name or "") for name in access.subscripts)
+            if source is not None and tag is not None:
+                yield source, tag

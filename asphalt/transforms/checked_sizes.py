@@ -1,0 +1,68 @@
+"""Sizes for which a step is right, checked by the compiler.
+
+A proof that needs a named constant to be positive holds for the program as it is; whoever changes
+the constant builds again without running asphalt.  So a declaration goes with such a step that does
+not compile otherwise::
+
+    integer(merge(kind(0), -1, nx > 0)), parameter :: asphalt_checked_1 = 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from asphalt.analysis.algebra import folded
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import Expr, Op, Ref
+from asphalt.ir.insertion import last_declaration, takes_declarations
+from asphalt.ir.stmt import Decl, Entity, Include, TypeSpec
+from asphalt.ir.tree import Leaf, Unit
+from asphalt.transforms.declare import column_of, insert_behind
+from asphalt.transforms.make import Maker, compare, fn, num, respelled
+from asphalt.transforms.new_names import next_number
+
+_PREFIX = "asphalt_checked_"
+
+
+def can_check(facts: UnitFacts) -> bool:
+    """Whether a unit takes declarations that name its constants."""
+    program = facts.scope.program
+    return takes_declarations(facts.unit) and all(
+        program.include(facts.located, node.what.path) is not None
+        for node in facts.unit.spec
+        if isinstance(node, Leaf) and isinstance(node.what, Include)
+    )
+
+
+def with_checked_sizes(unit: Unit, sizes: Collection[str], facts: UnitFacts) -> Unit:
+    """The unit with a check that these named constants are positive, where it has none."""
+    number = next_number(facts, _PREFIX)
+    make = Maker(column_of(unit, facts.located.form), 2, facts.free, facts.eol)
+    for name in sorted(sizes):
+        kind = _checked_kind(name, facts)
+        if any(_checks(node, kind) for node in unit.spec if isinstance(node, Leaf)):
+            continue
+        checked = f"{_PREFIX}{number}"
+        number += 1
+        entity = Entity(checked, checked, None, None, num(0))
+        what = Decl("type", TypeSpec("integer", kind), ("parameter",), None, (entity,))
+        text = f"asphalt: the order of statements needs {name} > 0, which is checked here"
+        unit = insert_behind(unit, last_declaration(unit), (make.leaf(what, text),))
+    return unit
+
+
+def _checked_kind(name: str, facts: UnitFacts) -> Expr:
+    """A kind that exists exactly if a constant is positive."""
+    size = respelled(Ref(name, name), facts.scope)
+    assert isinstance(size, Ref)
+    condition = compare(size, ">", num(0))
+    return fn("merge", fn("kind", num(0)), Op("-", (num(1),)), condition)
+
+
+def _checks(leaf: Leaf, kind: Expr) -> bool:
+    what = leaf.what
+    if not isinstance(what, Decl) or what.type is None:
+        return False
+    first = what.entities[:1]
+    own = bool(first) and first[0].name.startswith(_PREFIX)
+    return own and what.type.kind is not None and folded(what.type.kind) == folded(kind)
