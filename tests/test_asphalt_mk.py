@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,34 @@ clean:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "main.f90").write_text(MAIN)
-    (tmp_path / "src" / "transposes.f90").write_text(TRANSPOSES)
+    return write(tmp_path)
+
+
+@dataclass(frozen=True)
+class FirstBuild:
+    folder: Path
+    lines: list[str]
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> FirstBuild:
+    folder = write(tmp_path_factory.mktemp("first"))
+    return FirstBuild(folder, make(folder))
+
+
+@pytest.fixture
+def built(first: FirstBuild, tmp_path: Path) -> Path:
+    """A copy of the first build, with the times of its files."""
+    return Path(shutil.copytree(first.folder, tmp_path / "built"))
+
+
+def write(folder: Path) -> Path:
+    (folder / "src").mkdir()
+    (folder / "src" / "main.f90").write_text(MAIN)
+    (folder / "src" / "transposes.f90").write_text(TRANSPOSES)
     command = f"{sys.executable} -m asphalt"
-    (tmp_path / "Makefile").write_text(MAKEFILE.format(asphalt=command))
-    return tmp_path
+    (folder / "Makefile").write_text(MAKEFILE.format(asphalt=command))
+    return folder
 
 
 def make(folder: Path, *goals: str) -> list[str]:
@@ -58,32 +81,29 @@ def transformed(lines: list[str]) -> int:
     return sum(" apply " in line for line in lines)
 
 
-def test_a_build_from_nothing(here: Path) -> None:
-    lines = make(here)
+def test_a_build_from_nothing(first: FirstBuild) -> None:
+    here, lines = first.folder, first.lines
     assert transformed(lines) == 1
     assert compiled(lines) == ["asphalt_rt.f90", "main.f90", "transposes.f90"]
     assert "! asphalt:" in (here / "build" / "asphalt" / "src" / "transposes.f90").read_text()
     assert (here / "program").exists()
 
 
-def test_nothing_to_do(here: Path) -> None:
-    make(here)
-    assert make(here) == ["make: 'program' is up to date."]
+def test_nothing_to_do(built: Path) -> None:
+    assert make(built) == ["make: 'program' is up to date."]
 
 
-def test_a_changed_source(here: Path) -> None:
-    make(here)
-    (here / "src" / "main.f90").write_text(MAIN + "! another line\n")
-    lines = make(here)
+def test_a_changed_source(built: Path) -> None:
+    (built / "src" / "main.f90").write_text(MAIN + "! another line\n")
+    lines = make(built)
     assert transformed(lines) == 1
     assert compiled(lines) == ["main.f90"]
 
 
-def test_an_edited_header(here: Path) -> None:
-    make(here)
-    header = here / "build" / "asphalt" / "src" / "asphalt_params.inc"
+def test_an_edited_header(built: Path) -> None:
+    header = built / "build" / "asphalt" / "src" / "asphalt_params.inc"
     header.write_text(header.read_text() + "! edited\n")
-    lines = make(here)
+    lines = make(built)
     assert transformed(lines) == 0
     assert "transposes.f90" in compiled(lines)
     assert "asphalt_rt.f90" not in compiled(lines)
@@ -107,33 +127,33 @@ def test_an_edited_include_file(here: Path) -> None:
     assert make(here) == ["make: 'program' is up to date."]
 
 
-def test_a_removed_output_is_made_again(here: Path) -> None:
-    make(here)
-    (here / "build" / "asphalt" / "src" / "transposes.f90").unlink()
-    lines = make(here)
+def test_a_removed_output_is_made_again(built: Path) -> None:
+    (built / "build" / "asphalt" / "src" / "transposes.f90").unlink()
+    lines = make(built)
     assert transformed(lines) == 1
     assert "transposes.f90" in compiled(lines)
 
 
-def test_other_options(here: Path) -> None:
-    make(here)
+def test_other_options(built: Path) -> None:
     flags = "ASPHALT_FLAGS=--no-cache --jobs 1 --tile 4 -DNAME='a b'"
-    lines = make(here, flags)
+    lines = make(built, flags)
     assert transformed(lines) == 1
     assert "transposes.f90" in compiled(lines)
     assert "main.f90" in compiled(lines)  # it uses the module of the other
     assert (
         "asphalt_k_transpose = 4"
-        in (here / "build" / "asphalt" / "src" / "asphalt_params.inc").read_text()
+        in (built / "build" / "asphalt" / "src" / "asphalt_params.inc").read_text()
     )
-    assert transformed(make(here, flags)) == 0
+    assert transformed(make(built, flags)) == 0
 
 
 def test_clean_does_not_transform(here: Path) -> None:
     assert transformed(make(here, "clean")) == 0
-    make(here)
-    assert transformed(make(here, "clean")) == 0
-    assert not (here / "build").exists()
+
+
+def test_clean_removes_what_was_made(built: Path) -> None:
+    assert transformed(make(built, "clean")) == 0
+    assert not (built / "build").exists()
 
 
 def test_an_error_stops_the_build(here: Path) -> None:

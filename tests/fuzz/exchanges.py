@@ -11,53 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from fuzz.frames import STORAGES, Frame, inner_procedures
+
 ARRAYS = ("a", "b", "c", "d")
-_HEAD = """\
-subroutine {tag}
-  use mpi
-  implicit none
-  integer, parameter :: n = {n}
-  real(8) :: a(n), b(n), c(n), d(n), u(n, 0:4), s, t
-  integer :: me, np, left, right, i, j, it, r, cnt, ierr
-  integer :: status(MPI_STATUS_SIZE), req(4)
-
-  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
-  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
-  left = {left}
-  right = {right}
-  if (np == 1) left = MPI_PROC_NULL
-  if (np == 1) right = MPI_PROC_NULL
-  s = me
-  t = 1
-  cnt = 0
-  do i = 1, n
-    a(i) = i + me
-    b(i) = 2*i - me
-    c(i) = 0.5d0*i
-    d(i) = me - 0.25d0*i
-  end do
-  u = me
-"""
-_TAIL = """\
-  call fz_real8('a', a, n)
-  call fz_real8('b', b, n)
-  call fz_real8('c', c, n)
-  call fz_real8('d', d, n)
-  call fz_real8('u', u, size(u))
-  call fz_real8('s', [s + cnt, t], 2)
-end subroutine {tag}
-
-subroutine blend_{tag}(x, y, m)
-  implicit none
-  integer, intent(in) :: m
-  real(8), intent(inout) :: x(m)
-  real(8), intent(in) :: y(m)
-  integer :: k
-  do k = 1, m
-    x(k) = 0.5d0*(x(k) + y(k))
-  end do
-end subroutine blend_{tag}
-"""
 _EDGES = (
     ("modulo(me - 1, np)", "modulo(me + 1, np)"),
     ("merge(MPI_PROC_NULL, me - 1, me == 0)", "merge(MPI_PROC_NULL, me + 1, me == np - 1)"),
@@ -68,9 +24,10 @@ Lines = list[str]
 class _Case:
     """One procedure that is being written."""
 
-    def __init__(self, random: Random, name: str) -> None:
+    def __init__(self, random: Random, name: str, inner: bool) -> None:
         self.random = random
         self.name = name
+        self.inner = inner  # there are touch and peek
         self.tags = 0
 
     def pick(self, *but: str) -> str:
@@ -103,8 +60,12 @@ class _Case:
             [f"{x}(i) + 0.5d0", f"{x}(i) + 0.125d0*{y}(i)", f"{y}(i)", f"{y}(n + 1 - i)", "s + i",
              f"{x}(i)*0.5d0 + u(i,{self.random.randrange(5)})"]
         )  # fmt: skip
+        if self.inner and self.random.random() < 0.25:
+            value = f"{x}(i) + peek(i)"
         low, high = self.random.choice([("1", "n"), ("1", "n"), ("2", "n - 1"), ("5", "n")])
         body = [f"{x}(i) = {value}"]
+        if self.inner and self.random.random() < 0.15:
+            body = ["call touch(i)"]
         if self.random.random() < 0.15:
             body = [f"if ({y}(i) > 3) cycle", *body]
         if self.random.random() < 0.15:
@@ -123,6 +84,8 @@ class _Case:
         """A statement that is no loop."""
         x, y = self.pick(), self.pick()
         y = self.pick(x)
+        if self.inner and self.random.random() < 0.3:
+            return [self.random.choice(["call touch(2)", "call touch(5)", f"{x}(1) = peek(3)"])]
         return [
             self.random.choice(
                 [f"s = s + sum({x})", f"{x} = {y}", f"call blend_{self.name}({x}, {y}, n)",
@@ -276,26 +239,21 @@ class _Case:
 
 
 def procedure(seed: int, number: int) -> tuple[str, str]:
-    """The name and the text of one random procedure."""
+    """The file and the text of one random procedure; it is called as the file, without its
+    suffix."""
     random = Random(f"{seed}/{number}")
     tag = f"x{number}"
     left, right = random.choice(_EDGES)
-    head = _HEAD.format(tag=tag, n=random.randint(5, 9), left=left, right=right)
-    depth, lines = 1, []
-    for line in _Case(random, tag).body():
-        if line.startswith(("end ", "else")):
-            depth -= 1
-        lines.append(_folded("  " * depth + line))
-        if line.startswith(("do ", "else")) or line.endswith("then"):
-            depth += 1
-    return tag, head + "".join(lines) + _TAIL.format(tag=tag)
-
-
-def _folded(line: str) -> str:
-    """A statement on lines of at most 100 columns."""
-    parts: list[str] = []
-    while len(line) > 100:
-        at = line.rindex(", ", 0, 96) + 2
-        parts.append(line[:at] + "&")
-        line = "      " + line[at:]
-    return "\n".join([*parts, line]) + "\n"
+    inside = inner_procedures(random, ARRAYS) if random.random() < 0.35 else ()
+    frame = Frame(
+        tag,
+        random.randint(5, 9),
+        left,
+        right,
+        random.choice(STORAGES),
+        random.choice(["mpi", "mpi", "mpif.h"]),
+        random.random() < 0.3,
+        inside,
+    )
+    name = f"{tag}.f" if frame.fixed else f"{tag}.f90"
+    return name, frame.text(_Case(random, tag, bool(inside)).body())

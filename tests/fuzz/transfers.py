@@ -60,12 +60,12 @@ def batch(
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
         after: dict[str, str] = {}
-        for tag, text in made:
-            path = folder / f"{tag}.f90"
+        for file, text in made:
+            path = folder / file
             path.write_text(text)
             settings = Settings(passes=TRANSFERS, jobs=1, cache=False)
             changes = Project(path, settings=settings).transform()
-            after[tag] = changes[0].after.decode() if changes else text
+            after[file] = changes[0].after.decode() if changes else text
             total.transformed += bool(changes)
             for change in changes:
                 total.transfers += len(change.sites)
@@ -89,8 +89,13 @@ def _compare(
     for name, texts in (("before", dict(made)), ("after", after)):
         place = folder / name
         place.mkdir()
-        calls = "".join(f"  call fz_mark('{tag}')\n  call {tag}\n" for tag in texts)
-        sources = {"cases.f90": "".join(texts.values()), "main.f90": _MAIN.format(calls=calls)}
+        tags = [Path(file).stem for file in texts]
+        calls = "".join(f"  call fz_mark('{tag}')\n  call {tag}\n" for tag in tags)
+        sources = {
+            f"cases_{form}.{form}": "".join(t for f, t in texts.items() if f.endswith(f".{form}"))
+            for form in ("f90", "f")
+        }
+        sources["main.f90"] = _MAIN.format(calls=calls)
         common = _common(mpi, flags, ())
         objects = _compiled(sources, place, mpi, [*flags, f"-I{common}"])
         objects += [str(path) for path in sorted(common.glob("*.o"))]
@@ -103,7 +108,8 @@ def _compare(
         if expected.failure:
             found.append(f"the generator: {expected.failure} after {set(expected.last)}")
             break
-        bad = {tag for tag in after if result.lines.get(tag) != expected.lines.get(tag)}
+        tags = {Path(file).stem: file for file in after}
+        bad = {tag for tag in tags if result.lines.get(tag) != expected.lines.get(tag)}
         if result.failure:
             bad |= set(result.last)
         if result.leaks != expected.leaks:
@@ -114,8 +120,8 @@ def _compare(
         for tag in sorted(bad):
             found.append(f"{ranks} ranks, {mpi.name}, {tag}: {result.failure or 'different'}")
             keep.mkdir(parents=True, exist_ok=True)
-            (keep / f"{tag}.f90").write_text(dict(made)[tag])
-            (keep / f"{tag}_after.f90").write_text(after[tag])
+            (keep / tags[tag]).write_text(dict(made)[tags[tag]])
+            (keep / f"after_{tags[tag]}").write_text(after[tags[tag]])
         if result.failure:
             break
     return found
