@@ -159,18 +159,20 @@ def test_all_sites_are_proved() -> None:
     assert len(found) >= 21
 
 
-@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
+TILINGS = {OPENMPI: (3, 2), MPICH: (2, 100)}  # K, D; all of them under all are wide
+
+
+@pytest.mark.parametrize("mpi", installed(*TILINGS), ids=str)
 def test_the_same_is_printed(mpi: Mpi, tmp_path: Path) -> None:
     original = built(Version(), mpi, tmp_path / "original")
-    few = built(Version(3, 2), mpi, tmp_path / "k3")
-    telling = built(Version(2, 100, telling=True), mpi, tmp_path / "k2")
-    assert_no_new_warnings(original, few)
+    transformed = built(Version(*TILINGS[mpi], telling=True), mpi, tmp_path / "transformed")
+    assert_no_new_warnings(original, transformed)
     for ranks in (1, 3, 4):
         expected, _ = original.output(ranks)
         assert len(expected) >= 35
-        assert few.output(ranks)[0] == expected, f"K=3, D=2, {ranks} ranks"
-        found, tiled = telling.output(ranks)
-        assert found == expected, f"K=2, D=100, {ranks} ranks"
+        found, tiled = transformed.output(ranks)
+        assert found == expected, f"{TILINGS[mpi]}, {ranks} ranks"
+        assert tiled >= {site.name for site in project().sites()} - DIFFERING or ranks == 1
     assert tiled == {site.name for site in project().sites()} - DIFFERING
 
 
