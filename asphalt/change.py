@@ -29,13 +29,23 @@ class Change:
     parameters: tuple[Parameter, ...]
 
 
-def optimised(tree: Tree, changes: Sequence[Change], passes: Collection[str]) -> tuple[Change, ...]:
-    """The changes with the transfers between two ranks optimised, in changed files and others."""
+def optimised(
+    tree: Tree,
+    changes: Sequence[Change],
+    passes: Collection[str],
+    wrong: Collection[tuple[str, str]] = (),
+) -> tuple[Change, ...]:
+    """The changes with the transfers between two ranks optimised, in changed files and others.
+
+    ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
+    """
     if not passes:
         return tuple(changes)
     by_path = {str(change.path): change for change in changes}
     now = tree.edited({path: change.after for path, change in by_path.items()})
     for path, chain in _places(now, "inline" in passes):
+        if (path, chain[-1]) in wrong:
+            continue
         located = next(
             (one for one in now.units_of(path) if tuple(u.name for u in one.chain) == chain), None
         )

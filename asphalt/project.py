@@ -27,6 +27,7 @@ from asphalt.analysis.verdict import Mark, Refused
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.change import Change as Change
 from asphalt.change import kept_blocking, optimised
+from asphalt.findings import findings
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
@@ -142,6 +143,14 @@ class Project:
         transformed, and no sites."""
         effects, _ = self._analyses.of()
         found = transfers(self._tree, effects)
+        self._analyses.keep()
+        return found
+
+    @cached_property
+    def findings(self) -> tuple[SiteReport, ...]:
+        """Errors of the program in its messages and requests that are proved."""
+        effects, _ = self._analyses.of()
+        found = findings(self._tree, effects)
         self._analyses.keep()
         return found
 
@@ -306,11 +315,14 @@ class Project:
         ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  A directive of
         the site takes precedence (not for a ``trial``); None: what the settings say, else the
         defaults.  First collective operations are prepushed, then the transfers between two ranks
-        are optimised, as far as the settings ask for these passes.
+        are optimised, as far as the settings ask for these passes; procedures with findings are
+        left alone.
         """
         passes = self.settings.passes
         changes = self._prepushed(tile, depth, trial) if PREPUSH in passes else ()
-        return optimised(self._tree, changes, [name for name in passes if name in TRANSFERS])
+        wanted = [name for name in passes if name in TRANSFERS]
+        wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
+        return optimised(self._tree, changes, wanted, wrong)
 
     def _prepushed(self, tile: int | None, depth: int | None, trial: bool) -> tuple[Change, ...]:
         by_file: dict[str, list[Site]] = {}

@@ -70,6 +70,12 @@ class BranchFacts:
                 )
         return replace(self.graph, successors=tuple(successors))
 
+    def held(self, point: int) -> Iterator[tuple[Arg, bool]]:
+        """The conditions (folded, without negations) that hold at a point, or do not."""
+        for fact in self._facts(point):
+            if self._is_plain(fact.condition) and self._stays(fact, point):
+                yield fact.condition, fact.held
+
     def _facts(self, point: int) -> Iterator[_Fact]:
         """The conditions of the branches that every way to the point has taken in one direction."""
         dominators = self.reaching.dominance.dominators

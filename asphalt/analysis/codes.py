@@ -20,6 +20,7 @@ from asphalt.analysis.conditions import (
     same_bits,
     send_side,
     site,
+    usage,
     visible_effects,
 )
 from asphalt.analysis.inlining import codes as inlining
@@ -40,6 +41,7 @@ _MODULES = (
     one_decision,
     own_messages,
     point_to_point,
+    usage,
 )
 _STEPS = (inlining,)
 

@@ -18,6 +18,7 @@ from asphalt.analysis.access import ALIASED
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow import ENTRY, EXIT
+from asphalt.analysis.lost_requests import Losses
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity
 from asphalt.analysis.mpi_table import Procedure, Timing
@@ -49,12 +50,18 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """A start that a way leaves without completion, or a wait that no start reaches."""
+    """A start that a way leaves without completion, or a wait that no start reaches.
+
+    ``certain``: whatever the conditions on the way turn out to be, so that it is an error of the
+    program as soon as the statement is executed (in a loop: twice).
+    """
 
     leaf: Leaf
     call: MpiCall
     reason: str
     path: Path | None
+    certain: bool = False
+    does: Does = Does.START
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +106,14 @@ class _Matcher:
         named: Mapping[str, tuple[Leaf, ...]],
     ) -> None:
         self.scope = scope
+        self.values = values
         self.graph = reaching.graph
         self.reaching = reaching
         self.found = found
         self.elements = RequestElements(values, reaching, found)
         own = OwnRequests(scope, values, reaching, found)
         self.facts = BranchFacts(reaching, own.changed_by)
+        self.losses = Losses(values, reaching)
         self.named = {id(leaf): name for name, group in named.items() for leaf in group}
         self.groups = named
         self.starts = [o for o in found if o.does in (Does.START, Does.RUN)]
@@ -161,7 +170,8 @@ class _Matcher:
             decided = completing | self._deciding(start, completing)
             certain = path_witness(graph, [start.point], ends, decided)
             if certain is not None:
-                return Unmatched(start.leaf, start.call, reason, certain)
+                lost = self.losses.certain(start, graph, ends, completing)
+                return Unmatched(start.leaf, start.call, reason, lost or certain, lost is not None)
             reason = f"there is a way on which {reason}, if its conditions can be met"
             return Unknown(start.leaf, start.call, reason, open_way)
         way = path_witness(graph, [start.point], {EXIT, *again, *perhaps}, sure)
@@ -305,7 +315,12 @@ class _Matcher:
         if path is None:
             return None
         reason = "no operation that is started here reaches this wait"
-        return Unmatched(end.leaf, end.call, reason, path)
+        symbol = self.scope.lookup(root)
+        begins_null = symbol is None or symbol.initial is not None or "data" in symbol.attrs
+        count = None if end.count is None else self.values.constants(end.count).value
+        some = end.count is None or (count is not None and count >= 1)
+        certain = some and not begins_null
+        return Unmatched(end.leaf, end.call, reason, path, certain, Does.COMPLETE)
 
     def _leads(self, here: int, there: int) -> bool:
         return path_witness(self.graph, [here], {there}) is not None

@@ -149,3 +149,17 @@ ASKING = (
         "3.2.5, 3.8.4, 13.3",
     ),
 )
+
+# It ends the program: nobody waits for what was started before (9.3.5).
+ABORTING = "mpi_abort"
+
+# Processes of another program may take part: their messages stand nowhere in this one.
+OTHER_PROGRAMS = (
+    Row(
+        words(
+            "comm_spawn comm_spawn_multiple comm_get_parent comm_accept comm_connect comm_join"
+            " comm_create_from_group intercomm_create_from_groups"
+        ),
+        "7.4, 7.6, 11.8-11.10",
+    ),
+)

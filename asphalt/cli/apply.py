@@ -112,7 +112,10 @@ def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteRepo
     sites = reports_of(project)
     known = {(site.file, site.id) for site in sites}
     found = [applied.get((site.file, site.id), site) for site in sites]
-    found += project.kept_blocking()
+    wrong = project.findings
+    found += wrong
+    told = {(site.file, site.line) for site in wrong}
+    found += [site for site in project.kept_blocking() if (site.file, site.line) not in told]
     found += [site for key, site in applied.items() if key not in known]  # transfers
     return tuple(sorted(found, key=lambda site: (site.file, site.line)))
 

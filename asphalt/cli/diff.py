@@ -59,7 +59,7 @@ def diff(
             note("apply would change nothing")
     else:
         changed = {str(change.path) for change in changes}
-        tell(common, project, reports_of(project), changed)
+        tell(common, project, (*reports_of(project), *project.findings), changed)
     return int(check and bool(changes))
 
 

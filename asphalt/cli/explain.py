@@ -78,7 +78,7 @@ def _explain_site(
     if not file.is_file():
         raise InputError(str(file), None, "no such file; name the file that holds the call")
     project = open_project(paths or (file,), common, assume)
-    here = _in_file(reports_of(project), file)
+    here = _in_file((*reports_of(project), *project.findings), file)
     found = _sites_at(here, line)
     if not found:
         transfers = _in_file(project.transfers(), file)

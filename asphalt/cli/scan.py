@@ -9,8 +9,9 @@ import click
 from asphalt.cli.command import Command
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
 from asphalt.cli.session import open_project, reports_of, tell
+from asphalt.report.model import FINDING
 
-UNPROVED = frozenset({"refused", "assumed"})
+FOUND = frozenset({"refused", "assumed", FINDING})
 
 
 @click.command(cls=Command)
@@ -18,7 +19,9 @@ UNPROVED = frozenset({"refused", "assumed"})
 @common_options
 @assume_option
 @click.option(
-    "--check", is_flag=True, help="Exit with 1 if a site is refused, or proved only by assumptions."
+    "--check",
+    is_flag=True,
+    help="Exit with 1 for findings, and if a site is refused, or proved only by assumptions.",
 )
 @click.option(
     "--all",
@@ -35,13 +38,16 @@ def scan(
 ) -> int:
     """List the exchanges in files and trees, one a line.
 
-    A line tells where the call is, the operation, the verdict, its code, and why.  All PATHs
-    together are taken as the whole program.
+    A line tells where the call is, the operation, the verdict, its code, and why.  Errors in
+    messages and requests that are proved are listed as findings.  All PATHs together are taken as
+    the whole program.
     """
     project = open_project(paths, common, assume)
-    sites = reports_of(project)
+    sites = (*reports_of(project), *project.findings)
     listed = sites
     if everything:
-        listed = tuple(sorted((*sites, *project.transfers()), key=lambda s: (s.file, s.line)))
-    tell(common, project, listed)
-    return int(check and any(site.verdict in UNPROVED for site in sites))
+        wrong = {(found.file, found.line) for found in project.findings}
+        others = [one for one in project.transfers() if (one.file, one.line) not in wrong]
+        listed = (*sites, *others)
+    tell(common, project, sorted(listed, key=lambda site: (site.file, site.line)))
+    return int(check and any(site.verdict in FOUND for site in sites))

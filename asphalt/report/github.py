@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asphalt.report.model import Problem, SiteReport
+from asphalt.report.model import FINDING, Problem, SiteReport
 
 
 def annotation_lines(sites: Sequence[SiteReport], problems: Sequence[Problem] = ()) -> list[str]:
-    """One ``::notice`` a site and one ``::warning`` a problem."""
+    """One ``::notice`` a site and one ``::warning`` a finding or a problem."""
     lines = [
         _command(
             "notice" if problem.note else "warning",
@@ -22,7 +22,8 @@ def annotation_lines(sites: Sequence[SiteReport], problems: Sequence[Problem] = 
     for site in sites:
         title = f"{site.operation}: {site.verdict}{f' ({site.code})' if site.code else ''}"
         message = site.message if site.witness is None else f"{site.message}; {site.witness}"
-        lines.append(_command("notice", site.file, site.line, title, message))
+        level = "warning" if site.verdict == FINDING else "notice"
+        lines.append(_command(level, site.file, site.line, title, message))
     return lines
 
 

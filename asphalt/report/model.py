@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FINDING = "finding"
+"""The verdict on an error in the use of MPI that is proved."""
+
 
 @dataclass(frozen=True, slots=True)
 class MarkReport:
@@ -29,8 +32,10 @@ class SiteReport:
     ``assumptions``: what the proof rests on, by name; ``accepted``: those of them that the user or
     a directive accepts.
 
-    ``verdict``: applied, proved, assumed, refused or skipped.  ``line`` counts from 1 and is that
-    of the call.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is tiled).
+    ``verdict``: applied, proved, assumed, refused or skipped; or a finding: an error of the program
+    in its messages or requests, which is no exchange to be overlapped.  ``line`` counts from 1 and
+    is that of the call.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is
+    tiled).
     """
 
     id: str

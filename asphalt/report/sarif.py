@@ -1,8 +1,9 @@
 """The report as SARIF 2.1.0 (OASIS), for forges and editors.
 
 Every code is a rule, every site a result: a refusal has kind ``fail`` and level ``note`` (nothing
-is wrong with the program), what holds under assumptions is for ``review``, what is proved is a
-``pass``.  The marks of a site are its related locations, and, in their order, its code flow.
+is wrong with the program), a finding the level ``warning``; what holds under assumptions is for
+``review``, what is proved is a ``pass``.  The marks of a site are its related locations, and, in
+their order, its code flow.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from urllib.parse import quote
 from asphalt import __version__
 from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.verdict import Code
-from asphalt.report.model import MarkReport, Problem, SiteReport
+from asphalt.report.model import FINDING, MarkReport, Problem, SiteReport
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -28,7 +29,13 @@ PAGE = "docs/verdicts.md"
 
 _POSSIBLE = "exchange"  # the rule of a site that no code belongs to
 _BASE = "SRCROOT"
-_KINDS = {"refused": "fail", "assumed": "review", "skipped": "notApplicable"}
+_KINDS = {
+    "refused": "fail",
+    FINDING: "fail",
+    "assumed": "review",
+    "skipped": "notApplicable",
+}
+_LEVELS = {"refused": "note", FINDING: "warning"}
 
 
 def sarif_text(
@@ -101,7 +108,7 @@ def _result(site: SiteReport, numbers: Mapping[str, int], columns: _Columns) -> 
         "ruleId": rule,
         "ruleIndex": numbers[rule],
         "kind": kind,
-        "level": "note" if kind == "fail" else "none",
+        "level": _LEVELS.get(site.verdict, "none"),
         "message": {"text": text},
         "locations": [columns.location(_call(site))],
         "partialFingerprints": {"asphaltSite/v1": _fingerprint(site)},

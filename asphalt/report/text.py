@@ -10,7 +10,7 @@ from rich.text import Text
 from asphalt.analysis.verdict import Code
 from asphalt.assumptions import KINDS
 from asphalt.report.examples import examples_of
-from asphalt.report.model import Problem, SiteReport
+from asphalt.report.model import FINDING, Problem, SiteReport
 
 _STYLES = {
     "applied": "green",
@@ -18,6 +18,7 @@ _STYLES = {
     "assumed": "yellow",
     "refused": "red",
     "skipped": "dim",
+    FINDING: "bold red",
 }
 
 
@@ -33,12 +34,19 @@ def site_lines(sites: Sequence[SiteReport]) -> list[Text]:
 
 
 def summary(sites: Sequence[SiteReport]) -> str:
-    """How many sites there are of each verdict, e.g. ``3 sites: 1 proved, 2 refused``."""
-    if not sites:
-        return "no exchange found"
+    """How many sites there are of each verdict, e.g. ``3 sites: 1 proved, 2 refused``; and how many
+    findings, e.g. ``no exchange found; 1 finding``."""
     counts = Counter(site.verdict for site in sites)
+    findings = counts.pop(FINDING, 0)
+    number = counts.total()
     parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _STYLES if counts[verdict])
-    return f"{len(sites)} {'site' if len(sites) == 1 else 'sites'}: {parts}"
+    told = f"{number} {'site' if number == 1 else 'sites'}: {parts}" if number else _NONE
+    if findings:
+        told += f"; {findings} {'finding' if findings == 1 else 'findings'}"
+    return told
+
+
+_NONE = "no exchange found"
 
 
 def problem_line(problem: Problem) -> str:

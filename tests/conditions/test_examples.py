@@ -11,7 +11,7 @@ from judging import SETTINGS
 from mpi_run import MPICH, OPENMPI, compile_source, installed
 
 from asphalt.analysis.codes import ALL_CODES, STEP_CODES
-from asphalt.analysis.conditions import point_to_point
+from asphalt.analysis.conditions import point_to_point, usage
 from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.examples import FOLDER, examples_of
@@ -57,17 +57,20 @@ def test_the_program_gets_exactly_this_code(path: Path) -> None:
     assert project.problems == ()
     listed = {found.id for found in point_to_point.CODES}
     reports = outermost(project)
-    if blocking:
+    wrong = code in {found.id for found in usage.CODES}
+    if wrong:
+        reports += project.findings
+    elif blocking:
         reports += project.kept_blocking()
     else:
         reports += project.transfers() if code in listed else ()
     assert reports
     for report in reports:
         assert report.code == code, report
-        assert report.verdict in ("refused", "assumed", "skipped")
+        assert report.verdict in (("finding",) if wrong else ("refused", "assumed", "skipped"))
         assert report.witness or report.evidence  # of what is only assumed
         assert {mark.role for mark in report.marks} >= {"exchange"}
-        if report.verdict == "refused":
+        if report.verdict in ("refused", "finding"):
             assert any(mark.role == "offending" for mark in report.marks)
     assert project.transform() == ()
 
@@ -84,6 +87,7 @@ def test_the_mended_program_is_proved(path: Path) -> None:
         return
     project = Project(path, settings=SETTINGS)
     assert project.problems == ()
+    assert project.findings == ()
     reports = outermost(project)
     assert reports
     assert [(report.verdict, report.code) for report in reports] == [("proved", None)] * len(

@@ -11,8 +11,8 @@ program exchange
   s = me
   do step = 1, 3
     call MPI_Isend(s, n, MPI_DOUBLE_PRECISION, modulo(me + 1, np), step, MPI_COMM_WORLD, &
-                   request, ierr)   ! the next one gets the same request
+                   request, ierr)
+    if (np > 1) call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)   ! and on one rank?
   end do
-  call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
   call MPI_Finalize(ierr)
 end program exchange

@@ -1,0 +1,145 @@
+"""All sends of a program, to say that a receive can get none of them.
+
+That is only known of a program whose calls are all seen through, which stands alone, and whose
+sends are all in the analysed text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from asphalt.analysis.access import EffectKind, examine
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.mpi_call import MpiCall, PredefinedType, mpi_constant, predefined_type
+from asphalt.analysis.mpi_library import LibraryAccess, Store, library_row
+from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
+from asphalt.analysis.mpi_table import Procedure, procedure, table
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.program import MpiMention
+from asphalt.ir.source import Span
+from asphalt.ir.tree import Leaf
+
+_COMPARED = frozenset({"integer", "real", "complex", "logical", "character"})
+"""The families of datatypes that are never alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message that a call sends or receives, as far as it is known in any execution.
+
+    ``tag``, ``count`` None: not known, or any.  ``type`` None: no predefined one.
+    """
+
+    span: Span
+    tag: int | None
+    count: int | None
+    type: PredefinedType | None
+
+    def why_not(self, send: Sent) -> str | None:
+        """Why a message of ``send`` is not one that this can receive; None: it may be."""
+        mine, other = self.type, send.type
+        if mine is None or other is None:
+            return None
+        if {mine.family, other.family} <= _COMPARED and mine.family != other.family:
+            return f"what is sent is {other.name.upper()}"
+        if mine.name == other.name and self.count is not None and send.count is not None:
+            return f"{send.count} are sent" if send.count > self.count else None
+        return None
+
+    @property
+    def described(self) -> str:
+        """What can be received."""
+        if self.type is None:
+            return "anything can be received"
+        many = "" if self.count is None else f"{self.count} of "
+        return f"it receives {many}{self.type.name.upper()}"
+
+
+@cache
+def operations(store: Store) -> frozenset[str]:
+    """The folded names of all procedures by which a process sends, or receives."""
+    return frozenset(name for name, row in table().items() if _access(row, store) is not None)
+
+
+def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] | None:
+    """All sends of a program; None: there may be others.
+
+    ``units``: those that call a procedure of ``operations(Store.OUTGOING)``.
+    """
+    if not _is_closed(effects):
+        return None
+    found: dict[tuple[str, int], Sent] = {}
+    for facts in units:
+        for leaf, call in Messages(facts).own_calls():
+            send = _message(facts, leaf, call, Store.OUTGOING)
+            if send is not None:
+                found[send.span.file, send.span.first] = send
+    for mention in effects.scopes.program.mpi_calls():
+        known = mention.live and (mention.path, mention.line) in found
+        if _operation(mention) in operations(Store.OUTGOING) and not known:
+            return None
+    return tuple(found.values()) or None
+
+
+def receives(facts: UnitFacts, messages: Messages) -> Iterator[tuple[Leaf, Sent]]:
+    """The messages that a unit receives, but those from MPI_PROC_NULL."""
+    for leaf, call in messages.own_calls():
+        message = _message(facts, leaf, call, Store.INCOMING)
+        source = call.args.get("source")
+        if message is None or source is None:
+            continue
+        if mpi_constant(source, facts.scope) != "mpi_proc_null":
+            yield leaf, message
+
+
+def _access(row: Procedure, store: Store) -> LibraryAccess | None:
+    """What a procedure does itself, or prepares to do, with a message whose tag it is given."""
+    known = library_row(row)
+    for access in (*known.accesses, *known.prepared):
+        if access.store is store and access.writes and access.subscripts[1] is not None:
+            return access
+    return None
+
+
+def _message(facts: UnitFacts, leaf: Leaf, call: MpiCall, store: Store) -> Sent | None:
+    access = _access(call.procedure, store)
+    if access is None or leaf.span is None:
+        return None
+    tag = call.args.get(access.subscripts[1] or "")
+    exchange = call.procedure.exchange
+    names: tuple[str | None, str | None] = (None, None)
+    if exchange is not None and store is Store.OUTGOING:
+        names = exchange.send_count, exchange.send_type
+    elif exchange is not None:
+        names = exchange.receive_count, exchange.receive_type
+    count, kind = (call.args.get(name or "") for name in names)
+    value = None if tag is None else facts.values.polynomial(tag, leaf).value
+    return Sent(
+        leaf.span,
+        None if value is None or value < 0 else value,
+        None if count is None else facts.values.polynomial(count, leaf).value,
+        None if kind is None else predefined_type(kind, facts.scope),
+    )
+
+
+def _is_closed(effects: Effects) -> bool:
+    """Whether all that a program does is seen: it has a main program, no call goes to where
+    nothing is known, and no other program is connected to it."""
+    program = effects.scopes.program
+    mains = program.main_programs()
+    others = frozenset(f"mpi_{name}" for row in OTHER_PROGRAMS for name in row.names)
+    if not mains or any(_operation(mention) in others for mention in program.mpi_calls()):
+        return False
+    return not any(
+        effect.kind in (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE)
+        for main in mains
+        for effect in examine(main.unit.body, effects.names(effects.scopes.of(main))).effects
+    )
+
+
+def _operation(mention: MpiMention) -> str:
+    found = procedure(mention.operation)
+    return mention.operation if found is None else found.name

@@ -1,0 +1,17 @@
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3
+  integer :: me, np, ierr
+  real(8) :: a(n), b(n)
+
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  a = me
+  call MPI_Recv(b, n, MPI_DOUBLE_PRECISION, me, 1, MPI_COMM_WORLD, &
+                MPI_STATUS_IGNORE, ierr)   ! before it is sent
+  call MPI_Send(a, n, MPI_DOUBLE_PRECISION, me, 1, MPI_COMM_WORLD, ierr)
+  print *, sum(b)
+  call MPI_Finalize(ierr)
+end program exchange

@@ -1,0 +1,103 @@
+"""Errors in the use of MPI that are proved: findings, whatever is transformed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.all_sends import Sent, receives
+from asphalt.analysis.conditions.equally_often import refused_by
+from asphalt.analysis.matching import Match, Unmatched
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.own_rank import receives_from_itself
+from asphalt.analysis.request_operations import Does
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.verdict import Code, Mark, Refused
+
+LOST = Code(
+    "ASP030",
+    "an operation that nothing completes",
+    "Whatever the conditions on the way are, no call completes the operation before the procedure "
+    "returns or its request is used again (in a loop: by the next iteration).  MPI may access the "
+    "buffer at any later time, and the request is lost (MPI-4.0 sections 3.7.3 and 11.2.2).",
+    "Wait for the request, or free it if nobody has to know when a send is complete.",
+)
+NOT_STARTED = Code(
+    "ASP031",
+    "a wait for an operation that nothing starts",
+    "The request belongs to the procedure, and on no way to the wait does anything give it a "
+    "value: what is waited for is whatever the memory held before.",
+    "Wait for the request that the operation was started with, or set it to MPI_REQUEST_NULL.",
+)
+NO_SEND = Code(
+    "ASP032",
+    "a receive that no send matches",
+    "All sends of the program are known, all calls of it are, and none of the sends has the tag of "
+    "the receive.  It is never complete, unless its source is MPI_PROC_NULL.",
+    "Give the send and the receive the same tag.",
+)
+OTHER_MESSAGE = Code(
+    "ASP033",
+    "a receive whose messages do not fit",
+    "Each send that the receive can match has more elements than the receive has room for "
+    "(MPI_ERR_TRUNCATE), or elements of another type (MPI-4.0 sections 3.2.4 and 3.3.1).",
+    "Give the send and the receive the same type, and the receive at least the count of the send.",
+)
+ITSELF = Code(
+    "ASP034",
+    "a rank that waits for itself",
+    "The rank receives from itself and waits for the message, and on no way to the receive has it "
+    "sent anything: it never will.",
+    "Start the receive with MPI_Irecv in front of the send, or use MPI_Sendrecv.",
+)
+
+CODES = (LOST, NOT_STARTED, NO_SEND, OTHER_MESSAGE, ITSELF)
+
+
+def of_requests(matches: tuple[Match, ...]) -> Iterator[Refused]:
+    """What is wrong with the requests of a unit."""
+    for found in matches:
+        if isinstance(found, Unmatched) and found.certain:
+            waits = found.does is Does.COMPLETE
+            yield refused_by(
+                NOT_STARTED if waits else LOST, found.reason, found.leaf.span, found.path
+            )
+
+
+def of_receives(facts: UnitFacts, messages: Messages, sent: tuple[Sent, ...]) -> Iterator[Refused]:
+    """What is wrong with the receives of a unit, given all sends of the program."""
+    for leaf, receive in receives(facts, messages):
+        if receive.tag is None or leaf.span is None:
+            continue
+        possible = [send for send in sent if send.tag in (None, receive.tag)]
+        if not possible:
+            tags = sorted({send.tag for send in sent if send.tag is not None})
+            message = f"no send of the program has the tag {receive.tag}"
+            witness = f"the sends have the {_listed('tag', tags)}"
+            yield Refused(NO_SEND, message, leaf.span, witness, _marks(sent))
+            continue
+        wrong = [receive.why_not(send) for send in possible]
+        if all(wrong):
+            message = f"{receive.described}, but {wrong[0]}"
+            witness = f"line {possible[0].span.first} of {possible[0].span.file}"
+            yield Refused(OTHER_MESSAGE, message, leaf.span, witness, _marks(tuple(possible)))
+
+
+def of_own_rank(facts: UnitFacts, messages: Messages) -> Iterator[Refused]:
+    """The blocking receives by which a rank waits for a message of its own."""
+    for leaf, source in receives_from_itself(facts, messages):
+        message = f"{source} is the rank itself, which has sent nothing before"
+        yield Refused(ITSELF, message, leaf.span, f"line {line_of(leaf)}")
+
+
+_MANY = 5
+
+
+def _marks(sent: tuple[Sent, ...]) -> tuple[Mark, ...]:
+    return tuple(Mark(send.span, "definition", "a send") for send in sent[:_MANY])
+
+
+def _listed(word: str, numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"{word} {numbers[0]}"
+    listed = ", ".join(map(str, numbers[:_MANY]))
+    return f"{word}s {listed}{' ...' if len(numbers) > _MANY else ''}"

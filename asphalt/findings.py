@@ -1,0 +1,70 @@
+"""Findings: errors in the use of MPI that are proved, as reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.all_sends import Sent, all_sends, operations
+from asphalt.analysis.conditions.usage import of_own_rank, of_receives, of_requests
+from asphalt.analysis.directives import matches
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.matching import matching
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.mpi_library import Store
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Mark, Refused
+from asphalt.frontend.tree import Tree
+from asphalt.report.model import FINDING, SiteReport
+from asphalt.transfers import mark_report, transfer_operations
+
+
+def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
+    """What is wrong with the messages and requests of a tree, in the order of files and lines."""
+    sent = _sent(tree, effects)
+    found = [
+        report
+        for located in tree.site_units(transfer_operations())
+        for report in _of_unit(UnitFacts(located, effects), sent)
+    ]
+    return tuple(sorted(found, key=lambda report: (report.file, report.line)))
+
+
+def _sent(tree: Tree, effects: Effects) -> tuple[Sent, ...]:
+    """All sends of the program; (): there may be others."""
+    units = tree.site_units(operations(Store.OUTGOING))
+    return all_sends((UnitFacts(located, effects) for located in units), effects) or ()
+
+
+def _of_unit(facts: UnitFacts, sent: tuple[Sent, ...]) -> Iterator[SiteReport]:
+    messages = Messages(facts)
+    named = matches(facts.unit)
+    found = [*of_requests(matching(facts.scope, facts.values, facts.reaching, named))]
+    if sent:
+        found += of_receives(facts, messages, sent)
+    found += of_own_rank(facts, messages)
+    spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
+    for refused in found:
+        if refused.span is not None:
+            yield _report(facts, refused, spelled.get(refused.span, ""))
+
+
+def _report(facts: UnitFacts, refused: Refused, operation: str) -> SiteReport:
+    span = refused.span
+    assert span is not None
+    marks = (
+        *refused.marks,
+        Mark(span, "offending", refused.message),
+        Mark(span, "exchange", "the transfer"),
+    )
+    return SiteReport(
+        f"{facts.unit.name or 'main'}:{span.first}",
+        facts.located.path,
+        span.first,
+        operation,
+        facts.unit.name,
+        FINDING,
+        code=refused.code.id,
+        message=refused.message,
+        witness=refused.witness or f"line {span.first}",
+        marks=tuple(mark_report(mark) for mark in marks),
+    )
