@@ -39,7 +39,8 @@ CONTROL = Kind(
 BITS = Kind(
     "bits",
     "It does not matter in the last digits whether the compiler uses the scalar or the vector "
-    "version of a function in the innermost loop that is cut into tiles.",
+    "version of a function in the innermost loop that is cut into tiles, or in which order a "
+    "reduction combines the values of the ranks.",
     "Results differ from the original's in their last digits.",
 )
 PURE = Kind(

@@ -12,7 +12,7 @@ from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimise import Optimised
 from asphalt.report.model import SiteReport
-from asphalt.transfers import mark_report, transfer_operations
+from asphalt.transfers import mark_report, nonblocking_operations
 from asphalt.unparse.params import Parameter
 
 _LEVELS = 4  # of calls, from a procedure with transfers upwards
@@ -34,10 +34,12 @@ def optimised(
     changes: Sequence[Change],
     passes: Collection[str],
     wrong: Collection[tuple[str, str]] = (),
+    accepted: frozenset[str] = frozenset(),
 ) -> tuple[Change, ...]:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
     ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
+    ``accepted``: assumptions.
     """
     if not passes:
         return tuple(changes)
@@ -51,7 +53,7 @@ def optimised(
         )
         if located is None:
             continue
-        found = optimise.optimise(now, located, passes)
+        found = optimise.optimise(now, located, passes, accepted=accepted)
         if found.content is None:
             continue
         now = now.edited({path: found.content})
@@ -67,7 +69,7 @@ def _places(tree: Tree, callers: bool) -> tuple[tuple[str, tuple[str, ...]], ...
     """File and names of the units with transfers; ``callers``: also of those that may call them,
     first those that are called by no other of them."""
     found: dict[tuple[str, tuple[str, ...]], None] = {}
-    level = list(tree.site_units(transfer_operations()))
+    level = list(tree.site_units(nonblocking_operations()))
     for _ in range(_LEVELS if callers else 1):
         new = [one for one in level if one.unit.kind != "module" and _place(one) not in found]
         found.update({_place(one): None for one in new})
@@ -85,11 +87,12 @@ def _place(located: Located) -> tuple[str, tuple[str, ...]]:
     return located.path, tuple(unit.name for unit in located.chain)
 
 
-def kept_blocking(tree: Tree) -> tuple[SiteReport, ...]:
-    """A report for each blocking transfer of a tree that cannot be made non-blocking."""
+def kept_blocking(tree: Tree, accepted: frozenset[str] = frozenset()) -> tuple[SiteReport, ...]:
+    """A report for each blocking transfer and collective operation of a tree that cannot be made
+    non-blocking, under the ``accepted`` assumptions."""
     found: list[SiteReport] = []
-    for located in tree.site_units(transfer_operations()):
-        for refused, operation in optimise.kept_blocking(tree, located):
+    for located in tree.site_units(nonblocking_operations()):
+        for refused, operation in optimise.kept_blocking(tree, located, accepted):
             span = refused.span
             if span is None:
                 continue
@@ -104,10 +107,11 @@ def kept_blocking(tree: Tree) -> tuple[SiteReport, ...]:
                     span.first,
                     operation,
                     located.unit.name,
-                    "refused",
+                    "refused" if refused.lifted_by is None else "assumed",
                     code=refused.code.id,
                     message=refused.message,
                     witness=f"line {span.first}",
+                    assumptions=() if refused.lifted_by is None else (refused.lifted_by,),
                     marks=tuple(mark_report(mark) for mark in marks),
                 )
             )
@@ -130,5 +134,7 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
             "applied",
             message="overlaps with the work in its window",
             passes=passes,
+            assumptions=transfer.assumed,
+            accepted=transfer.assumed,
             evidence=tuple(step.does for step in found.steps),
         )

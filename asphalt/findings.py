@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from asphalt.analysis.all_sends import Sent, all_sends, operations
+from asphalt.analysis.all_sends import Sent, all_sends, is_closed, operations
 from asphalt.analysis.conditions.usage import of_own_rank, of_receives, of_requests
 from asphalt.analysis.directives import matches
 from asphalt.analysis.effects import Effects
@@ -20,29 +20,31 @@ from asphalt.transfers import mark_report, transfer_operations
 
 def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
     """What is wrong with the messages and requests of a tree, in the order of files and lines."""
-    sent = _sent(tree, effects)
-    found = [
-        report
-        for located in tree.site_units(transfer_operations())
-        for report in _of_unit(UnitFacts(located, effects), sent)
-    ]
+    units = [UnitFacts(located, effects) for located in tree.site_units(transfer_operations())]
+    sending = tree.site_units(operations(Store.OUTGOING))
+    sent = all_sends((UnitFacts(located, effects) for located in sending), effects) or ()
+    found = [report for facts in units for report in _reports(facts, _of_unit(facts))]
+    alone = [report for facts in units for report in _reports(facts, _of_receives(facts, sent))]
+    if alone and is_closed(effects):  # asked last, for it takes long
+        found += alone
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
-def _sent(tree: Tree, effects: Effects) -> tuple[Sent, ...]:
-    """All sends of the program; (): there may be others."""
-    units = tree.site_units(operations(Store.OUTGOING))
-    return all_sends((UnitFacts(located, effects) for located in units), effects) or ()
-
-
-def _of_unit(facts: UnitFacts, sent: tuple[Sent, ...]) -> Iterator[SiteReport]:
-    messages = Messages(facts)
+def _of_unit(facts: UnitFacts) -> Iterator[Refused]:
+    """What is wrong whatever other procedures do."""
     named = matches(facts.unit)
-    found = [*of_requests(matching(facts.scope, facts.values, facts.reaching, named))]
+    yield from of_requests(matching(facts.scope, facts.values, facts.reaching, named))
+    yield from of_own_rank(facts, Messages(facts))
+
+
+def _of_receives(facts: UnitFacts, sent: tuple[Sent, ...]) -> Iterator[Refused]:
+    """What is wrong if nothing else is sent."""
     if sent:
-        found += of_receives(facts, messages, sent)
-    found += of_own_rank(facts, messages)
-    spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
+        yield from of_receives(facts, Messages(facts), sent)
+
+
+def _reports(facts: UnitFacts, found: Iterable[Refused]) -> Iterator[SiteReport]:
+    spelled = {leaf.span: call.procedure.spelled for leaf, call in Messages(facts).own_calls()}
     for refused in found:
         if refused.span is not None:
             yield _report(facts, refused, spelled.get(refused.span, ""))

@@ -67,11 +67,12 @@ class Done:
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """A blocking call that was split: the line where it stood, the MPI procedure, and how many
-    messages it starts."""
+    operations it starts; ``assumed``: what that rests on, by name."""
 
     line: int
     operation: str
     messages: int
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +93,31 @@ class Optimised:
     ended: str
 
 
-def optimise(tree: Tree, located: Located, passes: Collection[str] = NAMES) -> Optimised:
-    """The best that the given transformations make of a unit of a tree."""
-    run = _Run(tree, located.path, tuple(unit.name for unit in located.chain), passes)
+def optimise(
+    tree: Tree,
+    located: Located,
+    passes: Collection[str] = NAMES,
+    *,
+    accepted: frozenset[str] = frozenset(),
+) -> Optimised:
+    """The best that the given transformations make of a unit of a tree.
+
+    ``accepted``: the assumptions that the user accepts.
+    """
+    run = _Run(tree, located.path, tuple(unit.name for unit in located.chain), passes, accepted)
     disagreement = run.disagreement()
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
     return run.best()
 
 
-def kept_blocking(tree: Tree, located: Located) -> tuple[tuple[Refused, str], ...]:
-    """The blocking transfers of a unit that cannot be made non-blocking, with the procedure."""
-    effects, _ = Analyses(tree).of(any_sizes=True)
-    facts = UnitFacts(located, effects, tree.file(located.path).eol)
+def kept_blocking(
+    tree: Tree, located: Located, accepted: frozenset[str] = frozenset()
+) -> tuple[tuple[Refused, str], ...]:
+    """The blocking transfers and collective operations of a unit that cannot be made non-blocking,
+    with the procedure."""
+    effects, uniformity = Analyses(tree).of(any_sizes=True)
+    facts = UnitFacts(located, effects, tree.file(located.path).eol, uniformity, accepted)
     messages = Messages(facts)
     spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
     return tuple(
@@ -127,22 +140,29 @@ class _Run:
     """The optimisation of one unit."""
 
     def __init__(
-        self, tree: Tree, path: str, chain: tuple[str, ...], passes: Collection[str]
+        self,
+        tree: Tree,
+        path: str,
+        chain: tuple[str, ...],
+        passes: Collection[str],
+        accepted: frozenset[str],
     ) -> None:
         self.tree = tree
         self.path = path
         self.chain = chain
         self.passes = passes
+        self.accepted = accepted
 
     def facts(self, tree: Tree) -> UnitFacts:
         """The unit as it stands in a tree; proofs hold for any values of named constants."""
-        effects, _ = Analyses(tree).of(any_sizes=True)
+        effects, uniformity = Analyses(tree).of(any_sizes=True)
         (found,) = (
             located
             for located in tree.units_of(self.path)
             if tuple(unit.name for unit in located.chain) == self.chain
         )
-        return UnitFacts(found, effects, tree.file(self.path).eol)
+        eol = tree.file(self.path).eol
+        return UnitFacts(found, effects, eol, uniformity, self.accepted)
 
     def disagreement(self) -> str | None:
         """Why a unit is not touched: two units of one name, or parsers that read it differently."""
@@ -231,7 +251,8 @@ class _Run:
             step = [f for f in nonblocking.check(facts) if isinstance(f, Step)][number - done]
             state = self._applied(state, facts, SPLITTING, step)
         split = tuple(
-            Transfer(steps[n].line, steps[n].operation, len(steps[n].sides)) for n in wanted
+            Transfer(step.line, step.operation, len(step.sides), step.assumed)
+            for step in (steps[number] for number in wanted)
         )
         return replace(state, split=split), refused
 

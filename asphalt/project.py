@@ -156,7 +156,9 @@ class Project:
 
     def kept_blocking(self) -> tuple[SiteReport, ...]:
         """The transfers that the settings ask to be made non-blocking, and that cannot be."""
-        return kept_blocking(self._tree) if "nonblocking" in self.settings.passes else ()
+        if "nonblocking" not in self.settings.passes:
+            return ()
+        return kept_blocking(self._tree, self.settings.assume)
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:
@@ -322,7 +324,7 @@ class Project:
         changes = self._prepushed(tile, depth, trial) if PREPUSH in passes else ()
         wanted = [name for name in passes if name in TRANSFERS]
         wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
-        return optimised(self._tree, changes, wanted, wrong)
+        return optimised(self._tree, changes, wanted, wrong, self.settings.assume)
 
     def _prepushed(self, tile: int | None, depth: int | None, trial: bool) -> tuple[Change, ...]:
         by_file: dict[str, list[Site]] = {}

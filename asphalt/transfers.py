@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from asphalt.analysis.collectives import nonblocking_form
 from asphalt.analysis.conditions.point_to_point import verdict
 from asphalt.analysis.directives import matches
 from asphalt.analysis.effects import Effects
@@ -28,6 +29,13 @@ def transfer_operations() -> frozenset[str]:
         if is_blocking_transfer(procedure) or deals_with_requests(procedure)
     }
     return frozenset(names | {f"p{name}" for name in names})
+
+
+@cache
+def nonblocking_operations() -> frozenset[str]:
+    """The same with the collective operations that have a non-blocking form."""
+    names = {name for name, procedure in table().items() if nonblocking_form(procedure)}
+    return transfer_operations() | names | {f"p{name}" for name in names}
 
 
 def transfers(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:

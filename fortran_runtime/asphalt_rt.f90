@@ -5,7 +5,7 @@
 !! many iterations make a tile, and whether to tile at all.  When the answer is "no" (`k` = 0) the
 !! original collective call, which stays in the code, does the work.
 !!
-!! This file needs nothing but Fortran 2003, MPI 2.2 and its module `mpi`.  Callers that use
+!! This file needs nothing but Fortran 2003, MPI 3.0 and its module `mpi`.  Callers that use
 !! `mpi_f08` pass the `MPI_VAL` components of their handles.
 module asphalt_rt
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc, c_null_ptr, c_ptr, c_signed_char, &
@@ -23,7 +23,11 @@ module asphalt_rt
   public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
   public :: asphalt_posts_of
   public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
-  public :: asphalt_issend, asphalt_wait
+  public :: asphalt_issend, asphalt_wait, asphalt_wait_both
+  public :: asphalt_ibcast, asphalt_ireduce, asphalt_iallreduce
+  public :: asphalt_igather, asphalt_igatherv, asphalt_iscatter, asphalt_iscatterv
+  public :: asphalt_iallgather, asphalt_iallgatherv
+  public :: asphalt_ialltoall, asphalt_ialltoallv, asphalt_ialltoallw
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
@@ -144,6 +148,129 @@ module asphalt_rt
       integer, intent(in) :: count, datatype, source, tag, comm
       integer, intent(out) :: request, ierror
     end subroutine MPI_Irecv
+
+    subroutine MPI_Ibcast(buffer, count, datatype, root, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      integer, dimension(*), asynchronous :: buffer
+      integer, intent(in) :: count, datatype, root, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Ibcast
+
+    subroutine MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: count, datatype, op, root, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Ireduce
+
+    subroutine MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: count, datatype, op, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Iallreduce
+
+    subroutine MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
+                           request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Igather
+
+    subroutine MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+                            root, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendcount, sendtype, recvtype, root, comm
+      integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Igatherv
+
+    subroutine MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+                            comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Iscatter
+
+    subroutine MPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, &
+                             root, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendtype, recvcount, recvtype, root, comm
+      integer, intent(in), dimension(*), asynchronous :: sendcounts, displs
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Iscatterv
+
+    subroutine MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+                              request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Iallgather
+
+    subroutine MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+                               recvtype, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendcount, sendtype, recvtype, comm
+      integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Iallgatherv
+
+    subroutine MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+                             request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Ialltoall
+
+    subroutine MPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+                              rdispls, recvtype, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendtype, recvtype, comm
+      integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Ialltoallv
+
+    subroutine MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+                              rdispls, recvtypes, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: comm
+      integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, sendtypes, &
+                                                         recvcounts, rdispls, recvtypes
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Ialltoallw
 
     subroutine MPI_Get_address(location, address, ierror)
       import :: MPI_ADDRESS_KIND
@@ -1074,6 +1201,190 @@ contains
     if (present(status)) status = found
     call asphalt_sync(buf)
   end subroutine asphalt_wait
+
+  ! The non-blocking forms of collective operations.  An operation has to have the same form on all
+  ! ranks (MPI-4.0 section 6.12): calls of these stand where all ranks come.
+
+  !> MPI_Ibcast with an explicit interface.
+  subroutine asphalt_ibcast(buffer, count, datatype, root, comm, request)
+    !GCC$ attributes no_arg_check :: buffer
+    !DIR$ ignore_tkr buffer
+    integer, dimension(*), asynchronous :: buffer
+    integer, intent(in) :: count, datatype, root, comm
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Ibcast(buffer, count, datatype, root, comm, request, error)
+  end subroutine asphalt_ibcast
+
+  !> MPI_Ireduce with an explicit interface.
+  subroutine asphalt_ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: count, datatype, op, root, comm
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, error)
+  end subroutine asphalt_ireduce
+
+  !> MPI_Iallreduce with an explicit interface.
+  subroutine asphalt_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: count, datatype, op, comm
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, error)
+  end subroutine asphalt_iallreduce
+
+  !> MPI_Igather with an explicit interface.
+  subroutine asphalt_igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+                             comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
+                     request, error)
+  end subroutine asphalt_igather
+
+  !> MPI_Igatherv with an explicit interface.
+  subroutine asphalt_igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+                              root, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvtype, root, comm
+    integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
+                      comm, request, error)
+  end subroutine asphalt_igatherv
+
+  !> MPI_Iscatter with an explicit interface.
+  subroutine asphalt_iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+                              comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
+                      request, error)
+  end subroutine asphalt_iscatter
+
+  !> MPI_Iscatterv with an explicit interface.
+  subroutine asphalt_iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+                               recvtype, root, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendtype, recvcount, recvtype, root, comm
+    integer, intent(in), dimension(*), asynchronous :: sendcounts, displs
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
+                       comm, request, error)
+  end subroutine asphalt_iscatterv
+
+  !> MPI_Iallgather with an explicit interface.
+  subroutine asphalt_iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+                                request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
+                        error)
+  end subroutine asphalt_iallgather
+
+  !> MPI_Iallgatherv with an explicit interface.
+  subroutine asphalt_iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+                                 recvtype, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvtype, comm
+    integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+                         comm, request, error)
+  end subroutine asphalt_iallgatherv
+
+  !> MPI_Ialltoall with an explicit interface.
+  subroutine asphalt_ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+                               request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
+                       error)
+  end subroutine asphalt_ialltoall
+
+  !> MPI_Ialltoallv with an explicit interface.
+  subroutine asphalt_ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+                                rdispls, recvtype, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendtype, recvtype, comm
+    integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
+                        recvtype, comm, request, error)
+  end subroutine asphalt_ialltoallv
+
+  !> MPI_Ialltoallw with an explicit interface.
+  subroutine asphalt_ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+                                rdispls, recvtypes, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: comm
+    integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, sendtypes, recvcounts, &
+                                                       rdispls, recvtypes
+    integer, intent(out) :: request
+    integer :: error
+
+    call MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
+                        recvtypes, comm, request, error)
+  end subroutine asphalt_ialltoallw
+
+  !> MPI_Wait for an operation with two buffers, which the caller may access again afterwards.
+  subroutine asphalt_wait_both(request, sendbuf, recvbuf)
+    integer, intent(inout) :: request
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer :: error
+
+    call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+    call asphalt_sync(sendbuf)
+    call asphalt_sync(recvbuf)
+  end subroutine asphalt_wait_both
 
   !> MPI_Isend from the element `displacement` of `buf` on, counted from 0 as MPI_ALLTOALLV does.
   !!

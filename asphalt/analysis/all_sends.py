@@ -1,7 +1,6 @@
 """All sends of a program, to say that a receive can get none of them.
 
-That is only known of a program whose calls are all seen through, which stands alone, and whose
-sends are all in the analysed text.
+That is only known of a program that ``is_closed`` and whose sends are all in the analysed text.
 """
 
 from __future__ import annotations
@@ -65,12 +64,10 @@ def operations(store: Store) -> frozenset[str]:
 
 
 def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] | None:
-    """All sends of a program; None: there may be others.
+    """All sends in a source tree; None: there are none, or some that are not understood.
 
     ``units``: those that call a procedure of ``operations(Store.OUTGOING)``.
     """
-    if not _is_closed(effects):
-        return None
     found: dict[tuple[str, int], Sent] = {}
     for facts in units:
         for leaf, call in Messages(facts).own_calls():
@@ -125,7 +122,7 @@ def _message(facts: UnitFacts, leaf: Leaf, call: MpiCall, store: Store) -> Sent 
     )
 
 
-def _is_closed(effects: Effects) -> bool:
+def is_closed(effects: Effects) -> bool:
     """Whether all that a program does is seen: it has a main program, no call goes to where
     nothing is known, and no other program is connected to it."""
     program = effects.scopes.program

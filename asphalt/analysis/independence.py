@@ -64,6 +64,10 @@ class Independence:
 
     def bound(self, node: Node) -> str | None:
         """Why a statement or construct has to stay where it is, whatever stands beside it."""
+        return self.fixed(node) or self._unknown_part(node)
+
+    def fixed(self, node: Node) -> str | None:
+        """Why a statement or construct has to stay, whatever its MPI calls do."""
         if self._unit is not None:
             return self._unit
         for leaf in leaves(node):
@@ -87,7 +91,7 @@ class Independence:
         for effect in self.facts.footprint(node).effects:
             if effect.kind not in _PLAIN and not _stays_inside(effect, node):
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
-        return self._unknown_part(node)
+        return None
 
     @cached_property
     def _unit(self) -> str | None:
@@ -127,6 +131,8 @@ class Independence:
             return None
         if Part.OTHER in (before, after):
             return f"{one.procedure.spelled} and {other.procedure.spelled} keep their order"
+        if one.procedure.collective and other.procedure.collective:
+            return "collective operations keep their order"
         if self._ready is not None and self._posts(one) and Part.COMPLETE is not after:
             return self._ready
         if before in (Part.START, Part.BOTH) and after in (Part.COMPLETE, Part.BOTH):

@@ -81,11 +81,14 @@ def part_of(call: MpiCall) -> Part:
         return Part.COMPLETE if all_of_them else Part.OTHER
     if needs_the_receive(call.procedure):
         return Part.OTHER
-    only_messages = stores <= {Store.INCOMING, Store.OUTGOING, Store.REQUEST, Store.OBJECT}
+    if Store.COLLECTIVE in stores and call.procedure.timing is not Timing.NONBLOCKING:
+        return Part.OTHER
+    moving = {Store.INCOMING, Store.OUTGOING, Store.COLLECTIVE}
+    only_messages = stores <= {*moving, Store.REQUEST, Store.OBJECT}
     handles = [a for a in row.accesses if a.store is Store.OBJECT]
     if not only_messages or any(a.writes for a in handles) or not row.transfers:
         return Part.OTHER
-    if not stores & {Store.INCOMING, Store.OUTGOING}:
+    if not stores & moving:
         return Part.OTHER
     match call.procedure.timing:
         case Timing.NONBLOCKING if all(t.until is Until.COMPLETION for t in row.transfers):

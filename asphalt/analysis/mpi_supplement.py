@@ -337,3 +337,11 @@ ENTRY_OF_AN_IMPLEMENTATION = "mpi_init"
 
 # Procedures whose results follow from their arguments alone (5.1, 8.5.2).
 FUNCTIONS_OF_ARGUMENTS = Row(words("dims_create type_size type_get_extent"), "5.1, 8.5.2")
+
+# Reductions of the standard, and those among them whose result is the same in whatever order the
+# values are combined (6.9.2); of numbers of floating point, those that only choose one of them.
+PREDEFINED_REDUCTIONS = words(
+    "mpi_max mpi_min mpi_sum mpi_prod mpi_land mpi_band mpi_lor mpi_bor mpi_lxor mpi_bxor"
+    " mpi_maxloc mpi_minloc"
+)
+ORDER_FREE_REDUCTIONS = PREDEFINED_REDUCTIONS - words("mpi_sum mpi_prod")

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from asphalt.analysis.mpi_table import table
+from asphalt.analysis.words import words
+
 MODULE = "asphalt_rt"
 
 
@@ -23,9 +26,23 @@ class RuntimeCall:
 _SEND = ("buf", "count", "datatype", "dest", "tag", "comm", "request", "")
 _RECEIVE = ("buf", "count", "datatype", "source", "tag", "comm", "request", "")
 
+COLLECTIVES = words(
+    "ibcast ireduce iallreduce igather igatherv iscatter iscatterv iallgather iallgatherv"
+    " ialltoall ialltoallv ialltoallw"
+)
+"""The operations of all ranks that the run-time module can start."""
+
+
+def _collective(operation: str) -> RuntimeCall:
+    dummies = (p.name for p in table()[operation].parameters if p.kind != "ERROR_CODE")
+    return RuntimeCall(operation, tuple(dummies))
+
+
 RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_isend": RuntimeCall("mpi_isend", _SEND),
     "asphalt_issend": RuntimeCall("mpi_issend", _SEND),
     "asphalt_irecv": RuntimeCall("mpi_irecv", _RECEIVE),
     "asphalt_wait": RuntimeCall("mpi_wait", ("request", "", "status")),
+    "asphalt_wait_both": RuntimeCall("mpi_wait", ("request", "", "")),
+    **{f"asphalt_{name}": _collective(f"mpi_{name}") for name in COLLECTIVES},
 }

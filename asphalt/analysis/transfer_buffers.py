@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from asphalt.analysis.access import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
@@ -9,11 +11,12 @@ from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
+from asphalt.analysis.mpi_table import Parameter
 from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
-from asphalt.ir.expr import AltReturn, Keyword, Ref, Section, names_in
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
 
 _ONE = Poly.constant(1)
@@ -54,14 +57,22 @@ class _Buffers:
                 for other in self._beside(actual.name):
                     found += _accesses(transfer, storage_of(other, self.scope), None, leaf)
             found += _accesses(transfer, storage, section, leaf)
-        return tuple(found)
+        return (*found, *self._read_later(leaf, call))
+
+    def _read_later(self, leaf: Leaf, call: MpiCall) -> Iterator[Access]:
+        """The arrays of counts, displacements and types that an operation may read until it is
+        complete (MPI-4.0 section 6.12)."""
+        for parameter, actual in call.bound():
+            if parameter.asynchronous and parameter.kind != "BUFFER":
+                for name in sorted(names_in(actual)):
+                    yield Access(storage_of(name, self.scope), Mode.READ, None, leaf)
 
     def _within(self, actual: Ref, call: MpiCall, leaf: Leaf) -> bool:
         """Whether a call certainly accesses nothing beyond the end of a variable."""
         scope, values = self.scope, self.values
         symbol = scope.lookup(actual.name)
-        counts = [a for p, a in call.bound() if p.is_count]
-        types = [a for p, a in call.bound() if p.kind == "DATATYPE"]
+        counts = _scalars(call, lambda p: p.is_count)
+        types = _scalars(call, lambda p: p.kind == "DATATYPE")
         if symbol is None or len(counts) != 1 or len(types) != 1:
             return False
         known = predefined_type(types[0], scope)
@@ -108,8 +119,8 @@ class _Buffers:
         may reach beyond it.
         """
         scope, values = self.scope, self.values
-        counts = [a for p, a in call.bound() if p.is_count]
-        types = [a for p, a in call.bound() if p.kind == "DATATYPE"]
+        counts = _scalars(call, lambda p: p.is_count)
+        types = _scalars(call, lambda p: p.kind == "DATATYPE")
         name = designator_name(actual)
         symbol = None if name is None else symbol_named(name, scope)
         if actual.args is None or len(counts) != 1 or len(types) != 1 or symbol is None:
@@ -132,6 +143,12 @@ class _Buffers:
                 case _:
                     first.append(values.polynomial(argument, leaf))
         return _covered(tuple(first), values.polynomial(counts[0], leaf), shape)
+
+
+def _scalars(call: MpiCall, wanted: Callable[[Parameter], bool]) -> list[Expr]:
+    """The arguments of a kind; [] if one of them is an array, one element for each rank."""
+    found = [(p, a) for p, a in call.bound() if wanted(p)]
+    return [] if any(p.array for p, _ in found) else [a for _, a in found]
 
 
 def _accesses(

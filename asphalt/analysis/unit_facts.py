@@ -9,6 +9,7 @@ from asphalt.analysis.access import Footprint, Names, examine
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.symbols import Scope
+from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.values import Values
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
@@ -20,12 +21,15 @@ class UnitFacts:
     """One unit of a program with its analyses, each made when it is asked for.
 
     ``eol``: how lines end in its file.  The facts hold for this unit as it is: a unit that a
-    transformation returns has facts of its own.
+    transformation returns has facts of its own.  ``uniformity``: what all ranks have in common;
+    None: not asked.  ``accepted``: the assumptions that the user accepts.
     """
 
     located: Located
     effects: Effects
     eol: str = "\n"
+    uniformity: Uniformity | None = None
+    accepted: frozenset[str] = frozenset()
 
     @property
     def unit(self) -> Unit:

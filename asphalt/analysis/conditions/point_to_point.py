@@ -63,8 +63,27 @@ STAYS = Code(
     "Write the call as a statement on a line of its own, with default integers.",
 )
 
-STAY_BLOCKING = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS)
-"""Why a blocking transfer is not made non-blocking."""
+ELSEWHERE = Code(
+    "ASP024",
+    "a collective operation that ranks may meet elsewhere",
+    "A blocking collective operation does not match a non-blocking one: the form of a call may "
+    "only change where no rank can be in another call instead.  It is not proved that all ranks "
+    "come together to each call of the operation in the program; or ranks share memory, and may "
+    "rely on the moment at which it is complete.",
+    "Let all ranks take the same way to every call of the operation, and give asphalt the whole "
+    "program.",
+)
+DIGITS = Code(
+    "ASP025",
+    "a reduction whose last digits may change",
+    "The non-blocking form of a reduction may combine the values of the ranks in another order.  "
+    "Sums and products of numbers of floating point get other last digits by that; what an "
+    "operation of the program's own does is not known.",
+    "Accept it with `--assume bits`, for operations of the standard.",
+)
+
+STAY_BLOCKING = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS, ELSEWHERE, DIGITS)
+"""Why a blocking transfer or collective operation is not made non-blocking."""
 CODES = (NOT_YET, UNMATCHED, UNKNOWN, *STAY_BLOCKING)
 
 

@@ -1,0 +1,118 @@
+"""Which collective operations may become non-blocking: those that all ranks enter from one call.
+
+A blocking collective operation does not match a non-blocking one (MPI-4.0 section 6.12), so that
+the form of a call may only change where no rank can be in another call instead.  And a reduction
+that is computed by another algorithm may add in another order.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, predefined_type
+from asphalt.analysis.mpi_library import library_row
+from asphalt.analysis.mpi_supplement import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
+from asphalt.analysis.mpi_table import Procedure, Timing, procedure, table
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.uniformity import Level, Uniformity
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.assumptions import UNIFORM
+from asphalt.ir.program import Program
+from asphalt.ir.stmt import Call, Guarded
+from asphalt.ir.tree import Leaf, leaves
+
+
+def nonblocking_form(blocking: Procedure) -> Procedure | None:
+    """The procedure that starts what a blocking collective operation with buffers does."""
+    if not blocking.collective or blocking.timing is not Timing.BLOCKING:
+        return None
+    form = table().get(blocking.name.replace("mpi_", "mpi_i", 1))
+    if form is None or not form.collective or not library_row(blocking).transfers:
+        return None
+    given = tuple(p.name for p in form.parameters if p.kind != "REQUEST")
+    return form if given == tuple(p.name for p in blocking.parameters) else None
+
+
+def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
+    """Why ranks may meet a collective operation elsewhere than at one call; None: all of them come
+    to each call of this operation, and equally often.
+
+    One call at a uniform place is not enough: a rank may be in another call of the operation on one
+    side of it, and all others on the other side.
+    """
+    program, effects = facts.scope.program, facts.effects
+    if facts.uniformity is None:
+        return "it is not known which ranks come here"
+    shared = _shared_memory(program)
+    if shared is not None:
+        return shared
+    mentions = [m for m in program.mpi_calls() if _is(m.operation, call.procedure)]
+    hidden = next((m for m in mentions if not m.live), None)
+    if hidden is not None:
+        return f"{hidden.path}:{hidden.line} is not compiled here"
+    seen: set[tuple[str, int]] = set()
+    for name in sorted({mention.operation for mention in mentions}):
+        for located in program.mentions(name):
+            scope = effects.scopes.of(located)
+            for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+                found = _called(leaf, scope)
+                if found is None or found.operation != call.operation or leaf.span is None:
+                    continue
+                seen.add((located.path, leaf.span.first))
+                reason = _why_not_all(facts.uniformity, scope, leaf, found)
+                if reason is not None:
+                    return f"{located.path}:{leaf.span.first}: {reason}"
+    missed = next((m for m in mentions if (m.path, m.line) not in seen), None)
+    return None if missed is None else f"{missed.path}:{missed.line} is not understood"
+
+
+def _why_not_all(uniformity: Uniformity, scope: Scope, leaf: Leaf, call: MpiCall) -> str | None:
+    judgement = uniformity.reached(scope, leaf, call.args.get("comm"))
+    if judgement.level is not Level.UNIFORM:
+        return f"it is not proved that all ranks come here ({judgement.evidence})"
+    open_ones = [a for a in judgement.assumptions if a.partition(":")[0] != UNIFORM.word]
+    return f"all ranks come here only with {', '.join(open_ones)}" if open_ones else None
+
+
+def _called(leaf: Leaf, scope: Scope) -> MpiCall | None:
+    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    return mpi_call(what, scope) if isinstance(what, Call) else None
+
+
+def _is(operation: str, wanted: Procedure) -> bool:
+    found = procedure(operation)
+    return found is not None and found.name == wanted.name
+
+
+def _shared_memory(program: Program) -> str | None:
+    """Whether what a rank reads may be written by others, who wait for a collective operation."""
+    for mention in program.mpi_calls():
+        found = procedure(mention.operation)
+        if found is None:
+            return f"{mention.operation} is not known"
+        if any(parameter.kind == "WINDOW" for parameter in found.parameters):
+            return f"ranks share memory ({found.spelled})"
+    return None
+
+
+def why_other_digits(facts: UnitFacts, call: MpiCall) -> str | None:
+    """Why another algorithm may give other results; None: it does not, or nothing is reduced."""
+    for parameter, actual in call.bound():
+        if parameter.kind != "OPERATION":
+            continue
+        operation = mpi_constant(actual, facts.scope)
+        if operation in ORDER_FREE_REDUCTIONS:
+            return None
+        types = [predefined_type(a, facts.scope) for p, a in call.bound() if p.kind == "DATATYPE"]
+        exact = all(known is not None and known.family == "integer" for known in types)
+        if operation in PREDEFINED_REDUCTIONS and exact:
+            return None
+        return "the order in which the ranks' values are combined may change"
+    return None
+
+
+def is_predefined_reduction(facts: UnitFacts, call: MpiCall) -> bool:
+    """Whether a reduction calls no procedure of the user's."""
+    return all(
+        mpi_constant(actual, facts.scope) in PREDEFINED_REDUCTIONS
+        for parameter, actual in call.bound()
+        if parameter.kind == "OPERATION"
+    )

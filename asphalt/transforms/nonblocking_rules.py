@@ -1,0 +1,217 @@
+"""Whether a blocking call may become a start and a wait: the rules for one call.
+
+Those for messages are of Danalis et al., ICS 2009, section 4; ``collectives`` has those for
+operations of all ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.collectives import (
+    is_predefined_reduction,
+    why_not_together,
+    why_other_digits,
+)
+from asphalt.analysis.conditions.point_to_point import (
+    DIGITS,
+    ELSEWHERE,
+    ERROR_READ,
+    NO_VARIABLE,
+    STATUS_READ,
+    STAYS,
+)
+from asphalt.analysis.constants import type_bytes
+from asphalt.analysis.contiguity import may_be_array, reference_contiguity
+from asphalt.analysis.independence import Independence, is_unseen
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.mpi_call import MpiCall, mpi_constant
+from asphalt.analysis.objects import symbol_named
+from asphalt.analysis.paths import path_witness
+from asphalt.analysis.shapes import is_scalar
+from asphalt.analysis.symbols import Origin
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.verdict import Refused
+from asphalt.assumptions import BITS
+from asphalt.ir.expr import Component, Expr, Lit, Ref, names_in, walk
+from asphalt.ir.stmt import ArmHead, Guarded, Include
+from asphalt.ir.tree import Leaf, leaves
+from asphalt.transforms.sides import Side, is_f08
+
+
+class Rules:
+    """The rules, with what they ask again and again of one unit."""
+
+    def __init__(self, facts: UnitFacts, order: Independence) -> None:
+        self.facts = facts
+        self.order = order
+        self._together: dict[str, str | None] = {}
+
+    def judged(
+        self, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...]
+    ) -> Refused | tuple[tuple[Side, ...], tuple[str, ...], tuple[str, ...]]:
+        """Why a call stays; or what is started instead, the evidence, and what is assumed."""
+        facts = self.facts
+        where = f"line {line_of(leaf)}: {call.procedure.spelled}"
+        stays = self.order.fixed(leaf)
+        stays = stays or _condition_changes(facts, leaf, call) or _unclear_include(facts)
+        if stays is not None:
+            return Refused(STAYS, stays, leaf.span)
+        evidence: list[str] = []
+        for side in sides:
+            for buffer in (*side.buffers, *side.arrays):
+                reason = _is_one_variable(_given(buffer), facts)
+                if reason is None:
+                    return Refused(NO_VARIABLE, f"{where}: the buffer may be a copy", leaf.span)
+                evidence.append(reason)
+            if any(may_be_array(_given(argument), facts.scope) for argument in side.scalars):
+                return Refused(STAYS, f"{where}: an array where MPI has a scalar", leaf.span)
+            others = (*side.scalars, *side.arrays)
+            if not all(_is_default_integer(argument, facts) for argument in others):
+                return Refused(STAYS, f"{where}: an argument is no default integer", leaf.span)
+            changed = next((a for a in side.arrays if _may_change_later(a, leaf, facts)), None)
+            if isinstance(changed, Ref):
+                return Refused(STAYS, f"{where}: {changed.spelled} is changed later", leaf.span)
+        if len(sides) == 2 and sides[0].buffers == sides[1].buffers:
+            return Refused(STAYS, f"{where}: one buffer for both messages", leaf.span)
+        if call.error is not None and _is_read(call.error, leaf, facts):
+            return Refused(ERROR_READ, f"{where}: its error code is read later", leaf.span)
+        status = call.args.get("status")
+        if status is not None and _is_read(status, leaf, facts):
+            if is_f08(call):
+                return Refused(STATUS_READ, f"{where}: its status is read later", leaf.span)
+            if not _is_status(status, facts):
+                return Refused(STAYS, f"{where}: its status is no array of its size", leaf.span)
+            sides = (replace(sides[0], status=status), *sides[1:])
+        if not call.procedure.collective:
+            return sides, tuple(evidence), ()
+        return self._collective(leaf, call, sides, evidence)
+
+    def _collective(
+        self, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...], evidence: list[str]
+    ) -> Refused | tuple[tuple[Side, ...], tuple[str, ...], tuple[str, ...]]:
+        where = f"line {line_of(leaf)}: {call.procedure.spelled}"
+        assumed: tuple[str, ...] = ()
+        digits = why_other_digits(self.facts, call)
+        if digits is not None:
+            if not is_predefined_reduction(self.facts, call):
+                return Refused(DIGITS, f"{where}: {digits}", leaf.span)
+            if BITS.word not in self.facts.accepted:
+                message = f"{where}: {digits}"
+                return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
+            assumed = (BITS.word,)
+        if call.operation not in self._together:
+            self._together[call.operation] = why_not_together(self.facts, call)
+        reason = self._together[call.operation]
+        if reason is not None:
+            return Refused(ELSEWHERE, f"{where}: {reason}", leaf.span)
+        evidence.append(f"all ranks come together to each {call.procedure.spelled} of the program")
+        return sides, tuple(evidence), assumed
+
+
+def _may_change_later(array: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
+    """Whether the unit may change an argument behind the call, so that a compiler might do it
+    before the wait."""
+    reaching = facts.reaching
+    start = reaching.graph.action(leaf)
+    if not isinstance(array, Ref) or start is None:
+        return True
+    symbol = facts.scope.lookup(array.name)
+    if symbol is not None and symbol.origin is Origin.PARAMETER:
+        return False
+    storage = storage_of(array.name, facts.scope)
+    changing = {d.point for d in reaching.definitions(storage) if d.leaf is not None}
+    return path_witness(reaching.graph, [start], changing) is not None
+
+
+def _given(argument: Expr) -> Expr:
+    """What the call has for an argument of the run-time procedure."""
+    own = isinstance(argument, Component) and argument.name == "mpi_val"
+    return argument.base if own and isinstance(argument, Component) else argument
+
+
+def _unclear_include(facts: UnitFacts) -> str | None:
+    """Why it is not known where declarations end: an include file that may hold statements."""
+    program = facts.scope.program
+    for node in facts.unit.spec:
+        for leaf in leaves(node):
+            what = leaf.what
+            if isinstance(what, Include) and program.include(facts.located, what.path) is None:
+                return f"line {line_of(leaf)}: include file with more than declarations"
+    return None
+
+
+def _is_status(expr: Expr, facts: UnitFacts) -> bool:
+    """Whether an actual argument can be an explicit-shape array of MPI_STATUS_SIZE elements: a
+    whole array declared so, or an element of an array with storage of its own (F2018 15.5.2.11)."""
+    symbol = facts.scope.lookup(expr.name) if isinstance(expr, Ref) else None
+    if not isinstance(expr, Ref) or symbol is None or symbol.dims is None:
+        return False
+    first = symbol.dims[0]
+    if symbol.attrs & {"pointer"} or first.kind not in ("explicit", "assumed_size", "deferred"):
+        return False
+    if first.kind == "explicit" and first.lower is None and isinstance(first.upper, Lit):
+        return int(first.upper.text) >= _STATUS_SIZE or len(symbol.dims) > 1
+    return True
+
+
+_STATUS_SIZE = 6
+"""The most default integers that an MPI library in use has in a status (Open MPI)."""
+
+
+def _is_default_integer(expr: Expr, facts: UnitFacts) -> bool:
+    """Whether a count, rank, tag or handle is certainly an integer of the default kind."""
+    if isinstance(expr, Component):
+        return expr.name == "mpi_val"
+    for name in names_in(expr):
+        if mpi_constant(Ref(name, name), facts.scope) is not None:
+            continue
+        symbol = facts.scope.lookup(name)
+        if symbol is None or symbol.origin is Origin.MPI:
+            return False
+        if symbol.origin is not Origin.INTRINSIC and type_bytes(symbol.type, facts.scope) != 4:
+            return False
+    return not any(isinstance(part, Lit) and "_" in part.text for part in walk(expr))
+
+
+def _condition_changes(facts: UnitFacts, leaf: Leaf, call: MpiCall) -> str | None:
+    """Why the condition of a one-line IF may not be evaluated twice."""
+    if not isinstance(leaf.what, Guarded):
+        return None
+    head = replace(leaf, what=ArmHead("if", (leaf.what.condition,)))
+    condition = facts.footprint(head)
+    written = {root for arg in call.defined(facts.scope) for root in names_in(arg)}
+    if condition.effects or any(access.writes for access in condition.accesses):
+        return f"line {line_of(leaf)}: the condition calls a procedure"
+    if written & names_in(leaf.what.condition):
+        return f"line {line_of(leaf)}: the call changes its own condition"
+    return None
+
+
+def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:
+    """Why a buffer is passed without a copy; None: it may be one."""
+    if not isinstance(buffer, Ref) or mpi_constant(buffer, facts.scope) is not None:
+        return None
+    symbol = symbol_named(buffer.name, facts.scope)
+    if symbol is None or symbol.origin in (Origin.PROCEDURE, Origin.PARAMETER, Origin.INTRINSIC):
+        return None
+    if symbol.dims is None and buffer.args is None and is_scalar(buffer, facts.scope):
+        return f"{buffer.spelled} is a scalar variable"
+    answer = reference_contiguity(buffer, facts.scope)
+    return f"{buffer.spelled} {answer.reason}" if answer.yes else None
+
+
+def _is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
+    """Whether what a call gives to a variable may be read, here or by somebody else."""
+    if mpi_constant(expr, facts.scope) is not None:
+        return False
+    if not isinstance(expr, Ref):
+        return True
+    if not is_unseen(expr.name, facts):
+        return True
+    storage, reaching = storage_of(expr.name, facts.scope), facts.reaching
+    point = reaching.graph.action(leaf)
+    if point is None:
+        return True
+    given = [d for d in reaching.definitions(storage) if d.point == point]
+    return not given or any(reaching.def_use(definition) for definition in given)

@@ -1,0 +1,113 @@
+"""What the run-time module starts instead of a blocking call: one operation, or one a message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.analysis.collectives import nonblocking_form
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.mpi_table import Procedure
+from asphalt.analysis.runtime_calls import RUNTIME_CALLS
+from asphalt.ir.expr import Component, Expr
+
+_HANDLES = ("DATATYPE", "COMMUNICATOR", "OPERATION")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One operation: the procedure of the run-time module that starts it, its arguments up to the
+    communicator, and the status if it is read.
+
+    ``buffers``: the arguments that MPI accesses until the wait; ``arrays``: those that it may read
+    until then (counts, displacements, types).
+    """
+
+    start: str
+    arguments: tuple[Expr, ...]
+    buffers: tuple[Expr, ...]
+    arrays: tuple[Expr, ...] = ()
+    status: Expr | None = None
+
+    @property
+    def scalars(self) -> tuple[Expr, ...]:
+        """The other arguments."""
+        others = (*self.buffers, *self.arrays)
+        return tuple(a for a in self.arguments if not any(a is other for other in others))
+
+    @property
+    def wait(self) -> str:
+        """The procedure of the run-time module that completes it."""
+        return "asphalt_wait" if len(self.buffers) == 1 else "asphalt_wait_both"
+
+
+def sides_of(call: MpiCall) -> tuple[Side, ...]:
+    """The operations that a blocking call stands for; (): the run-time module cannot start them.
+
+    A call that receives and sends starts the receive first, so that the message finds it posted.
+    """
+    form = nonblocking_form(call.procedure)
+    if form is not None:
+        return _collective(call, form)
+    exchange = call.procedure.exchange
+    if exchange is None or call.procedure.collective:
+        return ()
+    tags = [p.name for p in call.procedure.parameters if p.kind == "TAG"]
+    (communicator,) = (p.name for p in call.procedure.parameters if p.kind == "COMMUNICATOR")
+    found: list[Side | None] = []
+    if exchange.source is not None:
+        names = (exchange.receive, exchange.receive_count, exchange.receive_type, exchange.source)
+        found.append(_side(call, "mpi_irecv", (*names, tags[-1], communicator)))
+    if exchange.destination is not None:
+        both = exchange.source is not None
+        wanted = "mpi_isend" if both else call.operation.replace("mpi_", "mpi_i", 1)
+        names = (exchange.send, exchange.send_count, exchange.send_type, exchange.destination)
+        found.append(_side(call, wanted, (*names, tags[0], communicator)))
+    known = tuple(side for side in found if side is not None)
+    return known if len(known) == len(found) else ()
+
+
+def is_f08(call: MpiCall) -> bool:
+    """Whether handles are of derived types."""
+    return call.binding == "mpi_f08"
+
+
+def _start_of(operation: str) -> str:
+    return next((n for n, own in RUNTIME_CALLS.items() if own.operation == operation), "")
+
+
+def _collective(call: MpiCall, form: Procedure) -> tuple[Side, ...]:
+    start = _start_of(form.name)
+    buffers: list[Expr] = []
+    arrays: list[Expr] = []
+    arguments: list[Expr] = []
+    for parameter, actual in call.bound():
+        if parameter.kind == "ERROR_CODE":
+            continue
+        if parameter.array and parameter.kind in _HANDLES and is_f08(call):
+            return ()
+        given = _handle(actual, call) if parameter.kind in _HANDLES else actual
+        arguments.append(given)
+        if parameter.kind == "BUFFER":
+            buffers.append(given)
+        elif parameter.array:
+            arrays.append(given)
+    side = Side(start, tuple(arguments), tuple(buffers), tuple(arrays))
+    return (side,) if start else ()
+
+
+def _side(call: MpiCall, operation: str, names: tuple[str | None, ...]) -> Side | None:
+    start = _start_of(operation)
+    if not start or any(name is None or name not in call.args for name in names):
+        return None
+    handles = {p.name for p in call.procedure.parameters if p.kind in _HANDLES}
+    given = tuple(
+        _handle(call.args[name], call) if name in handles else call.args[name]
+        for name in names
+        if name is not None
+    )
+    return Side(start, given, given[:1])
+
+
+def _handle(arg: Expr, call: MpiCall) -> Expr:
+    """A handle as the run-time module takes it."""
+    return Component(arg, "mpi_val", "MPI_VAL") if is_f08(call) else arg
