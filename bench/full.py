@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
+from bench.lab import steps, steps_page
 from bench.lab.case import ROOT, Case, Simulated, load_cases
 from bench.lab.changes import committed, compare, gone
 from bench.lab.jobs import AT_ONCE, Job, count, simulate
@@ -44,9 +45,10 @@ from bench.lab.terminal import kernel_figure, kernel_table, speed_table, target_
 from bench.lab.transform import available
 
 RESULTS = ROOT / "bench" / "results"
+IMAGES = ROOT / "docs" / "images"
 QUICK_RESULTS = ROOT / "build" / "bench"
 ROW_FILES = ("simulated.json", "link.json", "figures.json", "ratios.json")
-PARTS = ("simulated", "link", "tool", "ratios", "figures")
+PARTS = ("simulated", "link", "tool", "ratios", "figures", "steps")
 QUICK_PARTS = ("simulated", "link", "tool")
 QUICK_LINK = ("synthetic_fig3",)
 QUICK_AT_BEST = ("plane_slab", "spectral_transpose", "synthetic_fig3")
@@ -223,7 +225,7 @@ class Bench:
     def measure_figures(self) -> None:
         """The figures of the papers."""
         rows: list[Row] = []
-        figures = Figures(ROOT / "docs" / "images")
+        figures = Figures(IMAGES)
         if not self.without(SMPI):
             panels = (*slowdown_panels(), *sweep_panels())
             with progress_on(self.console) as progress:
@@ -237,6 +239,20 @@ class Bench:
             figures.speeds = speeds_from_json(speeds.read_text(encoding="utf-8"))
         self.save("figures.json", rows)
         self.written += figures.write(ROOT / "docs" / "figures.md")
+
+    def measure_steps(self) -> None:
+        """What each transformation of transfers between two ranks adds."""
+        if self.without(SMPI):
+            return
+        wanted = steps.jobs(self.cases)
+        with progress_on(self.console) as progress:
+            task = progress.add_task("step by step", total=steps.count(wanted))
+            found, failures = steps.measure(wanted, lambda: progress.advance(task))
+        for failure in failures:
+            self.fail(failure)
+        self.save("steps.json", [row for one in found for row in one.rows()])
+        if found:
+            self.written += steps_page.write(found, ROOT / "docs" / "steps.md", IMAGES)
 
     def link_figure(self, figures: Figures) -> list[Row]:
         """Times over K on the slow link, where there is one."""

@@ -23,8 +23,8 @@ _INTRODUCTION = """\
 
 asphalt says of every exchange that it is **proved** (every condition holds), **assumed** (it holds
 if named assumptions do), **refused**, or **skipped** on request.  A **finding** is an error of the
-program in its messages or requests.  Everything but a proof has one of the codes on this page.  Codes are stable: they keep their meaning, and a code that is no longer
-needed is not used again.
+program in its messages or requests.  Everything but a proof has one of the codes on this page.
+Codes are stable: they keep their meaning, and a code that is no longer needed is not used again.
 
 Each code has a program that gets it, and the same program mended so that it is transformed; the
 test suite compiles and judges both.  `asphalt explain CODE` shows them in full, and

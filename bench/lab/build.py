@@ -34,8 +34,9 @@ class Recipe:
 
     ``sizes`` overrides values of sizes.inc.  ``charge`` holds what the stand-in of the work
     charges to the simulated clock; None: the real work is computed.  ``tiling`` is K and D;
-    None: as the kernel (hand) or asphalt (transformed) has it.  ``shared``: under SMPI, what ranks
-    allocate can share memory, so that more of them fit and their results mean nothing.
+    None: as the kernel (hand) or asphalt (transformed) has it.  ``passes``: the transformations of
+    the version ``transformed``; (): those that asphalt applies by itself.  ``shared``: under SMPI,
+    what ranks allocate can share memory, so that more of them fit and their results mean nothing.
     """
 
     case: Case
@@ -46,6 +47,7 @@ class Recipe:
     tiling: tuple[int, int] | None = None
     flags: tuple[str, ...] = ("-O3",)
     shared: bool = False
+    passes: tuple[str, ...] = ()
 
 
 def constants(text: str) -> dict[str, int]:
@@ -99,7 +101,7 @@ def build(recipe: Recipe) -> Path:
     """The program of a recipe, built if it is not there; raises LabError with the messages."""
     files = sources_of(recipe)
     if recipe.version == "transformed":
-        files = transform(files)
+        files = transform(files, recipe.passes)
         if recipe.tiling is not None:
             files = set_tiling(files, *recipe.tiling)
         if recipe.mpi is SMPI:

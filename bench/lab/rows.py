@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = Path(__file__).with_name("rows.schema.json")
+ADDED = "+"
+"""What the name of a version begins with that has the transformations up to one: ``+motion``."""
 NOT_TILED = ("original", "ialltoall")
 """The versions that have neither K nor D."""
 
@@ -17,10 +19,11 @@ NOT_TILED = ("original", "ialltoall")
 class Row:
     """One measured time.
 
-    ``kernel`` is its name, with the variant behind a slash.  ``tile``, ``depth``: K and D; None in
-    versions that have none, 0 where the program chooses on entry.  ``ratio``: ``seconds`` divided
-    by the original's on the same platform.  ``overlap_efficiency``: the part of what could be
-    hidden that is hidden; None where it is not known, or nothing could be.
+    ``version``: original, hand, ialltoall or transformed; ``+NAME``: with the transformations up to
+    that one.  ``kernel`` is its name, with the variant behind a slash.  ``tile``, ``depth``: K and
+    D; None in versions that have none, 0 where the program chooses on entry.  ``ratio``:
+    ``seconds`` divided by the original's on the same platform.  ``overlap_efficiency``: the part of
+    what could be hidden that is hidden; None where it is not known, or nothing could be.
     """
 
     kernel: str

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -35,9 +35,12 @@ def available() -> bool:
     return done.returncode == 0
 
 
-def transform(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files as asphalt writes them, in an order that compiles; raises LabError."""
-    out = apply(files)
+def transform(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> dict[str, bytes]:
+    """The files as asphalt writes them, in an order that compiles; raises LabError.
+
+    ``passes``: the transformations; (): those that it applies by itself.
+    """
+    out = apply(files, passes)
     names = [name for name in files if (out / name).exists()]
     runtime = [RUNTIME] if (out / RUNTIME).exists() else []
     headers = sorted(path.name for path in out.glob("*.inc") if path.name not in names)
@@ -51,19 +54,21 @@ def sites(files: Mapping[str, bytes]) -> list[dict[str, object]]:
     return found
 
 
-def apply(files: Mapping[str, bytes]) -> Path:
+def apply(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> Path:
     """Runs `asphalt apply` on the files; the directory it wrote.  Cached by content."""
-    digest = hashlib.sha256(repr((tool_state(), sorted(files.items()))).encode()).hexdigest()
+    options = ("--passes", ",".join(passes)) if passes else ()
+    key = (tool_state(), sorted(files.items()), *options)
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()
     place = APPLIED / digest[:16]
     out = place / "out"
     if (place / "done").exists():
         return out
     with place_for(place) as unfinished:
-        _apply(files, unfinished)
+        _apply(files, unfinished, options)
     return out
 
 
-def _apply(files: Mapping[str, bytes], place: Path) -> None:
+def _apply(files: Mapping[str, bytes], place: Path, options: Sequence[str]) -> None:
     """Fills ``place``: source, out, report.json, and done with what was printed."""
     source, out = place / "source", place / "out"
     source.mkdir()
@@ -76,6 +81,7 @@ def _apply(files: Mapping[str, bytes], place: Path) -> None:
             "apply",
             *(str(source), "--root", str(source), "--output", str(out), "--report", str(report)),
             *("--no-cache", "--force"),
+            *options,
         ],
         cwd=place,
         capture_output=True,
