@@ -162,17 +162,30 @@ def test_all_sites_are_proved() -> None:
 TILINGS = {OPENMPI: (3, 2), MPICH: (2, 100)}  # K, D; all of them under all are wide
 
 
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """The original, and what it prints: that is the same under every MPI."""
+
+    build: Build
+    expected: Mapping[int, list[str]]
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
+    mpi = installed(MPICH, OPENMPI)[0]
+    build = built(Version(), mpi, tmp_path_factory.mktemp("originals") / "original")
+    return Originals(build, {ranks: build.output(ranks)[0] for ranks in (1, 3, 4)})
+
+
 @pytest.mark.parametrize("mpi", installed(*TILINGS), ids=str)
-def test_the_same_is_printed(mpi: Mpi, tmp_path: Path) -> None:
-    original = built(Version(), mpi, tmp_path / "original")
+def test_the_same_is_printed(mpi: Mpi, originals: Originals, tmp_path: Path) -> None:
     transformed = built(Version(*TILINGS[mpi], telling=True), mpi, tmp_path / "transformed")
-    assert_no_new_warnings(original, transformed)
-    for ranks in (1, 3, 4):
-        expected, _ = original.output(ranks)
+    if mpi is originals.build.mpi:  # others have other interfaces
+        assert_no_new_warnings(originals.build, transformed)
+    for ranks, expected in originals.expected.items():
         assert len(expected) >= 35
         found, tiled = transformed.output(ranks)
         assert found == expected, f"{TILINGS[mpi]}, {ranks} ranks"
-        assert tiled >= {site.name for site in project().sites()} - DIFFERING or ranks == 1
     assert tiled == {site.name for site in project().sites()} - DIFFERING
 
 
