@@ -6,10 +6,13 @@ communicate are unrolled, procedures that exchange messages are inlined and bran
 decided, which is kept only if it brings more transfers beside work.  Then three kinds of steps:
 blocking transfers become non-blocking, branches are split behind what starts a transfer, and code
 motion fills the overlap windows that come of it.  The first two gain nothing by themselves: a
-transfer whose window stays empty is left blocking, and everything is done again without it.
+transfer whose window stays empty is left blocking, and everything is done again without it.  Last,
+nests behind a wait are split into interior and edges, one after the other; a split is kept if code
+motion then finds more work for a window.
 
-It ends: of each transfer and each branch there is one split, and a move only ever brings more work
-into the windows of a unit, of which there is a finite amount (section 5 of the paper).
+It ends: of each transfer and each branch there is one split, a nest is tried once and what is split
+off it is not split again, and a move only ever brings more work into the windows of a unit, of
+which there is a finite amount (section 5 of the paper).
 """
 
 from __future__ import annotations
@@ -33,11 +36,13 @@ from asphalt.transforms import (
     motion,
     nonblocking,
     renaming,
+    splitting,
     unrolling,
 )
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Step, Transformation
+from asphalt.transforms.windows import work_in_windows
 from asphalt.unparse.unparse import unparse
 
 PREPARING = tuple(
@@ -45,11 +50,13 @@ PREPARING = tuple(
     for module in (unrolling, inline, branches)
 )
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
-SPLITTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
-WIDENING = tuple(
-    Transformation(module.NAME, module.check, module.apply) for module in (fission, motion)
+STARTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
+WIDENING = (
+    Transformation(fission.NAME, fission.check, fission.apply),
+    Transformation(motion.NAME, motion.moves, motion.apply),
 )
-NAMES = tuple(t.name for t in (*PREPARING, RENAMING, SPLITTING, *WIDENING))
+DIVIDING = Transformation(splitting.NAME, splitting.check, splitting.apply)
+NAMES = tuple(t.name for t in (*PREPARING, RENAMING, STARTING, *WIDENING, DIVIDING))
 _GAINING = frozenset({motion.NAME})
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""
@@ -231,7 +238,7 @@ class _Run:
         left: frozenset[int] = frozenset()
         while True:
             state, refused = self._split(begin, left)
-            state = self._closure(state, WIDENING)
+            state = self._divided(self._closure(state, WIDENING))
             idle = self._idle(begin, state)
             if not idle:
                 return self._result(state, refused)
@@ -249,7 +256,7 @@ class _Run:
         for done, number in enumerate(wanted):
             facts = self.facts(state.tree)
             step = [f for f in nonblocking.check(facts) if isinstance(f, Step)][number - done]
-            state = self._applied(state, facts, SPLITTING, step)
+            state = self._applied(state, facts, STARTING, step)
         split = tuple(
             Transfer(step.line, step.operation, len(step.sides), step.assumed)
             for step in (steps[number] for number in wanted)
@@ -269,6 +276,23 @@ class _Run:
                     break
             else:
                 return state
+        return state
+
+    def _divided(self, state: _State) -> _State:
+        """Nests split into interior and edges wherever the window of a transfer gains by it."""
+        tried: set[tuple[str, ...]] = set()
+        while splitting.NAME in self.passes and len(state.steps) < MOST_STEPS:
+            facts = self.facts(state.tree)
+            steps = (f for f in splitting.check(facts) if isinstance(f, splitting.SplitNest))
+            step = next((s for s in steps if s.text not in tried), None)
+            if step is None:
+                break
+            tried.add(step.text)
+            before = work_in_windows(facts)
+            more = self._closure(self._applied(state, facts, DIVIDING, step), WIDENING)
+            after = work_in_windows(self.facts(more.tree))
+            if any(count > before.get(request, 0) for request, count in after.items()):
+                state = more
         return state
 
     def _applied(

@@ -16,6 +16,7 @@ TRANSFERS = (
     "nonblocking",
     "fission",
     "motion",
+    "splitting",
 )
 """Those for transfers between two ranks."""
 PASSES = (PREPUSH, *TRANSFERS)

@@ -213,7 +213,8 @@ class Effects:
         effects = list(callee.summary.effects)
         for dummy, actual in bound.items():
             found = list(self._argument(dummy, actual, bound, callee, scope))
-            if not found and isinstance(actual, Ref) and _is_procedure(actual, scope):
+            named = isinstance(actual, Ref) and actual.args is None
+            if not found and isinstance(actual, Ref) and named and _is_procedure(actual, scope):
                 effects.append((EffectKind.UNKNOWN_CALL, f"procedure argument {actual.name}"))
             accesses += found
         for shared, mode in _shared_accesses(callee.summary):

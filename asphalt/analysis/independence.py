@@ -23,6 +23,7 @@ from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
 from asphalt.analysis.constants import constant, is_open
 from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.known_limits import KnownLimits
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import Store, library_row, needs_the_receive
@@ -56,11 +57,21 @@ class Independence:
     def why_not(self, first: Node, second: Node) -> str | None:
         """Why ``second``, the next sibling of ``first``, may not be executed before it; None: it
         may."""
+        key = (id(first), id(second))
+        if key not in self._answers:  # the nodes are kept, so that no other gets their ids
+            self._answers[key] = (first, second, self._why_not(first, second))
+        return self._answers[key][2]
+
+    def _why_not(self, first: Node, second: Node) -> str | None:
         for node in (first, second):
             reason = self.bound(node)
             if reason is not None:
                 return reason
         return self._messages(first, second) or self._data(first, second)
+
+    @cached_property
+    def _answers(self) -> dict[tuple[int, int], tuple[Node, Node, str | None]]:
+        return {}
 
     def bound(self, node: Node) -> str | None:
         """Why a statement or construct has to stay where it is, whatever stands beside it."""
@@ -89,7 +100,7 @@ class Independence:
             if access.storage != ALIASED and (symbol is None or "volatile" in symbol.attrs):
                 return f"line {line_of(access.leaf)}: {access.storage} may be volatile"
         for effect in self.facts.footprint(node).effects:
-            if effect.kind not in _PLAIN and not _stays_inside(effect, node):
+            if effect.kind not in _PLAIN and not _goes_on_inside(effect, node):
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
         return None
 
@@ -246,19 +257,24 @@ class Independence:
             return
         changing = frozenset(a.storage for a in (*mine, *theirs) if a.writes)
         start = next(leaves(first))
-        region = Region(self.facts.values, start, changing)
+        region = Region(self.facts.values, start, changing, None, self.limits.at(start))
         for a in mine:
             for b in theirs:
                 if not (a.writes or b.writes) or not a.meets(b):
                     continue
-                if not a.path and self._is_temporary(a.storage, first, second):
+                if not a.path and self.is_temporary(a.storage, first, second):
                     continue
                 if region.conflict(a, b, _any_order) is not None:
                     line = line_of(a.leaf), line_of(b.leaf)
                     reason = f"lines {line[0]} and {line[1]}: {a.object}"
                     yield _Conflict(reason, region, a, b)
 
-    def _is_temporary(self, storage: str, first: Node, second: Node) -> bool:
+    @cached_property
+    def limits(self) -> KnownLimits:
+        """What is known of sizes."""
+        return KnownLimits.of(self.facts, self.messages)
+
+    def is_temporary(self, storage: str, first: Node, second: Node) -> bool:
         """Whether a scalar holds no value but within one of the statements: each defines it before
         reading it, and nothing else reads what they leave in it."""
         key = (storage, id(first), id(second))
@@ -277,20 +293,21 @@ class Independence:
         return {}
 
     def _keeps_to_itself(self, storage: str, node: Node) -> bool:
-        if exposed((node,), storage, self.facts.names, _covers_nothing):
-            return False
-        inside = {id(leaf) for leaf in leaves(node)}
-        reaching = self.facts.reaching
-        return all(
-            id(use.leaf) in inside
-            for definition in reaching.definitions(storage)
-            if definition.leaf is not None and id(definition.leaf) in inside
-            for use in reaching.def_use(definition)
-        )
+        covered = not exposed((node,), storage, self.facts.names, _covers_nothing)
+        return covered and stays_inside(storage, node, self.facts)
 
     def accesses(self, node: Node) -> tuple[Access, ...] | None:
         """All that a statement reads and writes, the buffers of transfers that it starts or
         completes included; None: not known."""
+        if id(node) not in self._accesses:
+            self._accesses[id(node)] = (node, self._accesses_of(node))
+        return self._accesses[id(node)][1]
+
+    @cached_property
+    def _accesses(self) -> dict[int, tuple[Node, tuple[Access, ...] | None]]:
+        return {}
+
+    def _accesses_of(self, node: Node) -> tuple[Access, ...] | None:
         found: list[Access] = []
         buffers: dict[int, set[tuple[str, Mode]]] = {}
         for leaf, call in self.messages.calls(node):
@@ -385,6 +402,18 @@ def is_unseen(name: str, facts: UnitFacts) -> bool:
     return not statement_functions and ("save" not in symbol.attrs or facts.unit.kind == "program")
 
 
+def stays_inside(storage: str, node: Node, facts: UnitFacts) -> bool:
+    """Whether only a statement or construct itself may read the values that it gives a variable."""
+    inside = {id(leaf) for leaf in leaves(node)}
+    reaching = facts.reaching
+    return all(
+        id(use.leaf) in inside
+        for definition in reaching.definitions(storage)
+        if definition.leaf is not None and id(definition.leaf) in inside
+        for use in reaching.def_use(definition)
+    )
+
+
 def _covers_nothing(node: Node, storage: str) -> bool:
     del node, storage
     return False
@@ -443,7 +472,7 @@ def _loops(node: Node) -> Iterator[Do]:
                     yield from _loops(child)
 
 
-def _stays_inside(effect: Effect, node: Node) -> bool:
+def _goes_on_inside(effect: Effect, node: Node) -> bool:
     """Whether an effect is no more than a way within the construct: the next iteration of a loop
     in it, or its end."""
     what = effect.leaf.what

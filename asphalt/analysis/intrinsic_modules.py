@@ -29,14 +29,21 @@ MPI_KINDS = {
     "mpi_address_kind": 8, "mpi_offset_kind": 8, "mpi_count_kind": 8, "mpi_integer_kind": 4,
 }  # fmt: skip
 
+# F2018 16.10.2: integer constants whose values are the compiler's own.
+_CONSTANTS = {
+    "iso_fortran_env": words(
+        "atomic_int_kind atomic_logical_kind character_storage_size current_team error_unit"
+        " file_storage_size initial_team input_unit iostat_end iostat_eor"
+        " iostat_inquire_internal_unit numeric_storage_size output_unit parent_team"
+        " stat_failed_image stat_locked stat_locked_other_image stat_stopped_image stat_unlocked"
+        " stat_unlocked_failed_image"
+    ),
+}
+
 _OTHER = {
     "iso_fortran_env": words(
-        "atomic_int_kind atomic_logical_kind character_kinds character_storage_size"
-        " compiler_options compiler_version current_team error_unit event_type"
-        " file_storage_size initial_team input_unit integer_kinds iostat_end iostat_eor"
-        " iostat_inquire_internal_unit lock_type logical_kinds numeric_storage_size output_unit"
-        " parent_team real_kinds stat_failed_image stat_locked stat_locked_other_image"
-        " stat_stopped_image stat_unlocked stat_unlocked_failed_image team_type"
+        "character_kinds compiler_options compiler_version event_type integer_kinds lock_type"
+        " logical_kinds real_kinds team_type"
     ),
     "iso_c_binding": words(
         "c_alert c_associated c_backspace c_carriage_return c_f_pointer c_f_procpointer"
@@ -68,6 +75,11 @@ def intrinsic_module_name(module: str, name: str) -> Symbol | None:
         return Symbol(
             name, name, TypeSpec("integer"), None, frozenset({"parameter"}), None,
             Lit("integer", str(kind)), Origin.PARAMETER, module,
+        )  # fmt: skip
+    if name in _CONSTANTS.get(module, ()):
+        return Symbol(
+            name, name, TypeSpec("integer"), None, frozenset({"parameter"}), None, None,
+            Origin.PARAMETER, module,
         )  # fmt: skip
     if name in _OTHER.get(module, ()) or name.startswith(_PREFIXES.get(module, ("\0",))):
         return Symbol(

@@ -36,12 +36,14 @@ class Region:
 
     ``start`` is the first statement of them; ``changing`` are the storages that they may write.
     ``writes``: these accesses; None: not given, so that nothing is known of components.
+    ``limits``: polynomials that are known to be not less than others (see ``known_limits``).
     """
 
     values: Values
     start: Leaf
     changing: frozenset[str]
     writes: tuple[Access, ...] | None = None
+    limits: tuple[tuple[Poly, Poly], ...] = ()
 
     def value(self, expr: Expr, loops: tuple[Do, ...]) -> Poly | None:
         """The value of an expression inside ``loops``: a polynomial over their variables and
@@ -268,10 +270,28 @@ class Region:
         ``order`` adds constraints between the loop variables of the two accesses; it gets, for
         each, the variables of the problem by loop variable.
         """
+        problem, one, two = self._meeting(first, second)
+        order(problem, one, two)
+        return _answer(problem)
+
+    def iterations_of_conflicts(
+        self, first: Access, second: Access, variables: tuple[str, ...]
+    ) -> Elements:
+        """At least the values of loop variables around ``second`` with which it accesses an element
+        that ``first`` accesses in some iteration; raises UndecidedError."""
+        problem, _, two = self._meeting(first, second)
+        return problem.values_of([two.get(name, name) for name in variables])
+
+    def _meeting(
+        self, first: Access, second: Access
+    ) -> tuple[Problem, dict[str, str], dict[str, str]]:
+        """The problem of an element that both access; for each, the variables by loop variable."""
         if first.named is not None and first.named == second.named:
             # one pointer, which keeps its target: its elements are those of one array
             first, second = (replace(a, subscripts=a.inside) for a in (first, second))
         problem = Problem()
+        for greater, less in self.limits:
+            problem.add(greater, ">=", less, {})
         one = self._enter(problem, first, " then")
         two = self._enter(problem, second, " later")
         ranks = self._rank(first), self._rank(second)
@@ -279,8 +299,7 @@ class Region:
             names = tuple(f"subscript {i + 1}" for i in range(ranks[0]))
             self._element(problem, first, one, names)
             self._element(problem, second, two, names)
-        order(problem, _by_name(one), _by_name(two))
-        return _answer(problem)
+        return problem, _by_name(one), _by_name(two)
 
 
 def _by_name(bound: Mapping[Expr, str]) -> dict[str, str]:

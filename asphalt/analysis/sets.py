@@ -230,6 +230,17 @@ class Elements:
         except isl.Error as error:
             raise UndecidedError(str(error)) from error
 
+    def parts(self) -> tuple[Elements, ...]:
+        """Sets that make up this one, each without gaps; raises UndecidedError."""
+        try:
+            made = isl.Set(self.text, _context()).coalesce()
+            return tuple(
+                self._made(isl.Set.from_basic_set(basic), dict(self.parameters), self.exact)
+                for basic in made.get_basic_sets()
+            )
+        except isl.Error as error:
+            raise UndecidedError(str(error)) from error
+
     def is_empty(self) -> bool:
         """Whether there is certainly no element, whatever the parameters are."""
         try:
@@ -329,6 +340,7 @@ class Problem:
 
     variables: dict[str, str] = field(default_factory=dict)
     _parameters: dict[Expr | str, str] = field(default_factory=dict)
+    _meanings: list[Monomial] = field(default_factory=list)
     _constraints: list[str] = field(default_factory=list)
     _preferred: list[str] = field(default_factory=list)
     _members: list[tuple[tuple[str, ...], Elements, dict[str, str]]] = field(default_factory=list)
@@ -348,17 +360,18 @@ class Problem:
             if not monomial:
                 parts.append(str(coefficient))
             elif not inside:
-                key: Expr | str = monomial[0] if len(monomial) == 1 else repr(monomial)
-                parts.append(f"{coefficient}*{self._parameter(key)}")
+                parts.append(f"{coefficient}*{self._parameter(monomial)}")
             elif len(monomial) == 1:
                 parts.append(f"{coefficient}*{self.variable(bound[monomial[0]])}")
             else:
                 return None
         return " + ".join(parts)
 
-    def _parameter(self, key: Expr | str) -> str:
+    def _parameter(self, monomial: Monomial) -> str:
+        key: Expr | str = monomial[0] if len(monomial) == 1 else repr(monomial)
         if key not in self._parameters:
             self._parameters[key] = f"p{len(self._parameters)}"
+            self._meanings.append(monomial)
             self._preferred.append(f"1 <= {self._parameters[key]} <= 6")
         return self._parameters[key]
 
@@ -406,18 +419,46 @@ class Problem:
         solution = self._solve([*self._constraints, *self._preferred])
         return solution if solution is not None else self._solve(self._constraints)
 
-    def _solve(self, constraints: Sequence[str]) -> dict[str, int] | None:
+    def values_of(self, names: Sequence[str]) -> Elements:
+        """The values that some variables have in all solutions; raises UndecidedError."""
         context = _context()
-        names = list(self.variables.values())
-        unknowns = [*self._parameters.values(), *names]
-        body = " and ".join(constraints) or "1 = 1"
+        inside = [self.variable(name) for name in names]
+        affine = Affine()
+        meanings = [affine.name(monomial) for monomial in self._meanings]
         try:
-            found = isl.Set(f"{{ [{', '.join(unknowns)}] : {body} }}", context)
-            for indices, elements, arguments in self._members:
-                region = _over_arguments(elements, arguments, context)
-                values = ", ".join((*indices, *arguments.values()))
-                place = isl.Map(f"{{ [{', '.join(unknowns)}] -> [{values}] }}", context)
-                found = found.intersect(place.intersect_range(region).domain())
+            found = self._solutions(self._constraints, context)
+            found = found.move_dims(
+                isl.dim_type.param, 0, isl.dim_type.set, 0, len(self._parameters)
+            )
+            for number, name in enumerate(meanings):
+                found = found.set_dim_name(isl.dim_type.param, number, name)
+            variables, wanted = ", ".join(self.variables.values()), ", ".join(inside)
+            place = isl.Map(
+                f"[{', '.join(meanings)}] -> {{ [{variables}] -> [{wanted}] }}", context
+            )
+            made = place.intersect_domain(found).range().coalesce()
+        except isl.Error as error:
+            raise UndecidedError(str(error)) from error
+        used = _parameter_names(made)
+        parameters = tuple(sorted((name, affine.parameters[name]) for name in used))
+        return Elements(len(names), str(made), parameters)
+
+    def _solutions(self, constraints: Sequence[str], context: isl.Context) -> isl.Set:
+        """All solutions: the parameters, then the variables."""
+        unknowns = [*self._parameters.values(), *self.variables.values()]
+        body = " and ".join(constraints) or "1 = 1"
+        found = isl.Set(f"{{ [{', '.join(unknowns)}] : {body} }}", context)
+        for indices, elements, arguments in self._members:
+            region = _over_arguments(elements, arguments, context)
+            values = ", ".join((*indices, *arguments.values()))
+            place = isl.Map(f"{{ [{', '.join(unknowns)}] -> [{values}] }}", context)
+            found = found.intersect(place.intersect_range(region).domain())
+        return found
+
+    def _solve(self, constraints: Sequence[str]) -> dict[str, int] | None:
+        unknowns = [*self._parameters.values(), *self.variables.values()]
+        try:
+            found = self._solutions(constraints, _context())
             if found.is_empty():
                 return None
             point = found.sample_point()

@@ -29,15 +29,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages, Part, called, part_of
+from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import names_in
-from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.step import Found, Step
+from asphalt.transforms.windows import is_work, takes_time, windows_of
 
 NAME = "motion"
 
@@ -57,13 +57,16 @@ class Move(Step):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The moves that widen the window of some transfer of a unit."""
+    return tuple(moves(facts))
+
+
+def moves(facts: UnitFacts) -> Iterator[Move]:
+    """The same one after the other: most of what is asked for the second is in vain when the first
+    has been made."""
     messages = Messages(facts)
     order = Independence(facts, messages)
-    return tuple(
-        move
-        for path, siblings in lists_in(facts.unit.body)
-        for move in _Window.moves(siblings, path, messages, order)
-    )
+    for path, siblings in lists_in(facts.unit.body):
+        yield from _Window.moves(siblings, path, messages, order)
 
 
 def busy_requests(facts: UnitFacts) -> frozenset[str]:
@@ -136,15 +139,8 @@ class _Window:
         order: Independence,
     ) -> Iterator[tuple[_Window, MpiCall]]:
         """The windows of a list, the last one first, each with the call that opens it."""
-        place = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}
-        for first in reversed(range(len(siblings))):
-            for leaf, call in messages.calls(siblings[first]):
-                if part_of(call) is not Part.START:
-                    continue
-                completions = messages.completion(leaf) or ()
-                places = {place.get(id(other), -1) for other in completions}
-                if len(places) == 1 and (last := places.pop()) > first:
-                    yield cls(siblings, path, first, last, messages, order), call
+        for window in windows_of(siblings, messages):
+            yield cls(siblings, path, window.first, window.last, messages, order), window.call
 
     def has_work(self) -> bool:
         """Whether work stands in the window."""
@@ -153,7 +149,7 @@ class _Window:
     def work(self) -> int:
         """How many loops and calls stand in the window."""
         inside = self.siblings[self.first + 1 : self.last]
-        return sum(self._takes_time(leaf) for node in inside for leaf in leaves(node))
+        return sum(takes_time(leaf, self.messages) for node in inside for leaf in leaves(node))
 
     def _found(self) -> Iterator[Move]:
         """The wait down, then the start up, then work from beyond."""
@@ -218,13 +214,7 @@ class _Window:
                 return
 
     def _is_work(self, node: Node) -> bool:
-        """Whether a statement takes time: it has a loop, or calls a procedure that is not MPI's."""
-        return any(self._takes_time(leaf) for leaf in leaves(node))
-
-    def _takes_time(self, leaf: Leaf) -> bool:
-        if isinstance(leaf.what, DoHead):
-            return True
-        return called(leaf.what) is not None and self.messages.call(leaf) is None
+        return is_work(node, self.messages)
 
     def _move(
         self,

@@ -11,7 +11,7 @@ step changes is seen by the next ``check`` as any other source: the optimiser re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from asphalt.analysis.unit_facts import UnitFacts
@@ -37,8 +37,9 @@ Found = Step | Refused
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """A transformation by its name, as ``--passes`` takes it."""
+    """A transformation by its name, as ``--passes`` takes it; ``check`` may find its steps when
+    they are asked for."""
 
     name: str
-    check: Callable[[UnitFacts], tuple[Found, ...]]
+    check: Callable[[UnitFacts], Iterable[Found]]
     apply: Callable[[UnitFacts, Step], Unit]

@@ -42,8 +42,9 @@ LAST_DIGITS = Code(
 CODES = (LAST_DIGITS,)
 _DEPTH = 6  # calls that are followed
 _UNROLLED = 128  # iterations of loops that may be unrolled entirely
-_ANY: Literal["any"] = "any"  # a value that compilers may know, and that may be any
-_Value = int | None | Literal["any"]
+ANY: Literal["any"] = "any"
+Value = int | None | Literal["any"]
+"""A bound of a loop: known, not known to anybody, or any that a compiler may know."""
 _EXACT = words(
     """
     abs aimag aint anint ceiling cmplx conjg dble dconjg dcmplx dim floor iabs iachar iand ibclr
@@ -73,9 +74,9 @@ def _inexact(phase: Phase, scope: Scope) -> str | None:
         for leaf in leaves(node):
             if isinstance(leaf.what, Call) and not _loops(leaf.what, scope):
                 return "a procedure that may be expanded in place"
-            for expr in _evaluated(leaf.what):
+            for expr in evaluated(leaf.what):
                 for part in walk(expr):
-                    found = _inexact_part(part, scope)
+                    found = inexact_part(part, scope)
                     if found is not None:
                         return found
     return None
@@ -86,21 +87,21 @@ def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
 
     scope = producer.exchange.scope
 
-    def constant_value(expr: Expr) -> _Value:
-        if _open(expr, scope):
-            return _ANY
+    def constant_value(expr: Expr) -> Value:
+        if is_open_value(expr, scope):
+            return ANY
         value = producer.region.value(expr, ())
         return None if value is None else value.value
 
-    return any(_remains(node, constant_value, 1) for node in phase.tiled.body)
+    return any(remains(node, constant_value, 1) for node in phase.tiled.body)
 
 
-def _open(expr: Expr, scope: Scope) -> bool:
+def is_open_value(expr: Expr, scope: Scope) -> bool:
     """Whether a value is to be proved for any sizes, and compilers will know them."""
     return any(is_open(part, scope) for part in walk(expr))
 
 
-def _remains(node: Node, value: Callable[[Expr], _Value], times: int) -> bool:
+def remains(node: Node, value: Callable[[Expr], Value], times: int) -> bool:
     """Whether a statement that stands ``times`` times in unrolled code holds a loop that has more
     iterations than are unrolled, or a number that is not known."""
     match node:
@@ -108,21 +109,21 @@ def _remains(node: Node, value: Callable[[Expr], _Value], times: int) -> bool:
             count = _trip_count(head, value)
             if count is None or times * count > _UNROLLED:
                 return True
-            return any(_remains(child, value, times * count) for child in body)
+            return any(remains(child, value, times * count) for child in body)
         case Branch(arms=arms):
-            return any(_remains(child, value, times) for arm in arms for child in arm.body)
+            return any(remains(child, value, times) for arm in arms for child in arm.body)
         case Block(body=body):
-            return any(_remains(child, value, times) for child in body)
+            return any(remains(child, value, times) for child in body)
     return False
 
 
-def _trip_count(head: DoHead, value: Callable[[Expr], _Value]) -> int | None:
+def _trip_count(head: DoHead, value: Callable[[Expr], Value]) -> int | None:
     """The number of iterations of a counted loop; None: not known, nor to a compiler."""
     if head.first is None or head.last is None:
         return None
     step = 1 if head.step is None else value(head.step)
     first, last = value(head.first), value(head.last)
-    if first == _ANY or last == _ANY or step == _ANY:
+    if first == ANY or last == ANY or step == ANY:
         return 0  # the least
     if first is None or last is None or not step:
         return None
@@ -139,19 +140,19 @@ def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
     inside = scope.scopes.of(located)
     given = _constant_arguments(call, inside, scope)
 
-    def constant_value(expr: Expr) -> _Value:
+    def constant_value(expr: Expr) -> Value:
         known = constants_in(expr, inside)
         if any(isinstance(atom, Ref) and atom.name in given for atom in known.atoms):
-            return _ANY  # a compiler may know it: no loop to count on
-        return _ANY if _open(expr, inside) else known.value
+            return ANY  # a compiler may know it: no loop to count on
+        return ANY if is_open_value(expr, inside) else known.value
 
     actions = [leaf.what for node in located.unit.body for leaf in leaves(node)]
-    if any(_remains(node, constant_value, 1) for node in located.unit.body):
+    if any(remains(node, constant_value, 1) for node in located.unit.body):
         return True
     if any(isinstance(what, DoHead) for what in actions) and not any(
-        isinstance(what, Call) or _inexact_part(part, inside) is not None
+        isinstance(what, Call) or inexact_part(part, inside) is not None
         for what in actions
-        for expr in _evaluated(what)
+        for expr in evaluated(what)
         for part in walk(expr)
     ):
         return True  # unrolled, and nothing in it is rounded in another way
@@ -164,22 +165,24 @@ def _constant_arguments(call: Call, inside: Scope, scope: Scope) -> frozenset[st
     return frozenset(
         dummy
         for dummy, actual in bound.items()
-        if constants_in(actual, scope).value is not None or _open(actual, scope)
+        if constants_in(actual, scope).value is not None or is_open_value(actual, scope)
     )
 
 
-def _evaluated(what: What) -> tuple[Arg, ...]:
+def evaluated(what: What) -> tuple[Arg, ...]:
+    """The expressions of an assignment or a call."""
     match what:
         case Assign(target=target, value=value):
             return (target, value)
         case Guarded(condition=condition, action=action):
-            return (condition, *_evaluated(action))
+            return (condition, *evaluated(action))
         case Call(procedure=procedure, args=args):
             return (procedure, *args)
     return ()
 
 
-def _inexact_part(part: Arg, scope: Scope) -> str | None:
+def inexact_part(part: Arg, scope: Scope) -> str | None:
+    """The function or operation, for people, that has no one correct rounding; None: it has."""
     match part:
         case Op(op="**"):
             return "a power"

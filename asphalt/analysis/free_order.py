@@ -1,0 +1,110 @@
+"""Whether the iterations of some loops of a nest may be executed in any order.
+
+They may if no element is accessed in two of them, by a write at least once, except in variables
+that are private to an iteration: each defines them before it reads them, and nothing reads what
+the last one leaves in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from asphalt.analysis.access import Access, Effect, EffectKind
+from asphalt.analysis.array_flow import ArrayFlow
+from asphalt.analysis.frame import Frame
+from asphalt.analysis.independence import is_unseen, stays_inside
+from asphalt.analysis.regions import Region, loop_variable
+from asphalt.analysis.scalars import exposed
+from asphalt.analysis.sets import Problem
+from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.stmt import Guarded, Jump, JumpKind
+from asphalt.ir.tree import Do, Node
+
+
+def region_of(nest: Do, facts: UnitFacts) -> Region:
+    """The nest as the region of questions about it."""
+    writes = tuple(a for a in facts.footprint(nest).accesses if a.writes)
+    return Region(facts.values, nest.head, frozenset(a.storage for a in writes), writes)
+
+
+def why_ordered(chain: tuple[Do, ...], loops: tuple[Do, ...], facts: UnitFacts) -> str | None:
+    """Why iterations of some ``loops`` of a nest must keep their order; None: they need not.
+
+    ``chain``: the nest's loops from the outermost to the innermost of ``loops``, perfectly nested.
+    """
+    nest = chain[0]
+    accesses = facts.footprint(nest).accesses
+    region = region_of(nest, facts)
+    own = {facts.names.storage(name) for loop in chain if (name := loop_variable(loop))}
+
+    @cache
+    def passes_nothing_on(storage: str) -> bool:
+        return is_private(storage, chain, facts)
+
+    for storage in sorted(own):
+        if not (is_unseen(storage, facts) and stays_inside(storage, nest, facts)):
+            return f"{storage} may be read behind the loops"
+    for a in accesses:
+        for b in accesses:
+            if not (a.writes or b.writes) or not a.meets(b) or a.storage in own:
+                continue
+            if not a.path and passes_nothing_on(a.storage):
+                continue
+            for loop in loops:
+                if _meets_later(a, b, loop, region):
+                    lines = f"lines {line_of(a.leaf)} and {line_of(b.leaf)}"
+                    name = loop_variable(loop)
+                    return f"{lines}: one iteration over {name} may need {a.object} of another"
+    return None
+
+
+def _meets_later(a: Access, b: Access, loop: Do, region: Region) -> bool:
+    name = loop_variable(loop)
+    assert name is not None
+    if loop not in a.loops or loop not in b.loops:
+        return True
+
+    def order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+        problem.compare(one[name], "<", two[name])
+
+    return region.conflict(a, b, order) is not None
+
+
+def is_private(storage: str, chain: tuple[Do, ...], facts: UnitFacts) -> bool:
+    """Whether a variable holds no value but within an iteration of the last loop of a chain."""
+    nest, body = chain[0], chain[-1].body
+    if not is_unseen(storage, facts) or not stays_inside(storage, nest, facts):
+        return False
+    if not exposed(body, storage, facts.names, _covers_nothing):
+        return True
+    symbol = facts.scope.lookup(storage)
+    if symbol is None or not symbol.dims:
+        return False
+    region = region_of(nest, facts)
+    shape = shape_of(storage, facts.scope, facts.values, nest.head)
+    frame = Frame(facts.values, region.changing, region.writes)
+    flow = ArrayFlow(storage, len(symbol.dims), facts.names, frame, shape)
+    return flow.of(body, chain).exposed.is_empty()
+
+
+def _covers_nothing(node: Node, storage: str) -> bool:
+    del node, storage
+    return False
+
+
+def effect_of(nest: Do, facts: UnitFacts) -> Effect | None:
+    """An effect of a nest, beside what it does to variables, that must stay where it is."""
+    for effect in facts.footprint(nest).effects:
+        if effect.kind is not EffectKind.ASSUMED and not _goes_on(effect):
+            return effect
+    return None
+
+
+def _goes_on(effect: Effect) -> bool:
+    """Whether an effect is no more than a CYCLE of the loop around it."""
+    what = effect.leaf.what
+    if isinstance(what, Guarded):
+        what = what.action
+    return isinstance(what, Jump) and what.kind is JumpKind.CYCLE and what.construct is None

@@ -1,0 +1,47 @@
+"""Why a nest behind a wait is not split into its interior and its edges."""
+
+from __future__ import annotations
+
+from asphalt.analysis.verdict import Code
+
+ORDER = Code(
+    "ASP060",
+    "the iterations of a nest depend on each other",
+    "One iteration reads or writes what another one writes (a sum, a recurrence, a variable that "
+    "keeps its value), or something is read behind the loops that the last iteration leaves.  "
+    "The interior would be executed before iterations that came before it.",
+    "Store what an iteration computes in an element of its own.",
+)
+STATEMENT = Code(
+    "ASP061",
+    "a nest does more than compute",
+    "Input or output, a call that cannot be seen through, a way out of the loops, a label, a "
+    "construct name or a directive: it cannot be written a second time, or executed in another "
+    "order.",
+    "Take such statements out of the nest.",
+)
+SHAPE = Code(
+    "ASP062",
+    "what a nest needs of a message is not at the ends of its loops",
+    "The iterations that meet what is under way are not a small constant number of the first or "
+    "last iterations of perfectly nested loops with the step 1, whose bounds do not depend on each "
+    "other; or it is not known which they are.",
+    "Write the loops over the dimensions that have a halo directly inside of each other, with "
+    "simple bounds.",
+)
+DIGITS = Code(
+    "ASP063",
+    "other bounds of an innermost loop may change last digits",
+    "The innermost loop would get other bounds, and evaluates functions such as SIN or EXP, or a "
+    "power.  A compiler may use their vector versions for other elements than before, which "
+    "changes last digits.",
+    "Compute such functions in a loop of their own.",
+)
+LONG = Code(
+    "ASP064",
+    "a nest is too long to be written more than once",
+    "The interior and the edges have the same statements, and there are many of them.",
+    "Put the statements of an iteration into a pure procedure.",
+)
+
+CODES = (ORDER, STATEMENT, SHAPE, DIGITS, LONG)

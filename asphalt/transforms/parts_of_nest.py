@@ -1,0 +1,135 @@
+"""A nest written several times, each time for a part of its iterations: interior and edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from asphalt.analysis.algebra import Poly, poly
+from asphalt.analysis.edge_iterations import Ends
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import Expr
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Do, Leaf, Node, rewrite
+from asphalt.transforms.charge_edit import maker_at
+from asphalt.transforms.edit import map_leaves
+from asphalt.transforms.make import fn, num, size
+
+_ONE = Poly.constant(1)
+
+
+def interior(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> Do:
+    """The nest without the iterations at the ends of its loops (``ends``: of each of its perfectly
+    nested loops, the outermost first; those behind the last one have none)."""
+    heads = [_inside(loop, own, facts.scope) for loop, own in zip(_chain(nest), ends, strict=False)]
+    comment = "asphalt: the interior of the nest, which meets nothing that is under way"
+    return _marked(_with_heads(nest, heads), comment, facts)
+
+
+def edges(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> tuple[Do, ...]:
+    """Nests for the other iterations: the ends of the outermost loop with all iterations of the
+    others, then those of the next one with the interior of the outermost one, and so on."""
+    plain = _without_comments(nest, facts.eol)
+    chain = _chain(nest)
+    made: list[Do] = []
+    for number, own in enumerate(ends):
+        before = [
+            _inside(loop, outer, facts.scope)
+            for loop, outer in zip(chain[:number], ends, strict=False)
+        ]
+        made += (
+            _with_heads(plain, [*before, head]) for head in _at_ends(chain[number], own, facts)
+        )
+    made[0] = _marked(made[0], "asphalt: the edges of the nest", facts)
+    return tuple(made)
+
+
+def _chain(nest: Do) -> list[DoHead]:
+    """The heads of perfectly nested loops, the outermost first."""
+    heads: list[DoHead] = []
+    node: Node | None = nest
+    while isinstance(node, Do) and isinstance(node.head.what, DoHead):
+        heads.append(node.head.what)
+        node = next((child for child in node.body if isinstance(child, Do)), None)
+    return heads
+
+
+def _bounds(head: DoHead) -> tuple[Poly, Poly]:
+    assert head.first is not None
+    assert head.last is not None
+    return poly(head.first), poly(head.last)
+
+
+def _inside(head: DoHead, ends: Ends, scope: Scope) -> DoHead:
+    first, last = _bounds(head)
+    if ends.first:
+        head = replace(head, first=size(first + Poly.constant(ends.first), scope))
+    if ends.last:
+        head = replace(head, last=size(last - Poly.constant(ends.last), scope))
+    return head
+
+
+def _at_ends(head: DoHead, ends: Ends, facts: UnitFacts) -> Iterator[DoHead]:
+    """The loop over the first and the last iterations, or one for each end."""
+    scope = facts.scope
+    first, last = _bounds(head)
+    if ends == Ends(1, 1):
+        distance = last - first
+        step = _greater(num(1), distance, scope)
+        yield replace(head, step=None if step == num(1) else step)
+        return
+    behind = first + Poly.constant(ends.first)
+    if ends.first:
+        to = behind - _ONE
+        known = (last - to).value
+        end = fn("min", size(to, scope), _own(head.last))
+        if known is not None:
+            end = size(to, scope) if known >= 0 else _own(head.last)
+        yield replace(head, last=end)
+    if ends.last:
+        begin = last - Poly.constant(ends.last - 1)
+        known = (begin - behind).value
+        start = fn("max", size(begin, scope), size(behind, scope))
+        if known is not None:
+            start = size(begin if known >= 0 else behind, scope)
+        yield replace(head, first=start)
+
+
+def _own(bound: Expr | None) -> Expr:
+    assert bound is not None
+    return bound
+
+
+def _greater(one: Expr, distance: Poly, scope: Scope) -> Expr:
+    if distance.value is not None:
+        return num(max(1, distance.value))
+    return fn("max", one, size(distance, scope))
+
+
+def _with_heads(nest: Do, heads: list[DoHead]) -> Do:
+    """The nest with other heads of its outermost loops."""
+    own, *inner = heads
+    head = nest.head if nest.head.what == own else rewrite(nest.head, own)
+    body = nest.body
+    if inner:
+        body = tuple(
+            _with_heads(child, inner) if isinstance(child, Do) else child for child in body
+        )
+    return Do(head, body, nest.end)
+
+
+def _without_comments(nest: Do, eol: str) -> Do:
+    """The nest as it is repeated: what comments say stands at the interior."""
+
+    def change(leaf: Leaf) -> Leaf:
+        return replace(leaf, lead=(), trail=eol)
+
+    made = map_leaves(nest, change)
+    assert isinstance(made, Do)
+    return made
+
+
+def _marked(nest: Do, comment: str, facts: UnitFacts) -> Do:
+    make = maker_at(nest, facts.located.form, facts.eol)
+    return replace(nest, head=replace(nest.head, lead=(*nest.head.lead, make.comment(comment))))
