@@ -15,7 +15,8 @@ from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Code, Refused
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
-from asphalt.transforms import splitting
+from asphalt.report.examples import examples_of
+from asphalt.transforms import nonblocking, splitting
 from asphalt.transforms.splitting import SplitNest
 from asphalt.transforms.step import Found, Transformation
 
@@ -211,6 +212,21 @@ def test_a_nest_is_split(name: str, units: Units) -> None:
 @pytest.mark.parametrize("name", NOTHING)
 def test_there_is_nothing_to_split(name: str, units: Units) -> None:
     assert units.found[f"n_{name}"] == []
+
+
+def test_the_examples_of_the_codes(tmp_path: Path) -> None:
+    paths = [p for c in CODES for p in (examples_of(c.id).refused, examples_of(c.id).accepted) if p]
+    files = {path.name: path.read_text() for path in paths}
+    tree = Stepped.of(tmp_path, files)
+    starting = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
+    while once(tree, starting):
+        pass
+    last = {Path(facts.located.path).name: found for facts, found in tree.found(splitting)}
+    assert set(last) == set(files)  # others are loops that unpack
+    for name, found in last.items():
+        code, kind = Path(name).stem.split("_")
+        assert isinstance(found, Refused) == (kind == "refused"), (code, found)
+        assert not isinstance(found, Refused) or found.code.id == code.upper()
 
 
 _BEFORE = """\
