@@ -184,3 +184,45 @@ def test_the_program_prints_the_same(tmp_path: Path) -> None:
     assert tree.applied(renaming) == 1
     assert tree.result(mpi, tmp_path / "after", ("a.f90",), 2) == before
     assert "61.0" in before
+
+
+_READS = {"north": "  do i = 1, n\n    g(i,0) = line(i)\n  end do\n",
+          "west": "  do i = 1, n\n    g(0,i) = line(i) ! as it came\n  end do\n"}  # fmt: skip
+
+
+def _guarded(**conditions: str) -> dict[str, str]:
+    text = _files()["a.f90"]
+    for which, condition in conditions.items():
+        guarded = f"  if ({condition}) then\n{_READS[which]}  end if\n"
+        assert _READS[which] in text
+        text = text.replace(_READS[which], guarded)
+    return {"a.f90": text}
+
+
+@pytest.mark.parametrize(
+    ("north", "west", "between", "steps"),
+    [
+        ("north /= MPI_PROC_NULL", "MPI_PROC_NULL /= west", "", 1),
+        ("north /= MPI_PROC_NULL", "west /= MPI_PROC_NULL", "i = 1", 1),
+        ("north /= MPI_PROC_NULL", "north /= MPI_PROC_NULL", "", 0),
+        ("north == MPI_PROC_NULL", "west /= MPI_PROC_NULL", "", 0),
+        ("north /= MPI_PROC_NULL", "west > 0", "", 0),
+        ("north /= MPI_PROC_NULL", "west /= MPI_PROC_NULL", "g(1,1) = line(1)", 0),
+    ],
+)
+def test_what_nobody_has_sent_is_not_read(
+    tmp_path: Path, north: str, west: str, between: str, steps: int
+) -> None:
+    second = "  call MPI_Recv(line, n, MPI_DOUBLE_PRECISION, west"
+    text = _guarded(north=north, west=west)["a.f90"].replace(second, f"  {between}\n{second}")
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    tree.any_sizes = True
+    assert len(tree.steps(renaming)) == steps
+
+
+def test_a_source_that_changes_before_the_read_guards_nothing(tmp_path: Path) -> None:
+    guard = "if (west /= MPI_PROC_NULL) then\n"
+    text = _guarded(north="north /= MPI_PROC_NULL", west="west /= MPI_PROC_NULL")["a.f90"]
+    tree = Stepped.of(tmp_path, {"a.f90": text.replace(guard, f"west = 0\n  {guard}")})
+    tree.any_sizes = True
+    assert tree.steps(renaming) == []

@@ -16,6 +16,7 @@ from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.full_messages import FullMessages
+from asphalt.analysis.guarded_reads import is_read_from_ranks
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
@@ -35,6 +36,7 @@ class BufferFlow:
         self.messages = messages
         self.full = full
         self.name = name
+        self._read_from_ranks = is_read_from_ranks(facts, messages, name)
         calls = {id(called(leaf.what)): (leaf, call) for leaf, call in messages.own_calls()}
         self._transfers = {
             key: found
@@ -86,7 +88,7 @@ class BufferFlow:
         if exchange is None or symbol is None or shape is None:
             return None
         if transfer.writes:
-            if transfer.reads or not self.full.fills(call):
+            if transfer.reads or not self.full.fills(call, from_a_rank=self._read_from_ranks):
                 return None
             names = (exchange.receive_count, exchange.receive_type)
         else:

@@ -42,15 +42,18 @@ class FullMessages:
         self.scope = scope
         self.plain = Scopes(scope.program)  # with the values of named constants
 
-    def fills(self, call: MpiCall) -> bool:
-        """Whether a receive of the unit certainly gets as many elements as it has a count for."""
+    def fills(self, call: MpiCall, *, from_a_rank: bool = False) -> bool:
+        """Whether a receive of the unit certainly gets as many elements as it has a count for;
+        ``from_a_rank``: where its source is not MPI_PROC_NULL."""
         exchange = call.procedure.exchange
         if exchange is None or exchange.source is None or self._sends is None:
             return False
         names = (exchange.receive_count, exchange.receive_type)
         count, datatype = (call.args.get(name or "") for name in names)
         tag = self._tag(call, -1)
-        if count is None or datatype is None or tag is None or self._may_receive_nothing:
+        if count is None or datatype is None or tag is None:
+            return False
+        if self._may_receive_nothing and not from_a_rank:
             return False
         here = self.plain.of(self.scope.located)
         return all(

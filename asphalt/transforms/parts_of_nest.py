@@ -83,14 +83,14 @@ def _at_ends(head: DoHead, ends: Ends, facts: UnitFacts) -> Iterator[DoHead]:
     if ends.first:
         to = behind - _ONE
         known = (last - to).value
-        end = fn("min", size(to, scope), _own(head.last))
+        end: Expr = fn("min", size(to, scope), _own(head.last))
         if known is not None:
             end = size(to, scope) if known >= 0 else _own(head.last)
         yield replace(head, last=end)
     if ends.last:
         begin = last - Poly.constant(ends.last - 1)
         known = (begin - behind).value
-        start = fn("max", size(begin, scope), size(behind, scope))
+        start: Expr = fn("max", size(begin, scope), size(behind, scope))
         if known is not None:
             start = size(begin if known >= 0 else behind, scope)
         yield replace(head, first=start)
