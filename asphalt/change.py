@@ -11,10 +11,11 @@ from asphalt.analysis.verdict import Mark
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimise import Optimised
-from asphalt.report.model import SiteReport
+from asphalt.report.model import SiteReport, StepReport
 from asphalt.transfers import mark_report, nonblocking_operations
 from asphalt.unparse.params import Parameter
 
+_NAMED = 2  # statements that a message names
 _LEVELS = 4  # of calls, from a procedure with transfers upwards
 
 
@@ -124,6 +125,7 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
     Lines are those of the source before this pass.
     """
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
+    steps = tuple(StepReport(s.transformation, s.does, s.evidence) for s in found.steps)
     for transfer in found.transfers:
         yield SiteReport(
             f"{found.unit or 'main'}:{transfer.line}",
@@ -132,9 +134,19 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
             transfer.operation,
             found.unit,
             "applied",
-            message="overlaps with the work in its window",
+            message=_overlap(transfer.beside),
             passes=passes,
             assumptions=transfer.assumed,
             accepted=transfer.assumed,
             evidence=tuple(step.does for step in found.steps),
+            steps=steps,
+            overlaps=transfer.beside,
         )
+
+
+def _overlap(beside: tuple[str, ...]) -> str:
+    """What a transfer overlaps with, in a few words."""
+    if not beside:
+        return "overlaps with the work in its window"
+    more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
+    return f"overlaps with {', '.join(beside[:_NAMED])}{more}"

@@ -39,6 +39,7 @@ from asphalt.transforms import (
     splitting,
     unrolling,
 )
+from asphalt.transforms.beside import work_beside
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Step, Transformation
@@ -74,12 +75,14 @@ class Done:
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """A blocking call that was split: the line where it stood, the MPI procedure, and how many
-    operations it starts; ``assumed``: what that rests on, by name."""
+    operations it starts; ``assumed``: what that rests on, by name.  ``beside``: the loops and
+    calls that it overlaps with now."""
 
     line: int
     operation: str
     messages: int
     assumed: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +244,7 @@ class _Run:
             state = self._divided(self._closure(state, WIDENING))
             idle = self._idle(begin, state)
             if not idle:
+                state = replace(state, split=self._beside(begin, state))
                 return self._result(state, refused)
             left |= idle
 
@@ -315,6 +319,18 @@ class _Run:
             if not names & busy:
                 idle.add(transfer.line)
         return frozenset(idle)
+
+    def _beside(self, begin: _State, state: _State) -> tuple[Transfer, ...]:
+        """The split transfers, each with the work in its window."""
+        work = work_beside(self.facts(state.tree))
+        number = next_number(self.facts(begin.tree), nonblocking.REQUEST)
+        found: list[Transfer] = []
+        for transfer in state.split:
+            names = [f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)]
+            number += transfer.messages
+            texts = dict.fromkeys(text for name in names for text in work.get(name, ()))
+            found.append(replace(transfer, beside=tuple(texts)))
+        return tuple(found)
 
     def _result(self, state: _State, refused: tuple[Refused, ...]) -> Optimised:
         content = state.tree.content(self.path)

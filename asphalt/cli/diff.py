@@ -45,7 +45,8 @@ def diff(
 ) -> int:
     """Show what apply would change, as a unified diff, and write nothing.
 
-    The parameter header is part of it; the runtime (asphalt_rt.f90) is only mentioned.
+    The parameter header is part of it; the runtime (asphalt_rt.f90) is only mentioned.  The steps
+    by which messages between ranks were overlapped are told on stderr, each with its reason.
     """
     project = open_project(paths, common, assume)
     changes = project.transform(tile, depth)
@@ -53,6 +54,8 @@ def diff(
         warn_of(project.remarks)
         for text in _diffs(changes):
             _print_diff(text)
+        for line in _steps(changes):
+            note(line)
         if changes:
             note(f"apply would also write {RUNTIME}, the runtime that the new code calls")
         else:
@@ -61,6 +64,15 @@ def diff(
         changed = {str(change.path) for change in changes}
         tell(common, project, (*reports_of(project), *project.findings), changed)
     return int(check and bool(changes))
+
+
+def _steps(changes: Sequence[Change]) -> Iterator[str]:
+    """What was done to each procedure with transfers between ranks, step by step, and why."""
+    for change in changes:
+        for unit, steps in dict.fromkeys((s.unit, s.steps) for s in change.sites if s.steps):
+            for step in steps:
+                why = f" ({'; '.join(step.because)})" if step.because else ""
+                yield f"{change.path}: {unit}: {step.transformation}: {step.does}{why}"
 
 
 def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:

@@ -26,6 +26,19 @@ class MarkReport:
 
 
 @dataclass(frozen=True, slots=True)
+class StepReport:
+    """One step by which a procedure was transformed.
+
+    ``transformation``: as ``--passes`` names it.  ``does``: what was done, in a clause; its lines
+    are those of the text that the step before has left.  ``because``: why it was allowed.
+    """
+
+    transformation: str
+    does: str
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SiteReport:
     """What is known about one site.
 
@@ -34,8 +47,9 @@ class SiteReport:
 
     ``verdict``: applied, proved, assumed, refused or skipped; or a finding: an error of the program
     in its messages or requests, which is no exchange to be overlapped.  ``line`` counts from 1 and
-    is that of the call.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is
-    tiled).
+    is that of the call.  ``steps``: all that was done to the procedure; ``overlaps``: the loops and
+    calls that stand in the window of the transfer now, by their first lines.  ``tile`` and
+    ``depth`` are iterations and tiles (None where nothing is tiled).
     """
 
     id: str
@@ -55,6 +69,8 @@ class SiteReport:
     accepted: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     marks: tuple[MarkReport, ...] = ()
+    steps: tuple[StepReport, ...] = ()
+    overlaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

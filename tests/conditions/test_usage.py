@@ -285,7 +285,9 @@ def test_the_site_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[st
     right.write_text(transfer(send(tag="2") + recv(tag="2") + work))
     passes = ["--passes", "nonblocking,motion", "--no-cache", "--jobs", "1"]
     assert main(["diff", str(right), *passes]) == 0
-    assert "asphalt_irecv" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "asphalt_irecv" in told.out
+    assert "motion: the wait of" in told.err
     assert main(["diff", str(wrong), *passes]) == 0
     assert capsys.readouterr().out == ""
     assert main(["apply", str(wrong), "--output", str(tmp_path / "out"), *passes]) == 0
