@@ -1379,9 +1379,9 @@ contains
     !GCC$ attributes no_arg_check :: sendbuf, recvbuf
     !DIR$ ignore_tkr sendbuf, recvbuf
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
-    integer :: error
+    integer :: unused(MPI_STATUS_SIZE), error
 
-    call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+    call MPI_Wait(request, unused, error)
     call asphalt_sync(sendbuf)
     call asphalt_sync(recvbuf)
   end subroutine asphalt_wait_both
