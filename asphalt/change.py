@@ -36,11 +36,13 @@ def optimised(
     passes: Collection[str],
     wrong: Collection[tuple[str, str]] = (),
     accepted: frozenset[str] = frozenset(),
+    clone_limit: int | None = None,
 ) -> tuple[Change, ...]:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
     ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
-    ``accepted``: assumptions.
+    ``accepted``: assumptions.  ``clone_limit``: MiB that copies of message buffers may have; None:
+    as usual.
     """
     if not passes:
         return tuple(changes)
@@ -54,7 +56,7 @@ def optimised(
         )
         if located is None:
             continue
-        found = optimise.optimise(now, located, passes, accepted=accepted)
+        found = optimise.optimise(now, located, passes, accepted=accepted, clone_limit=clone_limit)
         if found.content is None:
             continue
         now = now.edited({path: found.content})

@@ -1,4 +1,4 @@
-"""What K and D may be, wherever they are given: options, settings, directives, the header."""
+"""What numbers of the user's may be, wherever they are given: options, settings, directives."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ class Limits:
 
 TILE = Limits(0, 2**31 - 1)
 """Iterations a tile; 0: chosen on entry.  A default integer holds it."""
+CLONES = Limits(0, 2**20)
+"""MiB that the copies of message buffers may have on a rank; 0: no copies."""
+USUAL_CLONES = 64
+"""What it is unless the user says: the run-time module has the same number."""
 DEPTH = Limits(1, 4096)
 """Tiles in flight.  The ring has three times as many requests for each rank, and a default integer
 counts them."""

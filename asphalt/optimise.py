@@ -3,12 +3,13 @@
 Danalis et al., ICS 2009, figure 2.  After every step the file is unparsed, read again and analysed
 anew, so that each step is proved for the text that will stand there.  First loops that only
 communicate are unrolled, procedures that exchange messages are inlined and branches of constants
-decided, which is kept only if it brings more transfers beside work.  Then three kinds of steps:
-blocking transfers become non-blocking, branches are split behind what starts a transfer, and code
-motion fills the overlap windows that come of it.  The first two gain nothing by themselves: a
-transfer whose window stays empty is left blocking, and everything is done again without it.  Last,
-nests behind a wait are split into interior and edges, one after the other; a split is kept if code
-motion then finds more work for a window.
+decided, which is kept only if it brings more transfers beside work.  Then four kinds of steps:
+the receives of a loop that works on what they bring are posted before it, other blocking transfers
+become non-blocking, branches are split behind what starts a transfer, and code motion fills the
+overlap windows that come of it.  The second and the third gain nothing by themselves: a transfer
+whose window stays empty is left blocking, and everything is done again without it; branches are
+split only if windows get more work by it.  Last, nests behind a wait are split into interior and
+edges, one after the other; a split is kept if code motion then finds more work for a window.
 
 It ends: of each transfer and each branch there is one split, a nest is tried once and what is split
 off it is not split again, and a move only ever brings more work into the windows of a unit, of
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.messages import Messages
@@ -31,7 +33,10 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.transforms import (
     branches,
+    departure,
+    expansion,
     fission,
+    hoisting,
     inline,
     motion,
     nonblocking,
@@ -48,17 +53,20 @@ from asphalt.unparse.unparse import unparse
 
 PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)
-    for module in (unrolling, inline, branches)
+    for module in (unrolling, inline, branches, hoisting)
 )
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
+EXPANDING = Transformation(expansion.NAME, expansion.check, expansion.apply)
+DEPARTING = Transformation(departure.NAME, departure.check, departure.apply)
 STARTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
 WIDENING = (
     Transformation(fission.NAME, fission.check, fission.apply),
     Transformation(motion.NAME, motion.moves, motion.apply),
 )
 DIVIDING = Transformation(splitting.NAME, splitting.check, splitting.apply)
-NAMES = tuple(t.name for t in (*PREPARING, RENAMING, STARTING, *WIDENING, DIVIDING))
-_GAINING = frozenset({motion.NAME})
+_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, *WIDENING, DIVIDING)
+NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
+_GAINING = frozenset({expansion.NAME, motion.NAME})
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""
 
@@ -74,9 +82,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A blocking call that was split: the line where it stood, the MPI procedure, and how many
-    operations it starts; ``assumed``: what that rests on, by name.  ``beside``: the loops and
-    calls that it overlaps with now."""
+    """A blocking call that was split or posted ahead: the line where it stood, the MPI procedure,
+    and how many operations it starts; ``assumed``: what that rests on, by name.  ``beside``: the
+    loops and calls that it overlaps with now."""
 
     line: int
     operation: str
@@ -109,12 +117,15 @@ def optimise(
     passes: Collection[str] = NAMES,
     *,
     accepted: frozenset[str] = frozenset(),
+    clone_limit: int | None = None,
 ) -> Optimised:
     """The best that the given transformations make of a unit of a tree.
 
-    ``accepted``: the assumptions that the user accepts.
+    ``accepted``: the assumptions that the user accepts.  ``clone_limit``: MiB that copies of
+    message buffers may have; None: as usual.
     """
-    run = _Run(tree, located.path, tuple(unit.name for unit in located.chain), passes, accepted)
+    chain = tuple(unit.name for unit in located.chain)
+    run = _Run(tree, located.path, chain, passes, accepted, clone_limit)
     disagreement = run.disagreement()
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
@@ -139,11 +150,13 @@ def kept_blocking(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The tree after some steps; ``split``: the transfer behind each new request."""
+    """The tree after some steps; ``split``: the transfer behind each new request; ``ahead``: the
+    receives that are posted ahead."""
 
     tree: Tree
     steps: tuple[Done, ...]
     split: tuple[Transfer, ...] = ()
+    ahead: tuple[Transfer, ...] = ()
 
 
 class _Run:
@@ -156,12 +169,15 @@ class _Run:
         chain: tuple[str, ...],
         passes: Collection[str],
         accepted: frozenset[str],
+        clone_limit: int | None,
     ) -> None:
         self.tree = tree
         self.path = path
         self.chain = chain
         self.passes = passes
         self.accepted = accepted
+        self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
+        self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))
 
     def facts(self, tree: Tree) -> UnitFacts:
         """The unit as it stands in a tree; proofs hold for any values of named constants."""
@@ -238,15 +254,52 @@ class _Run:
         return len(found.transfers), motion.hidden_work(facts)
 
     def _from(self, begin: _State) -> Optimised:
-        left: frozenset[int] = frozenset()
+        ahead = self._ahead(begin)
+        left = frozenset(transfer.line for transfer in ahead)
         while True:
             state, refused = self._split(begin, left)
-            state = self._divided(self._closure(state, WIDENING))
+            state = self._closure(state, (self.expanding,))
+            if any(step.transformation == expansion.NAME for step in state.steps):
+                state = replace(state, ahead=ahead)
+            state = self._divided(self._widened(begin, state))
             idle = self._idle(begin, state)
             if not idle:
                 state = replace(state, split=self._beside(begin, state))
-                return self._result(state, refused)
+                return self._result(self._departed(begin, state, left), refused)
             left |= idle
+
+    def _departed(self, begin: _State, state: _State, left: frozenset[int]) -> _State:
+        """What is still a blocking send leaves from a copy, where another send may follow it."""
+        found = self._closure(state, (self.departing,))
+        number = len(found.steps) - len(state.steps)
+        sends = [
+            Transfer(step.line, step.operation, 1)
+            for step in nonblocking.check(self.facts(begin.tree))
+            if isinstance(step, nonblocking.Split) and step.line in left and step.is_send
+        ]
+        return replace(found, ahead=(*found.ahead, *sends[:number]))
+
+    def _ahead(self, begin: _State) -> tuple[Transfer, ...]:
+        """The receives that are posted ahead, and not split."""
+        if expansion.NAME not in self.passes:
+            return ()
+        return tuple(
+            Transfer(line, operation, 1)
+            for step in self.expanding.check(self.facts(begin.tree))
+            if isinstance(step, expansion.Expand)
+            for line, operation in step.operations
+        )
+
+    def _widened(self, begin: _State, state: _State) -> _State:
+        """The windows filled; branches are split only if there is more work in windows then."""
+        wide = self._closure(state, WIDENING)
+        new = wide.steps[len(state.steps) :]
+        if all(step.transformation != fission.NAME for step in new):
+            return wide
+        whole = self._closure(state, [t for t in WIDENING if t.name != fission.NAME])
+        work = [motion.hidden_work(self.facts(s.tree)) for s in (whole, wide)]
+        as_busy = len(self._idle(begin, whole)) <= len(self._idle(begin, wide))
+        return whole if work[0] >= work[1] and as_busy else wide
 
     def _split(self, state: _State, left: frozenset[int]) -> tuple[_State, tuple[Refused, ...]]:
         """All blocking transfers made non-blocking, but those of the lines ``left``."""
@@ -306,7 +359,8 @@ class _Run:
         file = replace_unit(state.tree.file(self.path), facts.unit, unit)
         content = unparse(file).encode("latin-1")
         done = Done(transformation.name, step.does, step.evidence)
-        return _State(state.tree.edited({self.path: content}), (*state.steps, done), state.split)
+        tree = state.tree.edited({self.path: content})
+        return replace(state, tree=tree, steps=(*state.steps, done))
 
     def _idle(self, begin: _State, state: _State) -> frozenset[int]:
         """The lines of the split transfers whose windows have no work in them."""
@@ -340,12 +394,13 @@ class _Run:
         if len(state.steps) >= MOST_STEPS:
             ended = f"the limit of {MOST_STEPS} steps"
             changed = False
+        transfers = tuple(sorted((*state.split, *state.ahead), key=lambda t: t.line))
         return Optimised(
             self.path,
             self.chain[-1],
             content if changed else None,
             state.steps if changed else (),
-            state.split if changed else (),
+            transfers if changed else (),
             refused,
             ended,
         )

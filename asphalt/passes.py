@@ -13,6 +13,7 @@ TRANSFERS = (
     "inline",
     "branches",
     "renaming",
+    "expansion",
     "nonblocking",
     "fission",
     "motion",

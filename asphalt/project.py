@@ -324,7 +324,8 @@ class Project:
         changes = self._prepushed(tile, depth, trial) if PREPUSH in passes else ()
         wanted = [name for name in passes if name in TRANSFERS]
         wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
-        return optimised(self._tree, changes, wanted, wrong, self.settings.assume)
+        limit = self.settings.clone_limit
+        return optimised(self._tree, changes, wanted, wrong, self.settings.assume, limit)
 
     def _prepushed(self, tile: int | None, depth: int | None, trial: bool) -> tuple[Change, ...]:
         by_file: dict[str, list[Site]] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from asphalt.assumptions import folded
 from asphalt.errors import UsageError
 from asphalt.ir.source import Form
-from asphalt.limits import DEPTH, TILE, Limits
+from asphalt.limits import CLONES, DEPTH, TILE, Limits
 from asphalt.passes import DEFAULT, in_order
 
 
@@ -23,6 +23,7 @@ class Settings:
     them with -D and -I.  ``jobs`` None: as many as there are processors.  ``form`` and ``width``
     None: by the file's suffix.  ``tile`` None or 0: chosen on entry.  ``assume``: the names of
     assumptions that the user accepts.  ``passes``: the transformations to be applied.
+    ``clone_limit``: MiB that copies of message buffers may have on a rank; None: as usual.
     """
 
     defines: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class Settings:
     depth: int | None = None
     assume: frozenset[str] = frozenset()
     passes: tuple[str, ...] = DEFAULT
+    clone_limit: int | None = None
 
     def __post_init__(self) -> None:
         for define in self.defines:
@@ -44,6 +46,7 @@ class Settings:
         _at_least("width", self.width, 72)
         _within("tile", self.tile, TILE)
         _within("depth", self.depth, DEPTH)
+        _within("clone_limit", self.clone_limit, CLONES)
         object.__setattr__(self, "passes", in_order(self.passes))
         object.__setattr__(self, "assume", frozenset(folded(name) for name in self.assume))
 
@@ -111,6 +114,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             depth=_integer("depth", values.get("depth")),
             assume=frozenset(_strings("assume", values.get("assume", []))),
             passes=_strings("passes", values.get("passes", list(DEFAULT))),
+            clone_limit=_integer("clone_limit", values.get("clone_limit")),
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

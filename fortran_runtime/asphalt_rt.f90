@@ -10,10 +10,10 @@
 module asphalt_rt
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc, c_null_ptr, c_ptr, c_signed_char, &
                                          c_size_t
-  use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_DATATYPE_NULL, &
-                 MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_INTEGER, MPI_MAX, &
-                 MPI_REQUEST_NULL, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, &
-                 MPI_SUCCESS
+  use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_COMM_SELF, &
+                 MPI_DATATYPE_NULL, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, &
+                 MPI_INTEGER, MPI_MAX, MPI_REQUEST_NULL, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, &
+                 MPI_STATUSES_IGNORE, MPI_SUCCESS
   implicit none
   private
   public :: asphalt_enter, asphalt_ranks, asphalt_window
@@ -28,6 +28,7 @@ module asphalt_rt
   public :: asphalt_igather, asphalt_igatherv, asphalt_iscatter, asphalt_iscatterv
   public :: asphalt_iallgather, asphalt_iallgatherv
   public :: asphalt_ialltoall, asphalt_ialltoallv, asphalt_ialltoallw
+  public :: asphalt_queue, asphalt_post, asphalt_take, asphalt_send
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
@@ -113,6 +114,40 @@ module asphalt_rt
 
   !> Whether it has been told that an exchange was tiled.
   logical :: told = .false.
+
+  !> A message that comes into a copy of the buffer where it will be used, or leaves from one.
+  type :: message
+    integer(asphalt_byte), allocatable :: copy(:)
+    !> What it is asked for with.
+    integer :: count, datatype, source, tag, comm
+    !> Bytes of an element, 0 where elements have gaps; its receive, once it is started.
+    integer :: bytes = 0, request = MPI_REQUEST_NULL
+    logical :: posted = .false.
+    type(message), pointer :: next => null()
+  end type message
+
+  !> Messages on their way, those that will be used first at the beginning; from `waiting` on, no
+  !! receive is started yet.
+  type :: asphalt_queue
+    private
+    type(message), pointer :: first => null(), last => null(), waiting => null()
+    integer :: mebibytes
+  end type asphalt_queue
+
+  !> Messages that are used, whose copies the next ones may take.
+  type(message), pointer :: spare => null()
+  !> Bytes of all copies, spare ones included, and the most there may be unless a call says more.
+  integer(int64) :: copied = 0
+  integer, parameter :: usual_mebibytes = 64
+
+  !> Messages that leave from copies, the oldest one first, and how many there may be.
+  type(message), pointer :: leaving => null(), last_leaving => null()
+  integer, parameter :: most_leaving = 16
+  integer :: now_leaving = 0
+
+  !> The key under which MPI_COMM_SELF sees to it that MPI_Finalize waits for them.
+  integer :: finalize_key
+  logical :: finalize_waits = .false.
 
   !> The key under which a communicator carries its companion; made at the first use.
   integer :: private_key = 0
@@ -1385,6 +1420,244 @@ contains
     call asphalt_sync(sendbuf)
     call asphalt_sync(recvbuf)
   end subroutine asphalt_wait_both
+
+  !> MPI_Irecv into a copy of a buffer that `asphalt_take` will name; the first message that is
+  !! posted is the first to be taken.
+  !!
+  !! All copies together have at most `mebibytes`: the receive of a message that finds no room is
+  !! started when others have been taken, at the latest when it is to be taken itself.  Receives of
+  !! a queue are started in their order.
+  subroutine asphalt_post(queue, count, datatype, source, tag, comm, mebibytes)
+    type(asphalt_queue), intent(inout) :: queue
+    integer, intent(in) :: count, datatype, source, tag, comm
+    integer, intent(in), optional :: mebibytes
+    type(message), pointer :: new
+    logical :: dense
+    integer :: error
+
+    queue%mebibytes = usual_mebibytes
+    if (present(mebibytes)) queue%mebibytes = mebibytes
+    allocate (new)
+    new%count = count
+    new%datatype = datatype
+    new%source = source
+    new%tag = tag
+    new%comm = comm
+    dense = .false.
+    call MPI_Type_size(datatype, new%bytes, error)
+    if (error == MPI_SUCCESS) call is_dense(datatype, new%bytes, dense, error)
+    if (.not. dense) new%bytes = 0
+    if (associated(queue%last)) then
+      queue%last%next => new
+    else
+      queue%first => new
+    end if
+    queue%last => new
+    if (.not. associated(queue%waiting)) queue%waiting => new
+    call post_with_room(queue)
+  end subroutine asphalt_post
+
+  !> Starts the receives of a queue up to the first one that gets no copy.
+  subroutine post_with_room(queue)
+    type(asphalt_queue), intent(inout) :: queue
+    type(message), pointer :: next
+    integer :: error
+
+    do while (associated(queue%waiting))
+      next => queue%waiting
+      call find_room(next, int(queue%mebibytes, int64) * 1048576_int64)
+      if (.not. allocated(next%copy)) return
+      call MPI_Irecv(next%copy, next%count, next%datatype, next%source, next%tag, next%comm, &
+                     next%request, error)
+      next%posted = .true.
+      queue%waiting => next%next
+    end do
+  end subroutine post_with_room
+
+  !> Gives a message a copy, a spare one if it can, unless all copies together would have more than
+  !! `limit` bytes or the elements of its data type have gaps.
+  subroutine find_room(new, limit)
+    type(message), intent(inout) :: new
+    integer(int64), intent(in) :: limit
+    type(message), pointer :: used, previous
+    integer(int64) :: bytes
+
+    bytes = max(1_int64, int(new%count, int64) * new%bytes)
+    if (allocated(new%copy) .or. new%bytes == 0 .or. bytes > limit) return
+    nullify (previous)
+    used => spare
+    do while (associated(used))
+      if (size(used%copy, kind=int64) >= bytes) then
+        if (associated(previous)) then
+          previous%next => used%next
+        else
+          spare => used%next
+        end if
+        call move_alloc(used%copy, new%copy)
+        deallocate (used)
+        return
+      end if
+      previous => used
+      used => used%next
+    end do
+    do while (copied + bytes > limit .and. associated(spare))
+      used => spare
+      spare => used%next
+      copied = copied - size(used%copy, kind=int64)
+      deallocate (used)
+    end do
+    if (copied + bytes > limit) return
+    allocate (new%copy(bytes))
+    copied = copied + bytes
+  end subroutine find_room
+
+  !> Waits for the first message of a queue and puts what has arrived into `buf`, as MPI_Recv does:
+  !! of a message that is shorter than its count, the elements behind it stay as they are.
+  subroutine asphalt_take(queue, buf, status)
+    type(asphalt_queue), intent(inout) :: queue
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(out), optional :: status(MPI_STATUS_SIZE)
+    type(message), pointer :: first
+    type(c_ptr) :: unused
+    integer :: found(MPI_STATUS_SIZE), arrived, error
+
+    first => queue%first
+    if (first%posted) then
+      call MPI_Wait(first%request, found, error)
+      call asphalt_sync(first%copy)
+      arrived = 0
+      if (error == MPI_SUCCESS) call MPI_Get_count(found, first%datatype, arrived, error)
+      if (arrived > 0 .and. arrived <= first%count) then
+        unused = memcpy(buf, first%copy, int(arrived, c_size_t) * first%bytes)
+      end if
+    else
+      queue%waiting => first%next
+      call MPI_Irecv(buf, first%count, first%datatype, first%source, first%tag, first%comm, &
+                     first%request, error)
+      call MPI_Wait(first%request, found, error)
+    end if
+    if (present(status)) status = found
+    call asphalt_sync(buf)
+    queue%first => first%next
+    if (.not. associated(queue%first)) nullify (queue%last)
+    if (allocated(first%copy)) then
+      first%next => spare
+      spare => first
+    else
+      deallocate (first)
+    end if
+    call post_with_room(queue)
+  end subroutine asphalt_take
+
+  !> MPI_Send from a copy: returns whatever the receiver does, as a standard send may (MPI-3.1
+  !! section 3.4), unless all copies together would have more than `mebibytes`.
+  !!
+  !! The oldest message is waited for where there are too many, and all of them in MPI_Finalize.
+  subroutine asphalt_send(buf, count, datatype, dest, tag, comm, mebibytes)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: count, datatype, dest, tag, comm
+    integer, intent(in), optional :: mebibytes
+    type(message), pointer :: new
+    type(c_ptr) :: unused
+    integer(int64) :: limit
+    integer :: ignored(MPI_STATUS_SIZE), error
+    logical :: dense, done
+
+    limit = usual_mebibytes
+    if (present(mebibytes)) limit = mebibytes
+    limit = limit * 1048576_int64
+    do while (associated(leaving))  ! those that have left
+      call MPI_Test(leaving%request, done, MPI_STATUS_IGNORE, error)
+      if (.not. done) exit
+      call forget_oldest()
+    end do
+    allocate (new)
+    new%count = count
+    dense = .false.
+    call MPI_Type_size(datatype, new%bytes, error)
+    if (error == MPI_SUCCESS) call is_dense(datatype, new%bytes, dense, error)
+    if (.not. dense) new%bytes = 0
+    do
+      call find_room(new, limit)
+      if (.not. associated(leaving) .or. new%bytes == 0) exit
+      if (allocated(new%copy) .and. now_leaving < most_leaving) exit
+      call MPI_Wait(leaving%request, ignored, error)
+      call forget_oldest()
+    end do
+    if (.not. allocated(new%copy)) then
+      call MPI_Isend(buf, count, datatype, dest, tag, comm, new%request, error)
+      call MPI_Wait(new%request, ignored, error)
+      deallocate (new)
+      return
+    end if
+    call wait_in_finalize()
+    call asphalt_sync(buf)
+    unused = memcpy(new%copy, buf, int(count, c_size_t) * new%bytes)
+    call asphalt_sync(new%copy)
+    call MPI_Isend(new%copy, count, datatype, dest, tag, comm, new%request, error)
+    if (associated(last_leaving)) then
+      last_leaving%next => new
+    else
+      leaving => new
+    end if
+    last_leaving => new
+    now_leaving = now_leaving + 1
+  end subroutine asphalt_send
+
+  !> The copy of the oldest message, which has left, is spare.
+  subroutine forget_oldest()
+    type(message), pointer :: oldest
+
+    oldest => leaving
+    leaving => oldest%next
+    if (.not. associated(leaving)) nullify (last_leaving)
+    oldest%next => spare
+    spare => oldest
+    now_leaving = now_leaving - 1
+  end subroutine forget_oldest
+
+  !> Makes MPI_Finalize wait for the messages that leave from copies: it first deletes what
+  !! MPI_COMM_SELF carries (MPI-3.1 section 8.7.1).
+  subroutine wait_in_finalize()
+    integer :: error
+
+    if (finalize_waits) return
+    finalize_waits = .true.
+    if (callbacks_are_fortran()) then
+      call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, wait_for_leaving, finalize_key, &
+                                  0_MPI_ADDRESS_KIND, error)
+    else
+      call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, wait_for_all, finalize_key, &
+                                  0_MPI_ADDRESS_KIND, error)
+    end if
+    if (error == MPI_SUCCESS) call MPI_Comm_set_attr(MPI_COMM_SELF, finalize_key, &
+                                                     0_MPI_ADDRESS_KIND, error)
+  end subroutine wait_in_finalize
+
+  !> Called by MPI_Finalize.
+  subroutine wait_for_leaving(comm, key, attribute, state, ierror)
+    integer :: comm, key, ierror
+    integer(MPI_ADDRESS_KIND) :: attribute, state
+
+    ierror = MPI_SUCCESS
+    if (comm /= MPI_COMM_SELF .or. key /= finalize_key .or. attribute /= state) return
+    ierror = wait_for_all()
+  end subroutine wait_for_leaving
+
+  !> The same for an MPI that calls it as a C function.
+  integer function wait_for_all()
+    integer :: ignored(MPI_STATUS_SIZE), error
+
+    do while (associated(leaving))
+      call MPI_Wait(leaving%request, ignored, error)
+      call forget_oldest()
+    end do
+    wait_for_all = MPI_SUCCESS
+  end function wait_for_all
 
   !> MPI_Isend from the element `displacement` of `buf` on, counted from 0 as MPI_ALLTOALLV does.
   !!

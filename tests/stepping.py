@@ -42,16 +42,24 @@ class Stepped:
         """The tree that is one file."""
         return Stepped(load_tree((path,), Settings(cache=False, jobs=1)))
 
+    def facts(self) -> list[UnitFacts]:
+        """All units."""
+        effects, _ = Analyses(self.tree).of(any_sizes=self.any_sizes)
+        return [
+            UnitFacts(located, effects, self.tree.file(entry.path).eol)
+            for entry in self.tree.files
+            for located in self.tree.units_of(entry.path)
+        ]
+
     def found(self, module: ModuleType) -> list[tuple[UnitFacts, Step | Refused]]:
         """What a transformation finds in all units."""
-        effects, _ = Analyses(self.tree).of(any_sizes=self.any_sizes)
-        found: list[tuple[UnitFacts, Step | Refused]] = []
-        for entry in self.tree.files:
-            eol = self.tree.file(entry.path).eol
-            for located in self.tree.units_of(entry.path):
-                facts = UnitFacts(located, effects, eol)
-                found += [(facts, one) for one in module.check(facts)]
-        return found
+        return [(facts, one) for facts in self.facts() for one in module.check(facts)]
+
+    def apply(self, module: ModuleType, facts: UnitFacts, step: Step) -> None:
+        """Apply one step."""
+        path = facts.located.path
+        file = replace_unit(self.tree.file(path), facts.unit, module.apply(facts, step))
+        self.tree = self.tree.edited({path: unparse(file).encode("latin-1")})
 
     def refusals(self, module: ModuleType) -> list[Refused]:
         """What stays, and why."""
@@ -65,11 +73,7 @@ class Stepped:
         """Apply steps until there are none, in one unit or in all; how many there were."""
         count = 0
         while (first := self._first(modules, unit)) is not None:
-            module, facts, step = first
-            path = facts.located.path
-            new = module.apply(facts, step)
-            file = replace_unit(self.tree.file(path), facts.unit, new)
-            self.tree = self.tree.edited({path: unparse(file).encode("latin-1")})
+            self.apply(*first)
             count += 1
             assert count < MANY, "it does not end"
         return count

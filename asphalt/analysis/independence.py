@@ -24,7 +24,7 @@ from asphalt.analysis.conditions.visible_effects import sentinel_of
 from asphalt.analysis.constants import constant, is_open
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.known_limits import KnownLimits
-from asphalt.analysis.messages import Envelope, Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import Store, library_row, needs_the_receive
 from asphalt.analysis.mpi_table import table
@@ -149,16 +149,16 @@ class Independence:
         if before in (Part.START, Part.BOTH) and after in (Part.COMPLETE, Part.BOTH):
             return "a wait before something that another rank may wait for"
         if after in (Part.START, Part.BOTH) and before in (Part.COMPLETE, Part.BOTH):
-            reason = self._depends_on_time
+            reason = self.depends_on_time
             if reason is not None:
                 return reason
-        return self._overtaking(one, other)
+        return self.overtaking(one, other)
 
-    def _overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
+    def overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
         """Whether messages of both may have one envelope, so that they must not change places."""
         if Part.COMPLETE in (part_of(one), part_of(other)):
             return None
-        mine, theirs = envelopes_of(one), envelopes_of(other)
+        mine, theirs = self.messages.envelopes(one), self.messages.envelopes(other)
         if mine is None or theirs is None:
             return "a message whose envelope is not known"
         for a in mine:
@@ -177,14 +177,15 @@ class Independence:
         if a.way is Way.IN or not self._takes_any_tag:
             compared.append((a.tag, b.tag))
         for one, other in compared:
-            if self._wildcard(one) or self._wildcard(other):
+            if self.wildcard(one) or self.wildcard(other):
                 continue
             mine, theirs = (self.facts.values.constants(e).value for e in (one, other))
             if mine is not None and theirs is not None and mine != theirs:
                 return True
         return False
 
-    def _wildcard(self, expr: Expr) -> bool:
+    def wildcard(self, expr: Expr) -> bool:
+        """Whether a rank or a tag may be one that stands for all."""
         constant = mpi_constant(expr, self.facts.scope)
         if constant is not None:
             return constant in _WILDCARDS
@@ -210,7 +211,7 @@ class Independence:
         return None
 
     @cached_property
-    def _depends_on_time(self) -> str | None:
+    def depends_on_time(self) -> str | None:
         """Why the order in which operations of *different* ranks are started may matter.
 
         Where every receive names its source, which message a receive gets follows from the order

@@ -31,7 +31,7 @@ from asphalt.analysis.request_operations import operations
 from asphalt.analysis.transfer_buffers import transfer_buffers
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, names_in
-from asphalt.ir.stmt import Call, Guarded, What
+from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
@@ -135,6 +135,18 @@ class Messages:
             if call is not None:
                 yield leaf, call
 
+    def only_starts(self, node: Node) -> bool:
+        """Whether a statement or construct does nothing but start transfers."""
+        starts = False
+        for leaf in leaves(node):
+            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            call = self.call(leaf)
+            if call is not None and part_of(call) is Part.START:
+                starts = True
+            elif not isinstance(what, DoHead | ArmHead | Jump | Plain):
+                return False
+        return starts
+
     @cached_property
     def matches(self) -> tuple[Match, ...]:
         """Which call completes which."""
@@ -161,8 +173,36 @@ class Messages:
         found = operations(self.facts.reaching, self.facts.scope, self.facts.values)
         return OwnRequests(self.facts.scope, self.facts.values, self.facts.reaching, found)
 
+    def envelopes(self, call: MpiCall) -> tuple[Envelope, ...] | None:
+        """What the messages of a call may be known by; None: not all of it is given.
+
+        What takes messages from a queue may take those of all calls that put some into it.
+        """
+        if call.queue is None or part_of(call) is Part.START:
+            return envelopes_of(call)
+        found: list[Envelope] = []
+        for _, other in self._of_queue(call.queue, Part.START):
+            envelopes = envelopes_of(other)
+            if envelopes is None:
+                return None
+            found += envelopes
+        return tuple(found)
+
+    def _of_queue(self, queue: Expr, part: Part) -> list[tuple[Leaf, MpiCall]]:
+        """The calls that put messages into a queue, or those that take them out."""
+        return [
+            (leaf, call)
+            for leaf, call in self.own_calls()
+            if call.queue is not None
+            and part_of(call) is part
+            and names_in(call.queue) == names_in(queue)
+        ]
+
     def completion(self, leaf: Leaf) -> tuple[Leaf, ...] | None:
         """The calls that complete what a call starts; None: not known."""
+        call = self.call(leaf)
+        if call is not None and call.queue is not None:
+            return tuple(taking for taking, _ in self._of_queue(call.queue, Part.BOTH))
         for match in self.matches:
             if match.leaf is leaf:
                 return match.partners if isinstance(match, Matched) else None

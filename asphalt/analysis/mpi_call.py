@@ -10,7 +10,7 @@ from asphalt.analysis.mpi_table import Parameter, Procedure, procedure
 from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
 from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
 from asphalt.analysis.mpi_types import predefined_type as predefined_type
-from asphalt.analysis.runtime_calls import MODULE, RUNTIME_CALLS, RuntimeCall
+from asphalt.analysis.runtime_calls import MODULE, QUEUE, RUNTIME_CALLS, RuntimeCall
 from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.analysis.symbols import Absence, Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
@@ -28,7 +28,8 @@ class MpiCall:
     ``mpif.h`` (also where no interface is visible), ``mpi``, ``mpi_f08``, ``runtime`` for a call of
     asphalt's own module, or ``unknown`` where the name comes from a module or an include file that
     is not in the tree.
-    ``profiled``: called by its ``pmpi_`` name.
+    ``profiled``: called by its ``pmpi_`` name.  ``queue``: a variable of the run-time module that
+    holds messages on their way; the call changes it.
     """
 
     operation: str
@@ -37,6 +38,7 @@ class MpiCall:
     error: Expr | None
     procedure: Procedure = field(repr=False)
     profiled: bool = False
+    queue: Expr | None = field(default=None, hash=False)
 
     def bound(self) -> Iterator[tuple[Parameter, Expr]]:
         """The dummies that have an actual argument, with it, in the standard's order."""
@@ -46,11 +48,12 @@ class MpiCall:
 
     def defined(self, scope: Scope) -> tuple[Expr, ...]:
         """The actual arguments that the call may modify (named constants of MPI excluded)."""
-        return tuple(
+        given = tuple(
             actual
             for parameter, actual in self.bound()
             if parameter.defined and mpi_constant(actual, scope) is None
         )
+        return given if self.queue is None else (*given, self.queue)
 
     def used(self, scope: Scope) -> tuple[Expr, ...]:
         """The actual arguments that the call may read (named constants of MPI excluded).
@@ -58,12 +61,13 @@ class MpiCall:
         With MPI_IN_PLACE the library reads the buffer that it would only write otherwise.
         """
         in_place = self.in_place(scope)
-        return tuple(
+        given = tuple(
             actual
             for parameter, actual in self.bound()
             if (parameter.used or (in_place and parameter.kind == "BUFFER"))
             and mpi_constant(actual, scope) is None
         )
+        return given if self.queue is None else (*given, self.queue)
 
     def in_place(self, scope: Scope) -> bool:
         """Whether a buffer is MPI_IN_PLACE."""
@@ -130,7 +134,8 @@ def _runtime_call(call: Call, own: RuntimeCall) -> MpiCall | None:
             return None
         if name:
             args[name] = actual
-    return MpiCall(target.name, args, "runtime", None, target)
+    queue = args.pop(QUEUE, None)
+    return MpiCall(target.name, args, "runtime", None, target, queue=queue)
 
 
 def mpi_function(ref: Ref, scope: Scope) -> str | None:

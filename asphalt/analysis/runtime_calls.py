@@ -14,10 +14,14 @@ from asphalt.analysis.words import words
 MODULE = "asphalt_rt"
 
 
+QUEUE = "queue"
+
+
 @dataclass(frozen=True, slots=True)
 class RuntimeCall:
     """``operation``: the MPI procedure (folded); ``dummies``: the names of its arguments in the
-    order of the run-time procedure, '' for one that MPI does not have."""
+    order of the run-time procedure, '' for one that MPI does not have, QUEUE for a variable that
+    holds messages on their way."""
 
     operation: str
     dummies: tuple[str, ...]
@@ -45,4 +49,13 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_wait": RuntimeCall("mpi_wait", ("request", "", "status")),
     "asphalt_wait_both": RuntimeCall("mpi_wait", ("request", "", "")),
     **{f"asphalt_{name}": _collective(f"mpi_{name}") for name in COLLECTIVES},
+    # a receive into a buffer of the queue, and what puts the first of them into the user's buffer:
+    # as blocking as a receive, for the queue starts those later that it has no memory for yet
+    "asphalt_post": RuntimeCall(
+        "mpi_irecv", (QUEUE, "count", "datatype", "source", "tag", "comm", "")
+    ),
+    "asphalt_send": RuntimeCall(
+        "mpi_send", ("buf", "count", "datatype", "dest", "tag", "comm", "")
+    ),
+    "asphalt_take": RuntimeCall("mpi_recv", (QUEUE, "buf", "status")),
 }

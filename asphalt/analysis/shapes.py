@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from asphalt.analysis.access import NameKind
 from asphalt.analysis.algebra import Poly, poly, product
 from asphalt.analysis.constants import is_size
-from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.kinds import name_kind, storage_of
+from asphalt.analysis.module_arrays import shaped_here_alone
 from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.objects import designator, designator_name, symbol_named
 from asphalt.analysis.resolve import procedure_named
@@ -196,13 +197,19 @@ def _evaluated(dims: tuple[Dim, ...], home: Names | None) -> tuple[Dim, ...] | N
 def _allocated_dims(
     name: str, symbol: Symbol, scope: Scope, values: Values, at: Leaf
 ) -> tuple[Dim, ...] | None:
-    """The bounds of the only ALLOCATE of a local array, where they still hold."""
-    if symbol.origin is not Origin.LOCAL or symbol.attrs & {"pointer", "save"}:
-        return None
+    """The bounds of the only ALLOCATE of an array, where they still hold: of a local one, or of one
+    of a module that nothing else can give another shape."""
     root = name.split("%")[0]
+    storage = name
+    if symbol.origin is Origin.MODULE and name == root:
+        if values.changed_unseen(name) or not shaped_here_alone(symbol, scope):
+            return None
+        storage = storage_of(name, scope)
+    elif symbol.origin is not Origin.LOCAL or symbol.attrs & {"pointer", "save"}:
+        return None
     if named_inside(root, scope):
         return None
-    writes = values.writes_of(name)
+    writes = values.writes_of(storage)
     allocations = []
     for leaf in {id(w.leaf): w.leaf for w in writes}.values():
         if isinstance(leaf.what, Allocation):

@@ -62,15 +62,15 @@ class UnitFacts:
         return ReachingDefinitions(self.scope, self.effects)
 
     @cached_property
-    def _footprints(self) -> dict[int, Footprint]:
-        return {}
+    def _footprints(self) -> dict[int, tuple[Node, Footprint]]:
+        return {}  # with the node, so that no other one can get its identity
 
     def footprint(self, node: Node) -> Footprint:
         """What a statement or construct of the unit reads, writes and does besides."""
         found = self._footprints.get(id(node))
         if found is None:
-            found = self._footprints[id(node)] = examine((node,), self.names)
-        return found
+            found = self._footprints[id(node)] = node, examine((node,), self.names)
+        return found[1]
 
 
 def line_of(leaf: Leaf) -> int:

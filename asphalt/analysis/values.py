@@ -107,6 +107,10 @@ class Values:
         storage = storage_of(name, self.scope)
         return storage in self._writes or self._changed_elsewhere(name)
 
+    def changed_unseen(self, name: str) -> bool:
+        """Whether something that is not seen may change a variable."""
+        return self._changed_elsewhere(name)
+
     def _changed_elsewhere(self, name: str) -> bool:
         symbol = self.scope.lookup(name)
         if symbol is None or name in self._renamed:

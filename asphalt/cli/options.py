@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from asphalt.ir.source import Form
-from asphalt.limits import DEPTH, TILE
+from asphalt.limits import CLONES, DEPTH, TILE, USUAL_CLONES
 from asphalt.passes import DEFAULT, PASSES
 from asphalt.settings import Settings, load_settings
 
@@ -32,6 +32,7 @@ class CommonOptions:
     form: Form | None
     width: int | None
     passes: tuple[str, ...] | None = None
+    clone_limit: int | None = None
 
     def settings(self, path: Path) -> Settings:
         """The values of the settings file at or above ``path``, the command line's on top."""
@@ -45,6 +46,7 @@ class CommonOptions:
             form=found.form if self.form is None else self.form,
             width=found.width if self.width is None else self.width,
             passes=found.passes if self.passes is None else self.passes,
+            clone_limit=found.clone_limit if self.clone_limit is None else self.clone_limit,
         )
 
 
@@ -63,6 +65,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         form: str | None,
         width: int | None,
         passes: str | None,
+        clone_limit: int | None,
         **kwargs: Any,
     ) -> Any:
         common = CommonOptions(
@@ -75,6 +78,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             form=None if form is None else Form(form),
             width=width,
             passes=None if passes is None else _listed(passes),
+            clone_limit=clone_limit,
         )
         return command(*args, common=common, **kwargs)
 
@@ -136,6 +140,13 @@ _OPTIONS = (
         "--passes",
         metavar="NAME,...",
         help=f"Transformations to apply, of {', '.join(PASSES)} (else {', '.join(DEFAULT)}).",
+    ),
+    click.option(
+        "--clone-limit",
+        type=click.IntRange(CLONES.least, CLONES.most),
+        metavar="MIB",
+        help="Most memory of a rank for copies of message buffers, which the pass expansion makes "
+        f"(else {USUAL_CLONES} MiB; 0: none).",
     ),
 )
 

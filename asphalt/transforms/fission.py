@@ -86,12 +86,6 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
-def _starts(node: Node, messages: Messages) -> bool:
-    """Whether a statement is a call that starts a transfer."""
-    call = messages.call(node) if isinstance(node, Leaf) else None
-    return call is not None and part_of(call) is Part.START
-
-
 def _starts_first(
     body: tuple[Node, ...], messages: Messages, order: Independence
 ) -> tuple[Node, ...]:
@@ -101,8 +95,8 @@ def _starts_first(
         here = number
         while (
             here > 0
-            and _starts(found[here], messages)
-            and not _starts(found[here - 1], messages)
+            and messages.only_starts(found[here])
+            and not messages.only_starts(found[here - 1])
             and order.why_not(found[here - 1], found[here]) is None
         ):
             found[here - 1 : here + 1] = [found[here], found[here - 1]]
@@ -114,13 +108,13 @@ def _cut(body: tuple[Node, ...], messages: Messages) -> int:
     """How many statements of an arm come into the first half: the calls that start transfers with
     which it begins, or else all up to the last start in front of the first wait."""
     parts = [{part_of(call) for _, call in messages.calls(node)} for node in body]
-    leading = next((n for n, node in enumerate(body) if not _starts(node, messages)), 0)
+    leading = next((n for n, node in enumerate(body) if not messages.only_starts(node)), 0)
     if leading:
         return leading
     wait = next((n for n, part in enumerate(parts) if Part.COMPLETE in part), 0)
     if any(parts[n] - {Part.START, Part.NOTHING} for n in range(wait)):
         return 0
-    return 1 + max((n for n in range(wait) if _starts(body[n], messages)), default=-1)
+    return 1 + max((n for n in range(wait) if messages.only_starts(body[n])), default=-1)
 
 
 def _repeatable(branch: Branch, cuts: tuple[int, ...], facts: UnitFacts) -> bool:

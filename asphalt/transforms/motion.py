@@ -78,19 +78,20 @@ def busy_requests(facts: UnitFacts) -> frozenset[str]:
         for path, siblings in lists_in(facts.unit.body)
         for window, call in _Window.all(siblings, path, messages, order)
         if window.has_work()
+        if "request" in call.args
         for name in names_in(call.args["request"])
     )
 
 
 def hidden_work(facts: UnitFacts) -> int:
-    """How much work stands in windows, as a number of loops and calls; what stands in several
-    counts for each of them."""
+    """How much work stands between starts and what completes them, as a number of loops and
+    calls; what stands in several windows counts for each of them."""
     messages = Messages(facts)
     order = Independence(facts, messages)
     return sum(
-        window.work()
+        _Window(siblings, path, w.first, w.last, messages, order).amount(w.start)
         for path, siblings in lists_in(facts.unit.body)
-        for window, _ in _Window.all(siblings, path, messages, order)
+        for w in windows_of(siblings, messages)
     )
 
 
@@ -142,6 +143,20 @@ class _Window:
         for window in windows_of(siblings, messages):
             yield cls(siblings, path, window.first, window.last, messages, order), window.call
 
+    def amount(self, start: Leaf) -> int:
+        """How many loops and calls stand behind the start and in front of the first completion."""
+        ends = {id(leaf) for leaf in self.messages.completion(start) or ()}
+        behind = False
+        found = 0
+        for node in self.siblings[self.first : self.last + 1]:
+            posting = self.messages.only_starts(node)
+            for leaf in leaves(node):
+                if id(leaf) in ends:
+                    return found
+                found += behind and not posting and self._is_work(leaf)
+                behind = behind or leaf is start
+        return found
+
     def has_work(self) -> bool:
         """Whether work stands in the window."""
         return self.work() > 0
@@ -149,7 +164,12 @@ class _Window:
     def work(self) -> int:
         """How many loops and calls stand in the window."""
         inside = self.siblings[self.first + 1 : self.last]
-        return sum(takes_time(leaf, self.messages) for node in inside for leaf in leaves(node))
+        return sum(
+            takes_time(leaf, self.messages)
+            for node in inside
+            if self._is_work(node)
+            for leaf in leaves(node)
+        )
 
     def _found(self) -> Iterator[Move]:
         """The wait down, then the start up, then work from beyond."""

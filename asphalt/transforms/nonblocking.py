@@ -56,6 +56,11 @@ class Split(Step):
     assumed: tuple[str, ...] = ()
 
     @property
+    def is_send(self) -> bool:
+        """Whether it is a send of the standard mode alone."""
+        return [side.start for side in self.sides] == ["asphalt_isend"]
+
+    @property
     def operation(self) -> str:
         """The MPI procedure that stood there."""
         return self.call.procedure.spelled
@@ -67,8 +72,9 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     rules = Rules(facts, Independence(facts, messages))
     found: list[Found] = []
     for leaf, call in messages.own_calls():
+        own = call.binding == "runtime"
         whole = call.procedure.collective or part_of(call) is Part.BOTH
-        if whole and (sides := sides_of(call)):
+        if whole and not own and (sides := sides_of(call)):
             judged = rules.judged(leaf, call, sides)
             found.append(judged if isinstance(judged, Refused) else _split(leaf, call, *judged))
     return tuple(found)

@@ -16,11 +16,12 @@ from asphalt.transforms.edit import lists_in
 @dataclass(frozen=True, slots=True)
 class Window:
     """The statements between the start at ``first`` and the completion at ``last`` of a list;
-    ``call``: the one that starts the transfer."""
+    ``call``: the one that starts the transfer, in the statement ``start``."""
 
     first: int
     last: int
     call: MpiCall
+    start: Leaf
 
 
 def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[Window]:
@@ -33,12 +34,12 @@ def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[Windo
             completions = messages.completion(leaf) or ()
             places = {place.get(id(other), -1) for other in completions}
             if len(places) == 1 and (last := places.pop()) > first:
-                yield Window(first, last, call)
+                yield Window(first, last, call, leaf)
 
 
 def is_work(node: Node, messages: Messages) -> bool:
     """Whether a statement takes time: it has a loop, or calls a procedure that is not MPI's."""
-    return any(takes_time(leaf, messages) for leaf in leaves(node))
+    return not messages.only_starts(node) and any(takes_time(x, messages) for x in leaves(node))
 
 
 def takes_time(leaf: Leaf, messages: Messages) -> bool:
@@ -55,6 +56,6 @@ def work_in_windows(facts: UnitFacts) -> Mapping[str, int]:
     for _, siblings in lists_in(facts.unit.body):
         for window in windows_of(siblings, messages):
             inside = siblings[window.first + 1 : window.last]
-            key = repr(window.call.args["request"])
+            key = repr(window.call.args.get("request", window.call.queue))
             found[key] = found.get(key, 0) + sum(is_work(node, messages) for node in inside)
     return found

@@ -19,11 +19,12 @@ from asphalt.project import Project
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
 from asphalt.settings import Settings
+from fuzz import exchanges, gathers
 from fuzz.batch import _MAIN, _common, _compiled, execute
-from fuzz.exchanges import procedure
 
 BATCH = 40
 RANKS = (1, 2, 3, 4)
+KINDS = {"exchanges": exchanges.procedure, "gathers": gathers.procedure}
 
 
 @dataclass
@@ -53,9 +54,13 @@ def batch(
     level: str,
     keep: Path,
     ranks: Sequence[int] = RANKS,
+    kind: str = "exchanges",
 ) -> Count:
-    """Transform, build and run some procedures, original and transformed, and compare."""
-    made = [procedure(seed, number) for number in range(first, first + count)]
+    """Transform, build and run some procedures, original and transformed, and compare.
+
+    ``kind``: which generator makes them.
+    """
+    made = [KINDS[kind](seed, number) for number in range(first, first + count)]
     total = Count(programs=count)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
@@ -127,9 +132,10 @@ def _compare(
     return found
 
 
-def _task(task: tuple[int, int, int, str, str, Path]) -> Count:
-    seed, first, count, name, level, keep = task
-    return batch(seed, first, count, next(m for m in MPIS if m.name == name), level, keep)
+def _task(task: tuple[int, int, int, str, str, Path, str]) -> Count:
+    seed, first, count, name, level, keep, kind = task
+    mpi = next(m for m in MPIS if m.name == name)
+    return batch(seed, first, count, mpi, level, keep, kind=kind)
 
 
 @click.command()
@@ -137,8 +143,9 @@ def _task(task: tuple[int, int, int, str, str, Path]) -> Count:
 @click.option("--seed", default=1, show_default=True)
 @click.option("--jobs", default=2, show_default=True)
 @click.option("--real/--no-real", default=True, help="Every fifth batch on a real MPI.")
+@click.option("--kind", type=click.Choice(list(KINDS)), default="exchanges", show_default=True)
 @click.option("--output", default="build/fuzz/transfers", type=click.Path(path_type=Path))
-def main(count: int, seed: int, jobs: int, real: bool, output: Path) -> None:
+def main(count: int, seed: int, jobs: int, real: bool, kind: str, output: Path) -> None:
     """Try random procedures; exit code 1 if one fails, with its texts in the output folder."""
     shutil.rmtree(output / str(seed), ignore_errors=True)
     for mpi in (SMPI, *((MPICH, OPENMPI) if real else ())):
@@ -147,7 +154,7 @@ def main(count: int, seed: int, jobs: int, real: bool, output: Path) -> None:
     for number, first in enumerate(range(0, count, BATCH)):
         chosen = (MPICH, OPENMPI)[number // 5 % 2] if real and number % 5 == 4 else SMPI
         level = "-O2" if number % 3 == 2 else "-O0"
-        tasks.append((seed, first, min(BATCH, count - first), chosen.name, level, output))
+        tasks.append((seed, first, min(BATCH, count - first), chosen.name, level, output, kind))
     shared_workers(1).close()
     total = Count()
     with get_context("fork").Pool(jobs) as pool:

@@ -1,0 +1,126 @@
+"""Sends from copies: the other half of expansion, for the ranks that others receive from.
+
+Before::
+
+    do p = 2, np
+      strip(:) = g(:,p)
+      call MPI_Send(strip, n, MPI_REAL, p - 1, 1, comm, ierr)
+    end do
+
+After::
+
+    do p = 2, np
+      strip(:) = g(:,p)
+      call asphalt_send(strip, n, MPI_REAL, p - 1, 1, comm)
+    end do
+
+The run-time module has a copy of the buffer for each message that is on its way, so that the buffer
+can be filled again while it leaves.  A standard send may be buffered by MPI (MPI-4.0 section 3.4);
+here it is whether or not MPI does it.  A copy is waited for when its memory is needed, or in
+MPI_FINALIZE, which may be behind the procedure: the work of its callers overlaps, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.ahead import direct_statements
+from asphalt.analysis.messages import Messages, Way, envelopes_of
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.expr import names_in
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
+from asphalt.transforms import nonblocking
+from asphalt.transforms.additions import added
+from asphalt.transforms.clones import too_long
+from asphalt.transforms.edit import flat_map
+from asphalt.transforms.make import num, var
+from asphalt.transforms.sides import Side
+from asphalt.transforms.step import Found, Step
+
+NAME = "expansion"
+
+
+@dataclass(frozen=True, slots=True)
+class Depart(Step):
+    """A blocking send that can leave from a copy."""
+
+    leaf: Leaf
+    call: MpiCall
+    side: Side
+    limit: int | None
+
+
+def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
+    """The blocking sends that can leave from copies: those of loops that fill the buffer, and those
+    of procedures that post receives ahead, whose ranks have another part in the same exchange.
+
+    ``limit``: the most MiB that copies may have; None: as many as the run-time module says.
+    """
+    messages = Messages(facts)
+    ahead = any(call.queue is not None for _, call in messages.own_calls())
+    packing = {id(leaf) for loop in _loops(facts.unit.body) for leaf in _packed(loop, messages)}
+    return tuple(
+        Depart(
+            step.line,
+            f"{step.operation} leaves from a copy",
+            ("a standard send may be buffered", *step.evidence),
+            step.leaf,
+            step.call,
+            step.sides[0],
+            limit,
+        )
+        for step in nonblocking.check(facts)
+        if isinstance(step, nonblocking.Split)
+        and step.is_send
+        and (ahead or id(step.leaf) in packing)
+        and too_long(step.sides[0].arguments[1:3], line_of(step.leaf), facts, limit) is None
+    )
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with one send that leaves from a copy."""
+    assert isinstance(step, Depart)
+    bound = () if step.limit is None else (num(step.limit),)
+    call = Call(var("asphalt_send"), (*step.side.arguments, *bound))
+    mark = f"asphalt: {step.call.procedure.spelled} from a copy"
+    body = flat_map(facts.unit.body, step.leaf, nonblocking.instead([call], mark, facts))
+    unit = replace(facts.unit, body=body)
+    return added(unit, facts.located.form, facts.eol, {"asphalt_send"}, ())
+
+
+def _packed(loop: Do, messages: Messages) -> Iterator[Leaf]:
+    """The sends of a loop whose buffers it fills, if it does nothing else with MPI."""
+    own = {id(leaf) for leaf in direct_statements(loop.body)}
+    calls = list(messages.calls(loop))
+    written = {
+        access.storage
+        for access in messages.facts.footprint(loop).accesses
+        if access.writes and access.leaf is not loop.head
+    }
+    sends = [
+        (leaf, call)
+        for leaf, call in calls
+        if all(one.way is Way.OUT for one in envelopes_of(call) or ()) and "buf" in call.args
+    ]
+    if len(sends) < len(calls):
+        return
+    for leaf, call in sends:
+        names = {messages.facts.names.storage(name) for name in names_in(call.args["buf"])}
+        if id(leaf) in own and names & written:
+            yield leaf
+
+
+def _loops(nodes: tuple[Node, ...]) -> Iterator[Do]:
+    for node in nodes:
+        match node:
+            case Do(body=body):
+                yield node
+                yield from _loops(body)
+            case Branch(arms=arms):
+                for arm in arms:
+                    yield from _loops(arm.body)
+            case Block(body=body):
+                yield from _loops(body)

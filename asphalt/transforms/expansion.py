@@ -1,0 +1,243 @@
+"""Expansion: each receive of a loop gets a buffer of its own, and all are posted before the loop.
+
+Before::
+
+    do p = 2, np
+      call MPI_Recv(strip, n(p), MPI_REAL, p - 1, 1, comm, status, ierr)
+      total(:) = total(:) + strip(:)
+    end do
+
+After::
+
+    do p = 2, np
+      call asphalt_post(asphalt_queue_1, n(p), MPI_REAL, p - 1, 1, comm)
+    end do
+    do p = 2, np
+      call asphalt_take(asphalt_queue_1, strip)
+      total(:) = total(:) + strip(:)
+    end do
+
+Variable cloning, array expansion and loop fission in one (Danalis et al., ICS 2009, section 5): the
+queue has a copy of the buffer for each message.  What has arrived, and nothing else, is copied to
+where the receive would have put it: a message may be shorter than the count, and then the program
+reads behind its end what an earlier one has left there (MPI-4.0 section 3.2.4).  So the text of the
+loop stays as it is, and sums keep their order.  Copies are bounded: what does not fit is received
+where it is taken, as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.ahead import Ahead, Receive, posted_ahead
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages, called
+from asphalt.analysis.shapes import is_scalar
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.stmt import (
+    ArmHead,
+    Assign,
+    Call,
+    Decl,
+    DoHead,
+    Entity,
+    Guarded,
+    Jump,
+    Plain,
+    TypeSpec,
+    What,
+)
+from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.transforms import nonblocking
+from asphalt.transforms.additions import added
+from asphalt.transforms.clones import too_long
+from asphalt.transforms.declare import column_of
+from asphalt.transforms.edit import flat_map, lists_in, rewrite_list
+from asphalt.transforms.make import Maker, num, var
+from asphalt.transforms.new_names import next_number
+from asphalt.transforms.sides import Side
+from asphalt.transforms.step import Found, Step
+
+NAME = "expansion"
+QUEUE = "asphalt_queue_"
+_TYPE = "asphalt_queue"
+
+
+@dataclass(frozen=True, slots=True)
+class Expand(Step):
+    """The receives of the loop at ``position`` of a list are posted before it; ``sides``: how each
+    is started, and with which status it is taken, in their order."""
+
+    path: tuple[int, ...]
+    position: int
+    ahead: Ahead
+    sides: tuple[Side, ...]
+    limit: int | None
+
+    @property
+    def operations(self) -> tuple[tuple[int, str], ...]:
+        """Line and MPI procedure of each receive."""
+        return tuple((line_of(r.leaf), r.call.procedure.spelled) for r in self.ahead.receives)
+
+
+def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
+    """The loops of a unit whose receives can be posted before them.
+
+    ``limit``: the most MiB that copies may have; None: as many as the run-time module says.
+    """
+    found = _judged(facts, limit)
+    return tuple(one for one in found if isinstance(one, Expand))
+
+
+def reasons(facts: UnitFacts, limit: int | None = None) -> tuple[str, ...]:
+    """Why other loops with receives stay as they are."""
+    return tuple(one for one in _judged(facts, limit) if isinstance(one, str))
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with the receives of one loop posted before it."""
+    assert isinstance(step, Expand)
+    name = f"{QUEUE}{next_number(facts, QUEUE)}"
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        loop = nodes[step.position]
+        assert isinstance(loop, Do)
+        posts = _posts(loop, step, name, facts)
+        for one, side in zip(step.ahead.receives, step.sides, strict=True):
+            status = () if side.status is None else (side.status,)
+            take = Call(var("asphalt_take"), (var(name), side.arguments[0], *status))
+            mark = f"asphalt: {one.call.procedure.spelled} posted before the loop"
+            (loop,) = flat_map((loop,), one.leaf, nonblocking.instead([take], mark, facts))
+        return (*nodes[: step.position], posts, loop, *nodes[step.position + 1 :])
+
+    body = rewrite_list(facts.unit.body, (*step.path, 0), change)
+    unit = replace(facts.unit, body=body)
+    declared = Decl("type", TypeSpec("type", name=_TYPE), (), None, (Entity(name, name, None),))
+    names = {_TYPE, "asphalt_post", "asphalt_take"}
+    return added(unit, facts.located.form, facts.eol, names, (declared,))
+
+
+def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | str, ...]:
+    """A step, or a reason, for each loop with receives."""
+    messages = Messages(facts)
+    order = Independence(facts, messages)
+    sides = {
+        id(step.leaf): (Receive(step.leaf, step.call, step.sides[0].arguments[1:]), step.sides[0])
+        for step in nonblocking.check(facts)
+        if isinstance(step, nonblocking.Split)
+        and len(step.sides) == 1
+        and step.sides[0].start == "asphalt_irecv"
+    }
+    receives = {leaf: receive for leaf, (receive, _) in sides.items()}
+    found: list[Expand | str] = []
+    for path, siblings in lists_in(facts.unit.body):
+        for position, node in enumerate(siblings):
+            if not isinstance(node, Do):
+                continue
+            ahead = posted_ahead(node, receives, facts, messages, order)
+            if isinstance(ahead, Ahead):
+                given = tuple(sides[id(one.leaf)][1] for one in ahead.receives)
+                reason = _gainless(node, messages, facts) or _beyond(ahead, facts, limit)
+                found.append(reason or _step(node, path, position, ahead, given, limit))
+            elif ahead is not None:
+                found.append(ahead)
+    return tuple(found)
+
+
+def _step(
+    loop: Do,
+    path: tuple[int, ...],
+    position: int,
+    ahead: Ahead,
+    sides: tuple[Side, ...],
+    limit: int | None,
+) -> Expand:
+    line = line_of(loop.head)
+    return Expand(
+        line,
+        f"the receives of the loop of line {line} are posted before it",
+        ("neither the loop nor what it receives changes what decides about its receives",),
+        path,
+        position,
+        ahead,
+        sides,
+        limit,
+    )
+
+
+def _gainless(loop: Do, messages: Messages, facts: UnitFacts) -> str | None:
+    """Why nothing could overlap with the messages: the loop only receives them."""
+    for node in loop.body:
+        for leaf in leaves(node):
+            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            if isinstance(what, DoHead):
+                return None
+            if called(what) is not None and messages.call(leaf) is None:
+                return None
+            if isinstance(what, Assign) and not is_scalar(what.target, facts.scope):
+                return None
+    return f"line {line_of(loop.head)}: no work in the loop"
+
+
+def _beyond(ahead: Ahead, facts: UnitFacts, limit: int | None) -> str | None:
+    """Why no copy would be made of some message."""
+    reasons = (too_long(r.arguments[:2], line_of(r.leaf), facts, limit) for r in ahead.receives)
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _posts(loop: Do, step: Expand, name: str, facts: UnitFacts) -> Node:
+    """The loop that posts the receives, at the column of the other one."""
+    last = loop.head.head.rsplit("\n", 1)[-1]
+    column = len(last.expandtabs(8)) - (0 if facts.free else 6)
+    if last.strip() or column < 0:
+        column = column_of(facts.unit, facts.located.form)
+    make = Maker(column, _step_of(loop, column, facts.free), facts.free, facts.eol)
+    bound = () if step.limit is None else (num(step.limit),)
+    calls = {
+        id(one.leaf): Call(var("asphalt_post"), (var(name), *side.arguments[1:], *bound))
+        for one, side in zip(step.ahead.receives, step.sides, strict=True)
+    }
+    head = loop.head.what
+    assert isinstance(head, DoHead)
+    what = replace(head, label=None)
+    text = "asphalt: all receives of the next loop, each into a buffer of its own"
+    body = _only(step.ahead.kept, calls, make.inner())
+    return Do(make.leaf(what, text), body, make.leaf(Plain("end do")))
+
+
+def _step_of(loop: Do, column: int, free: bool) -> int:
+    """How many columns the body of a loop is further in."""
+    inner = next((leaf for node in loop.body for leaf in leaves(node)), None)
+    if inner is None or inner.label is not None:
+        return 2
+    deeper = len(inner.head.rsplit("\n", 1)[-1].expandtabs(8)) - (0 if free else 6) - column
+    return deeper if 0 < deeper <= 8 else 2
+
+
+def _only(nodes: tuple[Node, ...], calls: Mapping[int, Call], make: Maker) -> tuple[Node, ...]:
+    """Statements made anew, with other calls for some of them."""
+    found: list[Node] = []
+    for node in nodes:
+        match node:
+            case Leaf(what=Guarded() as what) if id(node) in calls:
+                found.append(make.leaf(replace(what, action=calls[id(node)])))
+            case Leaf() if id(node) in calls:
+                found.append(make.leaf(calls[id(node)]))
+            case Leaf(what=what):
+                found.append(make.leaf(_unnamed(what)))
+            case Branch(arms=arms):
+                made = tuple(
+                    Arm(make.leaf(arm.head.what), _only(arm.body, calls, make.inner()))
+                    for arm in arms
+                    if isinstance(arm.head.what, ArmHead)
+                )
+                found.append(Branch("if", made, make.leaf(Plain("end if"))))
+    return tuple(found)
+
+
+def _unnamed(what: What) -> What:
+    """A CYCLE or EXIT of the loop around it, which has no name."""
+    if isinstance(what, Guarded):
+        return replace(what, action=_unnamed(what.action))
+    return replace(what, construct=None) if isinstance(what, Jump) else what
