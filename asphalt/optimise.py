@@ -229,22 +229,26 @@ class _Run:
         return replace(more, transfers=tuple(replace(t, line=line) for t in more.transfers))
 
     def _renamed(self, begin: _State, found: Optimised) -> Optimised:
-        """The same with the buffers of some transfers renamed, one after the other, each if more
-        work comes beside transfers by it."""
+        """The same with the buffers of some transfers renamed: one after the other, each if more
+        work comes beside transfers by it; then all others at once, if that brings more."""
         if RENAMING.name not in self.passes:
             return found
         while True:
             facts = self.facts(begin.tree)
-            for step in RENAMING.check(facts):
-                if isinstance(step, Refused):
-                    continue
+            steps = [step for step in RENAMING.check(facts) if isinstance(step, Step)]
+            for step in steps:
                 state = self._applied(begin, facts, RENAMING, step)
                 more = self._from(state)
                 if self._gain(more) > self._gain(found):
                     begin, found = state, more
                     break
             else:
-                return found
+                break
+        if len(steps) > 1:
+            more = self._from(self._closure(begin, (RENAMING,)))
+            if self._gain(more) > self._gain(found):
+                return more
+        return found
 
     def _gain(self, found: Optimised) -> tuple[int, int]:
         """How many transfers overlap with work, and with how much of it."""
