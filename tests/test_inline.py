@@ -190,6 +190,20 @@ def test_it_stays(name: str, tmp_path: Path) -> None:
     assert tree.text("a.f90") == text
 
 
+@pytest.mark.parametrize(
+    ("call", "steps"),
+    [("w(1, 2), 5", 1), ("w(2, 2), 4", 1), ("w(1, 2), 6", 0), ("w(2, 2), 5", 0), ("w(m, 2), 5", 0)],
+)
+def test_a_dummy_ends_within_the_column_that_it_begins_in(
+    call: str, steps: int, tmp_path: Path
+) -> None:
+    # element 6 of the dummy is none of the column: subscripts would be out of their bounds
+    text = program(body="u(2) = 0", call=f"call exchange({call}, m)")
+    tree = found(text.replace("MPI_Recv(u,", "MPI_Recv(u(1),"), tmp_path)
+    assert [one.code.id for one in tree.refusals(inline)] == ["ASP043"] * (1 - steps)
+    assert len(tree.steps(inline)) == steps
+
+
 @pytest.mark.parametrize("code", sorted(code.id for code in CODES))
 def test_examples(code: str) -> None:
     examples = examples_of(code)

@@ -189,6 +189,24 @@ def test_a_status_that_is_no_array_of_its_size_keeps_the_call(
     assert _refused(_optimised(tmp_path, body, f"  {declared}")) == ["ASP023"]
 
 
+@pytest.mark.parametrize("binding", ["mpi", "mpi_f08"])
+def test_a_function_for_an_argument_is_called_once(tmp_path: Path, binding: str) -> None:
+    # the wait has the buffer for an argument too, and a result of a function has no component
+    call = _receive("a(next())", "1")
+    if binding == "mpi_f08":
+        call = "  call MPI_Recv(a, 1, MPI_REAL8, 0, 1, world(), MPI_STATUS_IGNORE)\n"
+    path = tmp_path / "exchange.f90"
+    inside = "contains\ninteger function next()\n k = k + 1\n next = k\nend function next\n"
+    inside += "type(MPI_Comm) function world()\n world = MPI_COMM_WORLD\nend function world\n"
+    if binding == "mpi":
+        inside = inside.split("type")[0]
+    text = _UNIT.format(body=f"  k = 0\n{call}{_loop('c(i) = i')}{inside}", declared="")
+    text = text.replace("use mpi\n", f"use {binding}\n")
+    path.write_text(text)
+    tree = load_tree([tmp_path])
+    assert "ASP023" in _refused(optimise(tree, tree.units_of(str(path))[0]))
+
+
 def test_statements_of_one_line_stay_together(tmp_path: Path) -> None:
     body = _receive("a").replace("\n", "; k = 1\n") + _loop("c(i) = k")
     assert _refused(_optimised(tmp_path, body)) == ["ASP023"]

@@ -65,6 +65,15 @@ def test_loops_that_stay(name: str, tmp_path: Path) -> None:
     assert tree.found(unrolling) == []
 
 
+def test_the_variable_of_a_loop_that_a_procedure_inside_uses_stays(tmp_path: Path) -> None:
+    # ready would send with a number that nobody has given
+    loop = "do d = 1, 2\ncall ready(v)\nend do\ncontains\nsubroutine ready({0})\ninteger :: {0}\n"
+    loop += f"{SEND}\nend subroutine ready"
+    assert found(loop.format("v(*)"), tmp_path / "host").found(unrolling) == []
+    own = found(loop.format("v(*), d"), tmp_path / "own")
+    assert len(own.steps(unrolling)) == 1
+
+
 def test_a_loop_becomes_its_iterations(tmp_path: Path) -> None:
     body = f"! both sides\n  do d = 3, 1, -2\n    if (v(d) < 0) cycle\n    {SEND}\n  end do"
     tree = found(body, tmp_path)

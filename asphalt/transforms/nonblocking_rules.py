@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.collectives import (
     is_predefined_reduction,
     why_not_together,
@@ -33,7 +34,7 @@ from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.assumptions import BITS
-from asphalt.ir.expr import Component, Expr, Lit, Ref, names_in, walk
+from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import ArmHead, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.sides import Side, is_f08
@@ -57,6 +58,9 @@ class Rules:
         stays = stays or _condition_changes(facts, leaf, call) or _unclear_include(facts)
         if stays is not None:
             return Refused(STAYS, stays, leaf.span)
+        function = _function_for(call, facts)
+        if function is not None:
+            return Refused(STAYS, f"{where}: an argument is a result of {function}", leaf.span)
         evidence: list[str] = []
         for side in sides:
             for buffer in (*side.buffers, *side.arrays):
@@ -107,6 +111,28 @@ class Rules:
             return Refused(ELSEWHERE, f"{where}: {reason}", leaf.span)
         evidence.append(f"all ranks come together to each {call.procedure.spelled} of the program")
         return sides, tuple(evidence), assumed
+
+
+_VALUES = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)
+
+
+def _function_for(call: MpiCall, facts: UnitFacts) -> str | None:
+    """A procedure of the program, or an operator of it, that a call takes an argument from.
+
+    Buffers are arguments of the wait too, and communicators of both starts: it would be called
+    twice.  And a handle of a derived type that it returns has no component.
+    """
+    for _, argument in call.bound():
+        for part in walk(argument):
+            if isinstance(part, OpaqueExpr):
+                return part.text
+            if isinstance(part, Op) and not facts.names.own_operation(part):
+                return part.op
+            if isinstance(part, Ref) and mpi_constant(part, facts.scope) is None:
+                kind = facts.names.kind(part.name, part.args is not None)
+                if kind not in _VALUES:
+                    return part.spelled
+    return None
 
 
 def _may_change_later(array: Expr, leaf: Leaf, facts: UnitFacts) -> bool:

@@ -34,6 +34,7 @@ from asphalt.analysis.inlining.replacement import number
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.references import actions
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
@@ -145,6 +146,8 @@ def _values(facts: UnitFacts, loop: Do, head: DoHead) -> list[int] | None:
 
 
 def _is_plain(facts: UnitFacts, var: Ref) -> bool:
+    """Whether nothing but the unit's own statements sees the variable of a loop, which has none of
+    its values any more while its iterations are executed."""
     symbol = facts.scope.lookup(var.name)
     return (
         symbol is not None
@@ -155,6 +158,7 @@ def _is_plain(facts: UnitFacts, var: Ref) -> bool:
         and symbol.type.kind is None
         and not symbol.equivalenced
         and not symbol.attrs & {"pointer", "target", "volatile"}
+        and not named_inside(var.name, facts.scope)
     )
 
 

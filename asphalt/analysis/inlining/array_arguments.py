@@ -47,6 +47,9 @@ class ArrayArgument:
         if not whole and "assumed_shape" in kinds:
             raise RefusedError(ARGUMENT, f"a part of an array is passed for {self.dummy}")
         equal = tuple(self._extent_is_that(n, dim, start[n]) for n, dim in enumerate(dims))
+        if len(dims) < self.shape.rank and not (equal[-1] or self._fits(dims, start)):
+            message = f"{self.dummy} may reach beyond dimension {len(dims)} of "
+            raise RefusedError(ARGUMENT, message + self.context.spelled(self.actual))
         self._check_uses(equal, whole)
         spelled = self.context.spelled(self.actual)
         if "allocatable" in self.symbol.attrs and isinstance(self.actual, Ref):
@@ -86,16 +89,32 @@ class ArrayArgument:
         begins = start == lower
         if dim.kind in ("assumed_shape", "deferred"):
             return True
-        own = None
-        if dim.upper is not None:
-            high = self.context.in_caller(dim.upper, self.context.here)
-            low = self.context.in_caller(dim.lower or _ONE, self.context.here)
-            own = None if high is None or low is None else high - low + Poly.constant(1)
+        own = self._extent(dim)
         same = own is not None and extent is not None and own == self.context.known(extent)
         if not last and not (same and begins):
             message = f"dimension {number + 1} of {self.dummy} has not the extent of that of "
             raise RefusedError(ARGUMENT, message + self.context.spelled(self.actual))
         return same and begins
+
+    def _extent(self, dim: Dim) -> Poly | None:
+        """The extent of a dimension of the dummy; None: not known in the caller."""
+        if dim.upper is None:
+            return None
+        high = self.context.in_caller(dim.upper, self.context.here)
+        low = self.context.in_caller(dim.lower or _ONE, self.context.here)
+        return None if high is None or low is None else high - low + Poly.constant(1)
+
+    def _fits(self, dims: tuple[Dim, ...], start: tuple[Poly, ...]) -> bool:
+        """Whether the last dimension of a dummy of lower rank certainly stays within one of the
+        array: the elements behind it have other subscripts there."""
+        last = len(dims) - 1
+        lower, extent, own = self.shape.lower[last], self.shape.extent[last], self._extent(dims[-1])
+        if extent is None or own is None:
+            return False
+        known, first = self.context.known, self.context.known(start[last])
+        before = (first - known(lower)).value
+        room = (known(lower) + known(extent) - first - own).value
+        return before is not None and before >= 0 and room is not None and room >= 0
 
     def _shift(self, dim: Dim, start: Poly) -> Poly:
         own = self.context.in_caller(dim.lower or _ONE, self.context.here)
