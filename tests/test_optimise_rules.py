@@ -48,6 +48,7 @@ def _loop(statement: str) -> str:
 
 
 def _optimised(tmp_path: Path, body: str, declared: str = "", **files: str) -> Optimised:
+    tmp_path.mkdir(exist_ok=True)
     path = tmp_path / "exchange.f90"
     path.write_text(_UNIT.format(body=body, declared=declared))
     for name, text in files.items():
@@ -205,6 +206,28 @@ def test_a_function_for_an_argument_is_called_once(tmp_path: Path, binding: str)
     path.write_text(text)
     tree = load_tree([tmp_path])
     assert "ASP023" in _refused(optimise(tree, tree.units_of(str(path))[0]))
+
+
+@pytest.mark.parametrize(
+    ("declared", "before"),
+    [
+        ("real(8) :: f(5), g(5)\n  equivalence (f(1), g(1))", ""),
+        ("real(8), target :: f(5)\n  real(8), pointer :: g(:)", "  g => f\n"),
+        ("real(8) :: f(5), g(5)\n  common /both/ f, g", ""),  # the count reaches over both
+    ],
+)
+def test_a_message_that_changes_the_condition_by_another_name(
+    tmp_path: Path, declared: str, before: str
+) -> None:
+    call = _receive("f", "10")
+    work = _loop("c(i) = i")
+    line = _optimised(
+        tmp_path / "line", f"{before}  if (g(1) > 0) {call.strip()}\n{work}", declared
+    )
+    assert _refused(line) == ["ASP023"]
+    branch = f"{before}  if (g(1) > 0) then\n{call}{_loop('b(i) = f(i)')}  end if\n{work}"
+    found = _optimised(tmp_path / "branch", branch, declared)
+    assert "if (g(1) > 0) call asphalt_irecv" not in (found.content or b"").decode()
 
 
 def test_statements_of_one_line_stay_together(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.access import Access
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
@@ -64,7 +65,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                     node,
                     arms=tuple(replace(a, body=b) for a, b in zip(node.arms, bodies, strict=True)),
                 )
-                if any(cuts) and order.bound(node) is None and _repeatable(changed, cuts, facts):
+                if any(cuts) and order.bound(node) is None and _repeatable(changed, cuts, order):
                     line = line_of(node.arms[0].head)
                     does = f"the branch of line {line} is split behind the start of a transfer"
                     evidence = ("its first part changes nothing that the conditions read",)
@@ -117,23 +118,22 @@ def _cut(body: tuple[Node, ...], messages: Messages) -> int:
     return 1 + max((n for n in range(wait) if messages.only_starts(body[n])), default=-1)
 
 
-def _repeatable(branch: Branch, cuts: tuple[int, ...], facts: UnitFacts) -> bool:
+def _repeatable(branch: Branch, cuts: tuple[int, ...], order: Independence) -> bool:
     """Whether the conditions mean the same behind the first part, and do nothing."""
-    read: set[str] = set()
+    read: list[Access] = []
     for arm in branch.arms:
-        footprint = facts.footprint(arm.head)
+        footprint = order.facts.footprint(arm.head)
         if footprint.effects or any(access.writes for access in footprint.accesses):
             return False
         if arm.head.name is not None:
             return False
-        read |= {access.storage for access in footprint.accesses}
-    first = [
-        facts.footprint(node)
-        for arm, cut in zip(branch.arms, cuts, strict=True)
-        for node in arm.body[:cut]
-    ]
-    written = {access.storage for part in first for access in part.accesses if access.writes}
-    return not read & written
+        read += footprint.accesses
+    for arm, cut in zip(branch.arms, cuts, strict=True):
+        for node in arm.body[:cut]:
+            done = order.accesses(node)
+            if done is None or any(a.writes and a.meets(b) for a in done for b in read):
+                return False
+    return True
 
 
 def _halves(

@@ -55,7 +55,7 @@ class Rules:
         facts = self.facts
         where = f"line {line_of(leaf)}: {call.procedure.spelled}"
         stays = self.order.fixed(leaf)
-        stays = stays or _condition_changes(facts, leaf, call) or _unclear_include(facts)
+        stays = stays or self._condition_changes(leaf, call) or _unclear_include(facts)
         if stays is not None:
             return Refused(STAYS, stays, leaf.span)
         function = _function_for(call, facts)
@@ -90,6 +90,20 @@ class Rules:
         if not call.procedure.collective:
             return sides, tuple(evidence), ()
         return self._collective(leaf, call, sides, evidence)
+
+    def _condition_changes(self, leaf: Leaf, call: MpiCall) -> str | None:
+        """Why the condition of a one-line IF may not be evaluated twice."""
+        facts, what = self.facts, leaf.what
+        if not isinstance(what, Guarded):
+            return None
+        condition = facts.footprint(replace(leaf, what=ArmHead("if", (what.condition,))))
+        if condition.effects or any(access.writes for access in condition.accesses):
+            return f"line {line_of(leaf)}: the condition calls a procedure"
+        done = facts.footprint(replace(leaf, what=what.action)).accesses
+        done += self.order.messages.buffers(leaf, call) or ()
+        if any(a.writes and a.meets(b) for a in done for b in condition.accesses):
+            return f"line {line_of(leaf)}: the call changes its own condition"
+        return None
 
     def _collective(
         self, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...], evidence: list[str]
@@ -198,20 +212,6 @@ def _is_default_integer(expr: Expr, facts: UnitFacts) -> bool:
         if symbol.origin is not Origin.INTRINSIC and type_bytes(symbol.type, facts.scope) != 4:
             return False
     return not any(isinstance(part, Lit) and "_" in part.text for part in walk(expr))
-
-
-def _condition_changes(facts: UnitFacts, leaf: Leaf, call: MpiCall) -> str | None:
-    """Why the condition of a one-line IF may not be evaluated twice."""
-    if not isinstance(leaf.what, Guarded):
-        return None
-    head = replace(leaf, what=ArmHead("if", (leaf.what.condition,)))
-    condition = facts.footprint(head)
-    written = {root for arg in call.defined(facts.scope) for root in names_in(arg)}
-    if condition.effects or any(access.writes for access in condition.accesses):
-        return f"line {line_of(leaf)}: the condition calls a procedure"
-    if written & names_in(leaf.what.condition):
-        return f"line {line_of(leaf)}: the call changes its own condition"
-    return None
 
 
 def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:
