@@ -22,15 +22,19 @@ TRANSFERS = (
 """Those for transfers between two ranks."""
 PASSES = (PREPUSH, *TRANSFERS)
 DEFAULT = (PREPUSH,)
+GROUPS = {"transfers": TRANSFERS, "all": PASSES}
+"""Names for several passes."""
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """The passes of these names, each once; raises ``UsageError`` for a name that is none."""
-    given = set(names)
+    """The passes of these names and groups, each once; raises ``UsageError`` for a name that is
+    none."""
+    given = {one for name in names for one in GROUPS.get(name, (name,))}
+    known = (*PASSES, *GROUPS)
     for name in sorted(given - set(PASSES)):
-        near = difflib.get_close_matches(name, PASSES, 1)
+        near = difflib.get_close_matches(name, known, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"passes: {name} is none of {', '.join(PASSES)}{meant}")
+        raise UsageError(f"passes: {name} is none of {', '.join(known)}{meant}")
     if not given:
-        raise UsageError(f"passes: no name; there are {', '.join(PASSES)}")
+        raise UsageError(f"passes: no name; there are {', '.join((*PASSES, *GROUPS))}")
     return tuple(name for name in PASSES if name in given)

@@ -12,7 +12,7 @@ import click
 
 from asphalt.ir.source import Form
 from asphalt.limits import CLONES, DEPTH, TILE, USUAL_CLONES
-from asphalt.passes import DEFAULT, PASSES
+from asphalt.passes import DEFAULT, GROUPS, PASSES
 from asphalt.settings import Settings, load_settings
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -139,7 +139,8 @@ _OPTIONS = (
     click.option(
         "--passes",
         metavar="NAME,...",
-        help=f"Transformations to apply, of {', '.join(PASSES)} (else {', '.join(DEFAULT)}).",
+        help=f"Transformations to apply, of {', '.join(PASSES)}, or {' or '.join(GROUPS)} "
+        f"(else {', '.join(DEFAULT)}).",
     ),
     click.option(
         "--clone-limit",

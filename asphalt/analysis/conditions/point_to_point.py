@@ -13,7 +13,7 @@ NOT_YET = Code(
     "The call starts an operation whose completion is known: on every way from it a call completes "
     "it before the procedure returns or the request is used again.  `scan --all` lists it; `apply` "
     "leaves it alone unless `--passes` names the transformations for such transfers.",
-    "Try `--passes nonblocking,fission,motion`, and see with `diff` what comes of it.",
+    "Try `--passes transfers`, and see with `diff` what comes of it.",
 )
 UNMATCHED = Code(
     "ASP011",

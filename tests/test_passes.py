@@ -1,0 +1,30 @@
+"""The names of passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from asphalt.errors import UsageError
+from asphalt.passes import PASSES, PREPUSH, TRANSFERS, in_order
+
+
+def test_names_come_in_the_order_of_the_passes_and_once() -> None:
+    assert in_order(["motion", "nonblocking", "motion"]) == ("nonblocking", "motion")
+
+
+def test_a_group_stands_for_its_passes() -> None:
+    assert in_order(["transfers"]) == TRANSFERS
+    assert in_order(["motion", "transfers", PREPUSH]) == in_order(["all"]) == PASSES
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["motoin"], "motoin is none of .*did you mean motion"),
+        (["transfer"], "did you mean transfers"),
+        ([], "no name; there are prepush, .*, all"),
+    ],
+)
+def test_a_name_that_is_none(names: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        in_order(names)
