@@ -18,6 +18,7 @@ from asphalt.analysis.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.frontend.tree import Tree
 from asphalt.remembered import Remembered
+from asphalt.user_units import user_units
 
 Pure = frozenset[str]
 Asked = frozenset[Text] | None
@@ -74,7 +75,7 @@ class Analyses:
         """All exchange sites of the tree: calls of MPI, and of procedures that wrap one."""
         direct = tuple(
             exchange
-            for located in self._tree.site_units(all_to_all_operations())
+            for located in user_units(self._tree, all_to_all_operations())
             for exchange in exchanges(located, effects)
         )
         return (*direct, *wrapped_exchanges(direct, effects))

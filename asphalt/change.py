@@ -14,6 +14,7 @@ from asphalt.optimise import Optimised
 from asphalt.report.model import SiteReport, StepReport
 from asphalt.transfers import mark_report, nonblocking_operations
 from asphalt.unparse.params import Parameter
+from asphalt.user_units import user_units
 
 _NAMED = 2  # statements that a message names
 _LEVELS = 4  # of calls, from a procedure with transfers upwards
@@ -72,7 +73,7 @@ def _places(tree: Tree, callers: bool) -> tuple[tuple[str, tuple[str, ...]], ...
     """File and names of the units with transfers; ``callers``: also of those that may call them,
     first those that are called by no other of them."""
     found: dict[tuple[str, tuple[str, ...]], None] = {}
-    level = list(tree.site_units(nonblocking_operations()))
+    level = list(user_units(tree, nonblocking_operations()))
     for _ in range(_LEVELS if callers else 1):
         new = [one for one in level if one.unit.kind != "module" and _place(one) not in found]
         found.update({_place(one): None for one in new})
@@ -94,7 +95,7 @@ def kept_blocking(tree: Tree, accepted: frozenset[str] = frozenset()) -> tuple[S
     """A report for each blocking transfer and collective operation of a tree that cannot be made
     non-blocking, under the ``accepted`` assumptions."""
     found: list[SiteReport] = []
-    for located in tree.site_units(nonblocking_operations()):
+    for located in user_units(tree, nonblocking_operations()):
         for refused, operation in optimise.kept_blocking(tree, located, accepted):
             span = refused.span
             if span is None:

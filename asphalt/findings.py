@@ -16,11 +16,12 @@ from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.report.model import FINDING, SiteReport
 from asphalt.transfers import mark_report, transfer_operations
+from asphalt.user_units import user_units
 
 
 def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
     """What is wrong with the messages and requests of a tree, in the order of files and lines."""
-    units = [UnitFacts(located, effects) for located in tree.site_units(transfer_operations())]
+    units = [UnitFacts(located, effects) for located in user_units(tree, transfer_operations())]
     sending = tree.site_units(operations(Store.OUTGOING))
     sent = all_sends((UnitFacts(located, effects) for located in sending), effects) or ()
     found = [report for facts in units for report in _reports(facts, _of_unit(facts))]

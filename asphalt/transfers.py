@@ -18,6 +18,7 @@ from asphalt.analysis.verdict import Mark
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.report.model import MarkReport, SiteReport
+from asphalt.user_units import user_units
 
 
 @cache
@@ -43,7 +44,7 @@ def transfers(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
     in the order of files and lines."""
     found = [
         report
-        for located in tree.site_units(transfer_operations())
+        for located in user_units(tree, transfer_operations())
         for report in _of_unit(located, effects)
     ]
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))

@@ -19,7 +19,7 @@ from asphalt.analysis.mpi_supplement import Row
 from asphalt.analysis.mpi_table import Direction, Procedure, Timing, procedure, table
 
 TABLES: dict[str, tuple[Row, ...]] = {
-    name: value for name, value in vars(rows).items() if name.isupper()
+    name: value for name, value in vars(rows).items() if name.isupper() and isinstance(value, tuple)
 }
 HANDLED = ("COMMUNICATOR", "REQUEST", "MESSAGE", "WINDOW", "FILE", "DATATYPE", "GROUP", "INFO")
 

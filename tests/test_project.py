@@ -14,6 +14,7 @@ from mpi_run import RUNTIME
 import asphalt
 from asphalt.frontend.parse import parse_file
 from asphalt.frontend.source_text import source_text
+from asphalt.passes import TRANSFERS
 from asphalt.project import DEFAULT_DEPTH, DEFAULT_TILE, Project
 from asphalt.unparse.unparse import unparse
 
@@ -92,6 +93,9 @@ def test_a_second_apply_changes_nothing(tree: Path) -> None:
     again = Project(tree, settings=SETTINGS)
     assert [site.verdict for site in again.sites()] == ["refused", "applied"]
     assert again.transform() == ()
+    transfers = replace(SETTINGS, passes=TRANSFERS)
+    changed = {change.path.name for change in Project(tree, settings=transfers).transform()}
+    assert RUNTIME.name not in changed
 
 
 def test_a_changed_file_is_printed_as_it_is_parsed(tree: Path) -> None:
