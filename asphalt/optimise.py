@@ -312,17 +312,20 @@ class _Run:
         refused = tuple(f for f in found if isinstance(f, Refused))
         if nonblocking.NAME not in self.passes:
             return state, ()
-        steps = [f for f in found if isinstance(f, nonblocking.Split)]
-        wanted = [number for number, step in enumerate(steps) if step.line not in left]
-        for done, number in enumerate(wanted):
+        split: list[Transfer] = []
+        for number, one in enumerate(found):
+            if isinstance(one, Refused) or one.line in left:
+                continue
+            assert isinstance(one, nonblocking.Split)
             facts = self.facts(state.tree)
-            step = [f for f in nonblocking.check(facts) if isinstance(f, Step)][number - done]
+            # the same call: those before it are found no more.  Where control depends on what
+            # one of them gives, it may not be proved any more that all ranks come here
+            step = nonblocking.check(facts)[number - len(split)]
+            if isinstance(step, Refused):
+                continue
             state = self._applied(state, facts, STARTING, step)
-        split = tuple(
-            Transfer(step.line, step.operation, len(step.sides), step.assumed)
-            for step in (steps[number] for number in wanted)
-        )
-        return replace(state, split=split), refused
+            split.append(Transfer(one.line, one.operation, len(one.sides), one.assumed))
+        return replace(state, split=tuple(split)), refused
 
     def _closure(self, state: _State, transformations: Sequence[Transformation]) -> _State:
         """These transformations until none of them finds a step."""

@@ -107,6 +107,14 @@ def test_what_it_reads_may_be_read_and_not_changed(tmp_path: Path) -> None:
     assert statements(found) == ["iallgather", "work c", "wait all", "work b"]
 
 
+def test_control_may_depend_on_what_another_operation_gives(tmp_path: Path) -> None:
+    """Behind the start and the wait of the reduction it is not seen that all ranks go one way."""
+    most = f"  call MPI_Allreduce(me, step, 1, MPI_INTEGER, MPI_MAX, {WORLD}"
+    branch = f"  if (step > 1) then\n{BCAST}{work('b')}{work('a')}  end if\n"
+    found = optimised(tmp_path, program(most + branch))
+    assert statements(found) == ["allreduce", "ibcast", "work b", "wait a", "work a"]
+
+
 def test_starts_of_collective_operations_keep_their_order(tmp_path: Path) -> None:
     """The second start would find work in front of the first one."""
     text = program(work("b") + BCAST + reduction("MPI_SUM", "k, sums", "MPI_INTEGER") + work("c"))
