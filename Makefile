@@ -18,7 +18,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 N ?= 1000
 SEED ?= 1
 
-.PHONY: setup demo test lint fuzz fuzz-teeth fuzz-transfers bench bench-quick corpus docs clean distclean
+.PHONY: setup demo test lint suite fuzz fuzz-teeth fuzz-transfers bench bench-quick corpus docs clean distclean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed
@@ -48,8 +48,12 @@ lint: setup
 	$(BIN)/ruff check asphalt bench tests
 	$(BIN)/mypy --strict asphalt bench/lab
 
-test: lint
+suite: setup
 	$(BIN)/python -m pytest -n 2
+
+# The types are checked on what the suite leaves of the processors.
+test: setup
+	@$(MAKE) --no-print-directory -j2 lint suite
 
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run --count $(N) --seed $(SEED)

@@ -92,7 +92,7 @@ def with_runtime(mpi: Mpi, sources: list[Path], options: tuple[str, ...]) -> Pat
 
 @pytest.mark.parametrize("mpi", installed(MPICH, OPENMPI)[:1], ids=str)
 def test_some_procedures(mpi: Mpi, tmp_path: Path) -> None:
-    compare(mpi, tmp_path, 1, 30, [(2, 2)], "-O1 -fcheck=all")
+    compare(mpi, tmp_path, 1, 15, [(2, 2)], "-O1 -fcheck=all")
 
 
 @pytest.mark.wide

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, compile_source, installed, run
+from _pytest.mark.structures import ParameterSet
+from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, compile_source, installed, run
 
 from asphalt.analysis.schedule import window
 
@@ -62,17 +64,24 @@ def test_windows_are_those_of_the_schedule(mpi: Mpi, tmp_path: Path) -> None:
         assert (start, planes) == (found.start, len(found)), given
 
 
-def _programs() -> list[tuple[Mpi, str]]:
-    names = ("blocks_mpi.f90", "blocks_f08.f90", "blocks_fixed.f", "slab_mpi.f90")
-    return [
-        (mpi, name)
-        for name in names
-        for mpi in installed()
-        if not (mpi.simulated and "f08" in name)
-    ]
+# the MPI of the quick suite, where it is installed; the others are wide
+PROTOTYPES = {
+    "blocks_mpi.f90": SMPI,
+    "blocks_f08.f90": OPENMPI,
+    "blocks_fixed.f": SMPI,
+    "slab_mpi.f90": MPICH,
+}
 
 
-@pytest.mark.parametrize(("mpi", "name"), _programs(), ids=str)
+def _programs() -> Iterator[ParameterSet]:
+    for name, quick in PROTOTYPES.items():
+        for mpi in installed():
+            if not (mpi.simulated and "f08" in name):
+                marks = () if mpi is quick else pytest.mark.wide
+                yield pytest.param(mpi, name, marks=marks, id=f"{mpi}-{name}")
+
+
+@pytest.mark.parametrize(("mpi", "name"), list(_programs()))
 def test_shape_of_emitted_code(mpi: Mpi, name: str, tmp_path: Path) -> None:
     """Both shapes, by hand: no warnings, and for all K, D and sizes what the collective gives."""
     compile_source(mpi, RUNTIME, tmp_path)
