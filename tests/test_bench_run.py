@@ -18,6 +18,13 @@ def test_a_run_that_does_not_end_counts_only_where_its_time_is_enough(tmp_path: 
         run_program(["bash", "-c", _TOLD], tmp_path, 0.5)
 
 
+def test_what_a_launcher_says_when_it_is_asked_to_end_is_no_result(tmp_path: Path) -> None:
+    script = "trap 'echo; echo stopped; exit 1' TERM; echo result; echo 'seconds 1.5' >&2; "
+    command = ["bash", "-c", f"{script} sleep 30 & wait"]
+    run = run_program(command, tmp_path, 0.5, time_is_enough=True)
+    assert (run.output, run.seconds, run.ended) == (b"result\n", 1.5, False)
+
+
 def test_a_run_that_never_told_its_time_does_not_count(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no end after"):
         run_program(["bash", "-c", "sleep 30"], tmp_path, 0.5, time_is_enough=True)

@@ -69,10 +69,11 @@ def run_program(
     try:
         output, messages = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:
-        output, messages = _stop(process)
-        told = _SECONDS.search(messages.decode(errors="replace"))
+        _stop(process)
+        # what launchers say when they are asked to end is none of the program's
+        told = _SECONDS.search((error.stderr or b"").decode(errors="replace"))
         if time_is_enough and told is not None:
-            return Run(output, float(told[1]), ended=False)
+            return Run(error.output or b"", float(told[1]), ended=False)
         raise LabError(f"no end after {timeout:g} s: {' '.join(command)}") from error
     except BaseException:
         _stop(process)
@@ -86,12 +87,11 @@ def run_program(
     return Run(output, float(found[1]))
 
 
-def _stop(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Ends a program, and gives what it has printed: a launcher that is asked to end takes its
-    ranks with it."""
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a program: a launcher that is asked to end takes its ranks with it."""
     process.terminate()
     try:
-        return process.communicate(timeout=5)
+        process.communicate(timeout=5)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()
+        process.communicate()
