@@ -127,6 +127,10 @@ _STAYS = {
     },
     "the text is printed as it is": {"after": "print *, line"},
     "a procedure is not seen": {"between": "call elsewhere(g)"},
+    "other builds declare it otherwise": {
+        "line": "#ifdef LONG\n  real(8) :: line(2*n)\n#else\n  real(8) :: line(n)\n#endif"
+    },
+    "some builds use it in between": {"between": "!$ g(1,1) = line(1)"},
 }
 
 
@@ -139,6 +143,8 @@ _QUICK = (
     "more is read than came",
     "it is on its way",
     "the next iteration reads it",
+    "other builds declare it otherwise",
+    "some builds use it in between",
 )
 
 

@@ -38,6 +38,7 @@ from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Decl, Entity, Include
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.comments import comments_inside
@@ -49,6 +50,7 @@ from asphalt.transforms.step import Found, Step
 
 NAME = "renaming"
 _PREFIX = "asphalt_"
+_CONDITIONAL = (TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     messages = Messages(facts)
     order = Independence(facts, messages)
     if not takes_declarations(facts.unit) or not _clear_declarations(facts):
+        return ()
+    if _has_conditional_lines(facts.unit):
         return ()
     full = FullMessages(facts.scope)
     found: list[Found] = []
@@ -210,6 +214,12 @@ def _clear_declarations(facts: UnitFacts) -> bool:
         if isinstance(leaf.what, Include)
     )
     return all(program.include(facts.located, path) is not None for path in included)
+
+
+def _has_conditional_lines(unit: Unit) -> bool:
+    """Whether lines of a unit are there in some builds only: what is declared there has another
+    type or size in others, and what is used there keeps its name."""
+    return any(line.kind in _CONDITIONAL for leaf in leaves(unit) for line in leaf.lead)
 
 
 def _step(
