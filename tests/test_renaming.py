@@ -127,10 +127,6 @@ _STAYS = {
     },
     "the text is printed as it is": {"after": "print *, line"},
     "a procedure is not seen": {"between": "call elsewhere(g)"},
-    "other builds declare it otherwise": {
-        "line": "#ifdef LONG\n  real(8) :: line(2*n)\n#else\n  real(8) :: line(n)\n#endif"
-    },
-    "some builds use it in between": {"between": "!$ g(1,1) = line(1)"},
 }
 
 
@@ -143,9 +139,24 @@ _QUICK = (
     "more is read than came",
     "it is on its way",
     "the next iteration reads it",
-    "other builds declare it otherwise",
-    "some builds use it in between",
 )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"line": "#ifdef LONG\nreal(8) :: line(2*n)\n#else\nreal(8) :: line(n)\n#endif"},
+        {"between": "#ifdef MORE\ng(1,1) = line(1)\n#endif"},
+    ],
+    ids=["declared otherwise", "used in between"],
+)
+def test_it_stays_where_other_builds_have_other_lines(
+    changes: dict[str, str], tmp_path: Path
+) -> None:
+    for folder, found in (("plain", {}), ("conditional", changes)):
+        text = _files(**found)["a.f90"]
+        tree = Stepped.of(tmp_path / folder, {"a.F90": text})
+        assert len(tree.steps(renaming)) == (1 if folder == "plain" else 0)
 
 
 @pytest.mark.parametrize(
