@@ -145,18 +145,19 @@ _QUICK = (
 @pytest.mark.parametrize(
     "changes",
     [
-        {"line": "#ifdef LONG\nreal(8) :: line(2*n)\n#else\nreal(8) :: line(n)\n#endif"},
-        {"between": "#ifdef MORE\ng(1,1) = line(1)\n#endif"},
+        {"line": "\n#ifdef LONG\nreal(8) :: line(2*n)\n#else\nreal(8) :: line(n)\n#endif"},
+        {"after": "\n#ifdef MORE\ng(1,1) = line(1)\n#endif"},
     ],
-    ids=["declared otherwise", "used in between"],
+    ids=["declared otherwise", "used behind"],
 )
 def test_it_stays_where_other_builds_have_other_lines(
     changes: dict[str, str], tmp_path: Path
 ) -> None:
-    for folder, found in (("plain", {}), ("conditional", changes)):
-        text = _files(**found)["a.f90"]
-        tree = Stepped.of(tmp_path / folder, {"a.F90": text})
-        assert len(tree.steps(renaming)) == (1 if folder == "plain" else 0)
+    for found, steps in (({}, 1), (changes, 0)):
+        tree = Stepped.of(tmp_path / str(steps), {"a.F90": _files(**found)["a.f90"]})
+        (file,) = tree.tree.files
+        assert len(tree.tree.units_of(file.path)) == 3  # it was read
+        assert len(tree.steps(renaming)) == steps
 
 
 @pytest.mark.parametrize(
