@@ -258,9 +258,7 @@ CHANGE = "".join(work(x, "dble(me*i)") for x in "abd") + (
 )
 WHOLE = program(
     "  do step = 1, 2\n"
-    + "".join(
-        f"  call {call} MPI_COMM_WORLD, ierr)\n{work('c')}{CHANGE}{BARRIER}" for call in ALL
-    )
+    + "".join(f"  call {call} MPI_COMM_WORLD, ierr)\n{work('c')}{CHANGE}{BARRIER}" for call in ALL)
     + "  end do\n",
     "subroutine mine()\nend subroutine\n",
 )
