@@ -113,7 +113,7 @@ class Simulator:
     """Runs programs on one simulated platform."""
 
     platform: Platform = TEN_GIGABIT
-    timeout: float = 1800.0
+    timeout: float = 3600.0
 
     def run(self, program: Path, ranks: int, shared: bool = False) -> Run:
         """One run; its time is the same in every repeat, so that it is kept beside the program.

@@ -248,7 +248,7 @@ def build(
     return program
 
 
-def simulate(program: Path, cluster: Cluster, ranks: int, timeout: float = 900.0) -> list[Timed]:
+def simulate(program: Path, cluster: Cluster, ranks: int, timeout: float = 3600.0) -> list[Timed]:
     """What a program prints on a cluster, kept beside it; raises ``LabError``."""
     key = hashlib.sha256(repr((cluster, ranks)).encode()).hexdigest()[:16]
     kept = program.parent / f"run-{key}.txt"
