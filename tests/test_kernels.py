@@ -35,6 +35,14 @@ UNDER = tuple(
 CHECKED = ("-O0", "-fcheck=all", "-Wall")
 
 
+def shared_out(remainder: int) -> list[object]:
+    """The kernels that asphalt changes; every second one is for the long suite."""
+    return [
+        case if number % 2 == remainder else pytest.param(case, marks=pytest.mark.wide)
+        for number, case in enumerate(CHANGED)
+    ]
+
+
 def original(case: Case) -> Recipe:
     return Recipe(case, "original", OPENMPI)
 
@@ -147,7 +155,7 @@ def test_transformed_results_are_the_originals(case: Case, mpi: Mpi) -> None:
         assert check.run() is None
 
 
-@pytest.mark.parametrize("case", CHANGED, ids=named)
+@pytest.mark.parametrize("case", shared_out(0), ids=named)
 def test_every_k_and_d_gives_the_same_results(case: Case) -> None:
     installed(MPICH)
     for tiling in (None, case.tiling[0], case.tiling[2]):
@@ -164,7 +172,7 @@ def without_buffers(case: Case, version: str, ranks: int, *flags: str) -> bytes:
     return run_program(command, program.parent, 60).output
 
 
-@pytest.mark.parametrize("case", CHANGED, ids=named)
+@pytest.mark.parametrize("case", shared_out(1), ids=named)
 def test_no_message_relies_on_buffering(case: Case) -> None:
     installed(SMPI)
     assert without_buffers(case, "transformed", 4) == without_buffers(case, "original", 4)

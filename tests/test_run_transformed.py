@@ -177,7 +177,11 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
     return Originals(build, {ranks: build.output(ranks)[0] for ranks in (1, 3, 4)})
 
 
-@pytest.mark.parametrize("mpi", installed(*TILINGS), ids=str)
+@pytest.mark.parametrize(
+    "mpi",
+    [m if m is OPENMPI else pytest.param(m, marks=pytest.mark.wide) for m in installed(*TILINGS)],
+    ids=str,
+)
 def test_the_same_is_printed(mpi: Mpi, originals: Originals, tmp_path: Path) -> None:
     transformed = built(Version(*TILINGS[mpi], telling=True), mpi, tmp_path / "transformed")
     if mpi is originals.build.mpi:  # others have other interfaces

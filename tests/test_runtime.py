@@ -22,9 +22,20 @@ def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path
     assert (outcome.code, outcome.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["enter.f90", "uneven.f90", "choice.f90"])
-@pytest.mark.parametrize("mpi", installed(), ids=str)
-def test_enter(mpi: Mpi, name: str, tmp_path: Path) -> None:
+ENTERED = {"enter.f90": OPENMPI, "uneven.f90": SMPI, "choice.f90": MPICH}
+"""Programs that enter exchanges, and the MPI that the quick suite runs each under."""
+
+
+@pytest.mark.parametrize(
+    ("name", "mpi"),
+    [
+        pytest.param(name, mpi, marks=() if mpi is quick else pytest.mark.wide)
+        for name, quick in ENTERED.items()
+        for mpi in installed()
+    ],
+    ids=str,
+)
+def test_enter(name: str, mpi: Mpi, tmp_path: Path) -> None:
     program = build(mpi, [RUNTIME, PROGRAMS / name], tmp_path, ["-O1", "-fcheck=all"])
     for ranks in (1, 2, 3, 4):
         outcome = run(mpi, program, ranks)

@@ -78,10 +78,10 @@ class Rules:
                 return Refused(STAYS, f"{where}: {changed.spelled} is changed later", leaf.span)
         if len(sides) == 2 and sides[0].buffers == sides[1].buffers:
             return Refused(STAYS, f"{where}: one buffer for both messages", leaf.span)
-        if call.error is not None and _is_read(call.error, leaf, facts):
+        if call.error is not None and is_read(call.error, leaf, facts):
             return Refused(ERROR_READ, f"{where}: its error code is read later", leaf.span)
         status = call.args.get("status")
-        if status is not None and _is_read(status, leaf, facts):
+        if status is not None and is_read(status, leaf, facts):
             if is_f08(call):
                 return Refused(STATUS_READ, f"{where}: its status is read later", leaf.span)
             if not _is_status(status, facts):
@@ -227,7 +227,7 @@ def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:
     return f"{buffer.spelled} {answer.reason}" if answer.yes else None
 
 
-def _is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
+def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
     """Whether what a call gives to a variable may be read, here or by somebody else."""
     if mpi_constant(expr, facts.scope) is not None:
         return False

@@ -62,7 +62,7 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.parts_of_nest import edges, interior
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.step import Found, Step, Trial
 from asphalt.transforms.windows import windows_of
 
 NAME = "splitting"
@@ -71,15 +71,13 @@ MOST_STATEMENTS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class SplitNest(Step):
+class SplitNest(Trial):
     """The nest at ``position`` of the list that ``path`` leads to; ``ends``: what is not in the
-    interior, for each of its perfectly nested loops down to the last one that is divided.
-    ``text``: that of the nest, by which it is known when lines have moved."""
+    interior, for each of its perfectly nested loops down to the last one that is divided."""
 
     path: tuple[int, ...]
     position: int
     ends: tuple[Ends, ...]
-    text: tuple[str, ...]
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -217,10 +215,10 @@ class _Nest:
                 "no iteration needs what another one computes",
                 f"what is under way is met by first or last iterations over {names} only",
             ),
+            tuple(leaf.body or "" for leaf in leaves(self.nest)),
             self.path,
             self.position,
             ends,
-            tuple(leaf.body or "" for leaf in leaves(self.nest)),
         )
 
     def _refused(self, code: Code, reason: str) -> Refused:

@@ -32,6 +32,14 @@ class Step:
     evidence: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Trial(Step):
+    """A step that is kept only if the window of some transfer gains work by it, and tried once:
+    ``text``, the statements that it is about, is what it is known by when lines have moved."""
+
+    text: tuple[str, ...]
+
+
 Found = Step | Refused
 
 
