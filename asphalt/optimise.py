@@ -27,9 +27,11 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
+from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
+from asphalt.garbage import collected_seldom
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.transforms import (
@@ -133,7 +135,8 @@ def optimise(
     disagreement = run.disagreement()
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
-    return run.best()
+    with collected_seldom():
+        return run.best()
 
 
 def kept_blocking(
@@ -143,11 +146,11 @@ def kept_blocking(
     with the procedure."""
     effects, uniformity = Analyses(tree).of(any_sizes=True)
     facts = UnitFacts(located, effects, tree.file(located.path).eol, uniformity, accepted)
-    messages = Messages(facts)
+    messages = facts.once(Messages)
     spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
     return tuple(
         (found, spelled.get(found.span, ""))
-        for found in nonblocking.check(facts)
+        for found in facts.once(nonblocking.check)
         if isinstance(found, Refused)
     )
 
@@ -180,11 +183,15 @@ class _Run:
         self.chain = chain
         self.passes = passes
         self.accepted = accepted
+        self.known = EditedTrees(tree, path)
         self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
         self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))
 
     def facts(self, tree: Tree) -> UnitFacts:
         """The unit as it stands in a tree; proofs hold for any values of named constants."""
+        return self.known.facts(tree, self._analysed)
+
+    def _analysed(self, tree: Tree) -> UnitFacts:
         effects, uniformity = Analyses(tree).of(any_sizes=True)
         (found,) = (
             located
@@ -258,7 +265,7 @@ class _Run:
         """How many transfers overlap with work, and with how much of it."""
         if found.content is None:
             return 0, 0
-        facts = self.facts(self.tree.edited({self.path: found.content}))
+        facts = self.facts(self.known.tree(found.content))
         return len(found.transfers), motion.hidden_work(facts)
 
     def _from(self, begin: _State) -> Optimised:
@@ -284,7 +291,7 @@ class _Run:
         number = len(found.steps) - len(state.steps)
         sends = [
             Transfer(step.line, step.operation, 1)
-            for step in nonblocking.check(self.facts(begin.tree))
+            for step in self.facts(begin.tree).once(nonblocking.check)
             if isinstance(step, nonblocking.Split) and step.line in left and step.is_send
         ]
         return replace(found, ahead=(*found.ahead, *sends[:number]))
@@ -314,7 +321,7 @@ class _Run:
     def _split(self, state: _State, left: frozenset[int]) -> tuple[_State, tuple[Refused, ...]]:
         """All blocking transfers made non-blocking, but those of the lines ``left``."""
         facts = self.facts(state.tree)
-        found = nonblocking.check(facts)
+        found = facts.once(nonblocking.check)
         refused = tuple(f for f in found if isinstance(f, Refused))
         if nonblocking.NAME not in self.passes:
             return state, ()
@@ -326,7 +333,7 @@ class _Run:
             facts = self.facts(state.tree)
             # the same call: those before it are found no more.  Where control depends on what
             # one of them gives, it may not be proved any more that all ranks come here
-            step = nonblocking.check(facts)[number - len(split)]
+            step = facts.once(nonblocking.check)[number - len(split)]
             if isinstance(step, Refused):
                 continue
             state = self._applied(state, facts, STARTING, step)
@@ -372,7 +379,7 @@ class _Run:
         file = replace_unit(state.tree.file(self.path), facts.unit, unit)
         content = unparse(file).encode("latin-1")
         done = Done(transformation.name, step.does, step.evidence)
-        tree = state.tree.edited({self.path: content})
+        tree = self.known.tree(content)
         return replace(state, tree=tree, steps=(*state.steps, done))
 
     def _idle(self, begin: _State, state: _State) -> frozenset[int]:

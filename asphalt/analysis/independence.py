@@ -13,7 +13,7 @@ paper for all moves within a list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,7 +32,7 @@ from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.regions import Region
 from asphalt.analysis.scalars import exposed
 from asphalt.analysis.sets import Problem
-from asphalt.analysis.symbols import Origin, Scopes
+from asphalt.analysis.symbols import Origin, Scope, Scopes
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Arg, Expr, Ref, names_in
@@ -53,6 +53,11 @@ class Independence:
     def __init__(self, facts: UnitFacts, messages: Messages) -> None:
         self.facts = facts
         self.messages = messages
+
+    @classmethod
+    def of(cls, facts: UnitFacts) -> Independence:
+        """The answers for a unit (``facts.once`` keeps them)."""
+        return cls(facts, facts.once(Messages))
 
     def why_not(self, first: Node, second: Node) -> str | None:
         """Why ``second``, the next sibling of ``first``, may not be executed before it; None: it
@@ -75,7 +80,13 @@ class Independence:
 
     def bound(self, node: Node) -> str | None:
         """Why a statement or construct has to stay where it is, whatever stands beside it."""
-        return self.fixed(node) or self._unknown_part(node)
+        if id(node) not in self._bounds:
+            self._bounds[id(node)] = node, self.fixed(node) or self._unknown_part(node)
+        return self._bounds[id(node)][1]
+
+    @cached_property
+    def _bounds(self) -> dict[int, tuple[Node, str | None]]:
+        return {}
 
     def fixed(self, node: Node) -> str | None:
         """Why a statement or construct has to stay, whatever its MPI calls do."""
@@ -245,13 +256,42 @@ class Independence:
             return None
         needed: frozenset[str] = frozenset()
         for conflict in self._conflicts(first, second):
-            sizes = conflict.sizes(self.facts)
+            sizes = conflict.sizes(self._is_positive)
             if sizes is None:
                 return None
             needed |= sizes
         return needed
 
+    def _is_positive(self, name: str) -> bool:
+        """Whether a name is that of a named constant which may have any value, and has a positive
+        one now."""
+        if not is_open(Ref(name, name), self.facts.scope):
+            return False
+        value = constant(Ref(name, name), self._of_these_sizes)
+        return value is not None and value > 0
+
+    @cached_property
+    def _of_these_sizes(self) -> Scope:
+        """The names of the unit where constants have the values that they have now."""
+        return Scopes(self.facts.scope.program).of(self.facts.located)
+
     def _conflicts(self, first: Node, second: Node) -> Iterator[_Conflict]:
+        """The conflicts of two statements, each found when it is first asked for."""
+        key = (id(first), id(second))
+        if key not in self._looked_at:
+            rest = self._conflicts_of(first, second)
+            self._looked_at[key] = _LookedAt(first, second, [], rest)
+        looked_at = self._looked_at[key]
+        yield from looked_at.found
+        for conflict in looked_at.rest:
+            looked_at.found.append(conflict)
+            yield conflict
+
+    @cached_property
+    def _looked_at(self) -> dict[tuple[int, int], _LookedAt]:
+        return {}
+
+    def _conflicts_of(self, first: Node, second: Node) -> Iterator[_Conflict]:
         mine, theirs = self.accesses(first), self.accesses(second)
         if mine is None or theirs is None:
             yield _Conflict("it is not known which buffers a wait releases")
@@ -330,6 +370,16 @@ class Independence:
 
 
 @dataclass(frozen=True, slots=True)
+class _LookedAt:
+    """Two statements with the conflicts that were found, and those that are still to be found."""
+
+    first: Node
+    second: Node
+    found: list[_Conflict]
+    rest: Iterator[_Conflict]
+
+
+@dataclass(frozen=True, slots=True)
 class _Conflict:
     """Two accesses that may be to one element, where they are known."""
 
@@ -338,13 +388,13 @@ class _Conflict:
     first: Access | None = None
     second: Access | None = None
 
-    def sizes(self, facts: UnitFacts) -> frozenset[str] | None:
+    def sizes(self, is_positive: Callable[[str], bool]) -> frozenset[str] | None:
         """The fewest named constants of those in the accesses whose being positive resolves it;
         None: it does not."""
         if self.region is None or self.first is None or self.second is None:
             return None
         named = _names_of(self.first) | _names_of(self.second)
-        positive = sorted(name for name in named if _is_positive(name, facts))
+        positive = sorted(name for name in named if is_positive(name))
         for wanted in (*((name,) for name in positive), tuple(positive)):
             if not wanted:
                 continue
@@ -372,16 +422,6 @@ def _names_of(access: Access) -> frozenset[str]:
         if isinstance(head, DoHead):
             exprs += (head.first, head.last)
     return frozenset(name for expr in exprs if expr is not None for name in names_in(expr))
-
-
-def _is_positive(name: str, facts: UnitFacts) -> bool:
-    """Whether a name is that of a named constant which may have any value, and has a positive one
-    now."""
-    scope = facts.scope
-    if not is_open(Ref(name, name), scope):
-        return False
-    value = constant(Ref(name, name), Scopes(scope.program).of(facts.located))
-    return value is not None and value > 0
 
 
 def is_unseen(name: str, facts: UnitFacts) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.matching import Match, Matched, matching
@@ -23,7 +23,7 @@ from asphalt.analysis.mpi_library import (
     library_row,
     needs_the_receive,
 )
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi_table import Procedure, Timing
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.paths import path_witness
 from asphalt.analysis.regions import loop_variable
@@ -71,7 +71,12 @@ def called(what: What) -> Call | None:
 
 def part_of(call: MpiCall) -> Part:
     """What a call does in the life of transfers."""
-    row = library_row(call.procedure)
+    return _part_of(call.procedure)
+
+
+@cache
+def _part_of(procedure: Procedure) -> Part:
+    row = library_row(procedure)
     if row.quiet:
         return Part.NOTHING
     stores = {access.store for access in row.accesses}
@@ -79,9 +84,9 @@ def part_of(call: MpiCall) -> Part:
     if done is not None and stores <= {Store.REQUEST}:
         all_of_them = done.certain and done.quantity is Quantity.ALL
         return Part.COMPLETE if all_of_them else Part.OTHER
-    if needs_the_receive(call.procedure):
+    if needs_the_receive(procedure):
         return Part.OTHER
-    if Store.COLLECTIVE in stores and call.procedure.timing is not Timing.NONBLOCKING:
+    if Store.COLLECTIVE in stores and procedure.timing is not Timing.NONBLOCKING:
         return Part.OTHER
     moving = {Store.INCOMING, Store.OUTGOING, Store.COLLECTIVE}
     only_messages = stores <= {*moving, Store.REQUEST, Store.OBJECT}
@@ -90,7 +95,7 @@ def part_of(call: MpiCall) -> Part:
         return Part.OTHER
     if not stores & moving:
         return Part.OTHER
-    match call.procedure.timing:
+    match procedure.timing:
         case Timing.NONBLOCKING if all(t.until is Until.COMPLETION for t in row.transfers):
             return Part.START
         case Timing.BLOCKING:
@@ -121,7 +126,15 @@ class Messages:
     def call(self, leaf: Leaf) -> MpiCall | None:
         """The MPI call that a statement makes."""
         call = called(leaf.what)
-        return None if call is None else mpi_call(call, self.facts.scope)
+        if call is None:
+            return None
+        if id(call) not in self._called:  # the call is kept, so that no other gets its identity
+            self._called[id(call)] = call, mpi_call(call, self.facts.scope)
+        return self._called[id(call)][1]
+
+    @cached_property
+    def _called(self) -> dict[int, tuple[Call, MpiCall | None]]:
+        return {}
 
     def own_calls(self) -> Iterator[tuple[Leaf, MpiCall]]:
         """All MPI calls of the unit, without those of procedures that it contains."""

@@ -95,6 +95,9 @@ class Procedure:
     functional: bool = False
     broadcast: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # all of it, again and again, takes longer than what is looked up
+
     def parameter(self, name: str) -> Parameter | None:
         """The dummy argument ``name`` (folded)."""
         return next((p for p in self.parameters if p.name == name), None)

@@ -10,9 +10,10 @@ treat as "not proved".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from enum import Enum
+from functools import cache, lru_cache
 
 import islpy as isl
 
@@ -21,6 +22,7 @@ from asphalt.ir.expr import Expr, Ref
 
 _BUDGET = 200_000  # isl operations for one question
 _LARGEST = 24  # basic sets in one region
+_REMEMBERED = 20_000  # answers
 
 Parameters = tuple[tuple[str, Monomial], ...]
 
@@ -120,37 +122,28 @@ class Elements:
         exact = self.exact and other.exact
         if self.text == other.text:
             return replace(self, exact=exact)
-        return self._combined(other, lambda a, b: a.union(b), exact)
+        return self._combined(other, _Operation.UNION, exact)
 
     def minus(self, other: Elements) -> Elements:
         """The elements that ``other`` does not have; raises UndecidedError."""
-        return self._combined(other, lambda a, b: a.subtract(b), self.exact and other.exact)
+        return self._combined(other, _Operation.DIFFERENCE, self.exact and other.exact)
 
     def intersection(self, other: Elements) -> Elements:
         """The common elements; raises UndecidedError."""
-        return self._combined(other, lambda a, b: a.intersect(b), self.exact and other.exact)
+        return self._combined(other, _Operation.INTERSECTION, self.exact and other.exact)
 
-    def _combined(
-        self, other: Elements, operation: Callable[[isl.Set, isl.Set], isl.Set], exact: bool
-    ) -> Elements:
-        context = _context()
-        try:
-            one, two = isl.Set(self.text, context), isl.Set(other.text, context)
-            return self._made(
-                operation(one, two), {**dict(self.parameters), **dict(other.parameters)}, exact
-            )
-        except isl.Error as error:
-            raise UndecidedError(str(error)) from error
+    def _combined(self, other: Elements, operation: _Operation, exact: bool) -> Elements:
+        text, used = _combination(self.text, other.text, operation)
+        meaning = {**dict(self.parameters), **dict(other.parameters)}
+        parameters = tuple(sorted((name, meaning[name]) for name in used))
+        return Elements(self.rank, text, parameters, exact)
 
     def _made(
         self, made: isl.Set, meaning: Mapping[str, Monomial], exact: bool, rank: int | None = None
     ) -> Elements:
-        made = made.coalesce()
-        if made.n_basic_set() > _LARGEST:
-            raise UndecidedError("the region has too many parts")
-        used = _parameter_names(made)
+        text, used = _text_of(made)
         parameters = tuple(sorted((name, meaning[name]) for name in used))
-        return Elements(self.rank if rank is None else rank, str(made), parameters, exact)
+        return Elements(self.rank if rank is None else rank, text, parameters, exact)
 
     def restricted(self, constraints: Iterable[str], affine: Affine) -> Elements:
         """Those elements for which constraints over indices and parameters hold, too."""
@@ -243,18 +236,11 @@ class Elements:
 
     def is_empty(self) -> bool:
         """Whether there is certainly no element, whatever the parameters are."""
-        try:
-            return bool(isl.Set(self.text, _context()).is_empty())
-        except isl.Error:
-            return False
+        return _is_empty(self.text)
 
     def is_subset(self, other: Elements) -> bool:
         """Whether ``other`` certainly has all these elements."""
-        context = _context()
-        try:
-            return bool(isl.Set(self.text, context).is_subset(isl.Set(other.text, context)))
-        except isl.Error:
-            return False
+        return _is_subset(self.text, other.text)
 
     def box(self) -> tuple[tuple[Poly | None, Poly | None], ...]:
         """The least and the greatest index in each dimension, where they are one polynomial each
@@ -298,6 +284,50 @@ class Elements:
 
         made.project_out(isl.dim_type.param, 0, made.dim(isl.dim_type.param)).foreach_point(add)
         return frozenset(found)
+
+
+class _Operation(Enum):
+    """What becomes of two sets."""
+
+    UNION = "union"
+    DIFFERENCE = "subtract"
+    INTERSECTION = "intersect"
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _combination(one: str, other: str, operation: _Operation) -> tuple[str, tuple[str, ...]]:
+    """Text and parameters of a set made of two; raises UndecidedError."""
+    context = _context()
+    try:
+        made = isl.Set(one, context), isl.Set(other, context)
+        return _text_of(getattr(made[0], operation.value)(made[1]))
+    except isl.Error as error:
+        raise UndecidedError(str(error)) from error
+
+
+def _text_of(made: isl.Set) -> tuple[str, tuple[str, ...]]:
+    """A set as text, and its parameters; raises UndecidedError."""
+    made = made.coalesce()
+    if made.n_basic_set() > _LARGEST:
+        raise UndecidedError("the region has too many parts")
+    return str(made), tuple(_parameter_names(made))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_empty(text: str) -> bool:
+    try:
+        return bool(isl.Set(text, _context()).is_empty())
+    except isl.Error:
+        return False
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_subset(one: str, other: str) -> bool:
+    context = _context()
+    try:
+        return bool(isl.Set(one, context).is_subset(isl.Set(other, context)))
+    except isl.Error:
+        return False
 
 
 def _parameter_names(made: isl.Set) -> list[str]:
@@ -445,34 +475,75 @@ class Problem:
 
     def _solutions(self, constraints: Sequence[str], context: isl.Context) -> isl.Set:
         """All solutions: the parameters, then the variables."""
-        unknowns = [*self._parameters.values(), *self.variables.values()]
-        body = " and ".join(constraints) or "1 = 1"
-        found = isl.Set(f"{{ [{', '.join(unknowns)}] : {body} }}", context)
-        for indices, elements, arguments in self._members:
-            region = _over_arguments(elements, arguments, context)
-            values = ", ".join((*indices, *arguments.values()))
-            place = isl.Map(f"{{ [{', '.join(unknowns)}] -> [{values}] }}", context)
-            found = found.intersect(place.intersect_range(region).domain())
-        return found
+        return _solutions(self._unknowns(), tuple(constraints), self._regions(), context)
 
     def _solve(self, constraints: Sequence[str]) -> dict[str, int] | None:
-        unknowns = [*self._parameters.values(), *self.variables.values()]
-        try:
-            found = self._solutions(constraints, _context())
-            if found.is_empty():
-                return None
-            point = found.sample_point()
-            point_values = {
-                name: int(point.get_coordinate_val(isl.dim_type.set, i).to_python())
-                for i, name in enumerate(unknowns)
-            }
-        except isl.Error as error:
-            raise UndecidedError(str(error)) from error
-        return {name: point_values[inside] for name, inside in self.variables.items()}
+        point = _sample(self._unknowns(), tuple(constraints), self._regions())
+        if point is None:
+            return None
+        values = dict(zip(self._unknowns(), point, strict=True))
+        return {name: values[inside] for name, inside in self.variables.items()}
+
+    def _unknowns(self) -> tuple[str, ...]:
+        return (*self._parameters.values(), *self.variables.values())
+
+    def _regions(self) -> tuple[_Member, ...]:
+        return tuple(
+            _Member(indices, elements.rank, elements.text, tuple(arguments.items()))
+            for indices, elements, arguments in self._members
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """Variables that are an element of a region, with arguments for its parameters."""
+
+    indices: tuple[str, ...]
+    rank: int
+    text: str
+    arguments: tuple[tuple[str, str], ...]
+
+
+def _solutions(
+    unknowns: tuple[str, ...],
+    constraints: tuple[str, ...],
+    members: tuple[_Member, ...],
+    context: isl.Context,
+) -> isl.Set:
+    body = " and ".join(constraints) or "1 = 1"
+    found = isl.Set(f"{{ [{', '.join(unknowns)}] : {body} }}", context)
+    for member in members:
+        arguments = dict(member.arguments)
+        region = _over_arguments(member, arguments, context)
+        values = ", ".join((*member.indices, *arguments.values()))
+        place = isl.Map(f"{{ [{', '.join(unknowns)}] -> [{values}] }}", context)
+        found = found.intersect(place.intersect_range(region).domain())
+    return found
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _sample(
+    unknowns: tuple[str, ...], constraints: tuple[str, ...], members: tuple[_Member, ...]
+) -> tuple[int, ...] | None:
+    """A solution, the values of the unknowns in order; None: there is none.
+
+    The same question comes again and again where one program is transformed step by step.
+    """
+    try:
+        found = _solutions(unknowns, constraints, members, _context())
+        if found.is_empty():
+            return None
+        point = found.sample_point()
+        return tuple(
+            int(point.get_coordinate_val(isl.dim_type.set, i).to_python())
+            for i, _ in enumerate(unknowns)
+        )
+    except isl.Error as error:
+        raise UndecidedError(str(error)) from error
 
 
 def _over_arguments(
-    elements: Elements, arguments: Mapping[str, str], context: isl.Context
+    elements: _Member, arguments: Mapping[str, str], context: isl.Context
 ) -> isl.Set:
     """A region as a set of indices followed by the parameters that have arguments, in order."""
     made = isl.Set(elements.text, context)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar, cast
 
 from asphalt.analysis.access import Footprint, Names, examine
 from asphalt.analysis.effects import Effects
@@ -14,6 +16,8 @@ from asphalt.analysis.values import Values
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Leaf, Node, Unit
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,17 @@ class UnitFacts:
         if found is None:
             found = self._footprints[id(node)] = node, examine((node,), self.names)
         return found[1]
+
+    @cached_property
+    def _found(self) -> dict[Callable[[UnitFacts], object], object]:
+        return {}
+
+    def once(self, find: Callable[[UnitFacts], T]) -> T:
+        """What ``find``, which depends on nothing else, finds out about the unit: asked for again,
+        it is the same, with all that it has remembered."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        return cast(T, self._found[find])
 
 
 def line_of(leaf: Leaf) -> int:

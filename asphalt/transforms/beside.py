@@ -15,7 +15,7 @@ from asphalt.transforms.edit import lists_in
 def work_beside(facts: UnitFacts) -> Mapping[str, tuple[str, ...]]:
     """The loops and calls in the windows of a unit, each by its first line, by the variables of the
     request that the window belongs to."""
-    messages = Messages(facts)
+    messages = facts.once(Messages)
     found: dict[str, list[str]] = {}
     for _, siblings in lists_in(facts.unit.body):
         place = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}

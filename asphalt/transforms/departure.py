@@ -59,7 +59,7 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
 
     ``limit``: the most MiB that copies may have; None: as many as the run-time module says.
     """
-    messages = Messages(facts)
+    messages = facts.once(Messages)
     ahead = any(call.queue is not None for _, call in messages.own_calls())
     packing = {id(leaf) for loop in _loops(facts.unit.body) for leaf in _packed(loop, messages)}
     return tuple(
@@ -72,7 +72,7 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
             step.sides[0],
             limit,
         )
-        for step in nonblocking.check(facts)
+        for step in facts.once(nonblocking.check)
         if isinstance(step, nonblocking.Split)
         and step.is_send
         and (ahead or id(step.leaf) in packing)

@@ -120,11 +120,11 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
 def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | str, ...]:
     """A step, or a reason, for each loop with receives."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     sides = {
         id(step.leaf): (Receive(step.leaf, step.call, step.sides[0].arguments[1:]), step.sides[0])
-        for step in nonblocking.check(facts)
+        for step in facts.once(nonblocking.check)
         if isinstance(step, nonblocking.Split)
         and len(step.sides) == 1
         and step.sides[0].start == "asphalt_irecv"

@@ -53,8 +53,8 @@ class SplitBranch(Step):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The branches of a unit in which a transfer is started and waited for."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):

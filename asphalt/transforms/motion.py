@@ -63,16 +63,16 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 def moves(facts: UnitFacts) -> Iterator[Move]:
     """The same one after the other: most of what is asked for the second is in vain when the first
     has been made."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     for path, siblings in lists_in(facts.unit.body):
         yield from _Window.moves(siblings, path, messages, order)
 
 
 def busy_requests(facts: UnitFacts) -> frozenset[str]:
     """The variables of requests whose transfers have work in their windows."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     return frozenset(
         name
         for path, siblings in lists_in(facts.unit.body)
@@ -86,8 +86,8 @@ def busy_requests(facts: UnitFacts) -> frozenset[str]:
 def hidden_work(facts: UnitFacts) -> int:
     """How much work stands between starts and what completes them, as a number of loops and
     calls; what stands in several windows counts for each of them."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     return sum(
         _Window(siblings, path, w.first, w.last, messages, order).amount(w.start)
         for path, siblings in lists_in(facts.unit.body)

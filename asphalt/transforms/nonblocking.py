@@ -68,8 +68,8 @@ class Split(Step):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """Each blocking transfer and collective operation of a unit: a step, or why it stays."""
-    messages = Messages(facts)
-    rules = Rules(facts, Independence(facts, messages))
+    messages = facts.once(Messages)
+    rules = Rules(facts, facts.once(Independence.of))
     found: list[Found] = []
     for leaf, call in messages.own_calls():
         own = call.binding == "runtime"

@@ -68,8 +68,8 @@ class Rename(Step):
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The live ranges of local buffers that can have an array of their own: all but the first of
     each."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     if not takes_declarations(facts.unit) or not _clear_declarations(facts):
         return ()
     if _has_conditional_lines(facts.unit):

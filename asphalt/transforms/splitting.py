@@ -82,8 +82,8 @@ class SplitNest(Trial):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The nests of a unit of which a part can come into the window of a transfer before them."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
         waits = sorted({w.last for w in windows_of(siblings, messages) if _receives(w.call)})

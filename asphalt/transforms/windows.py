@@ -51,7 +51,7 @@ def takes_time(leaf: Leaf, messages: Messages) -> bool:
 
 def work_in_windows(facts: UnitFacts) -> Mapping[str, int]:
     """How many statements that take time stand in the windows of a unit, by the request."""
-    messages = Messages(facts)
+    messages = facts.once(Messages)
     found: dict[str, int] = {}
     for _, siblings in lists_in(facts.unit.body):
         for window in windows_of(siblings, messages):

@@ -1,0 +1,43 @@
+"""The trees that a file's transformations pass through, each analysed once.
+
+The optimiser tries several ways and comes to the same text on many of them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from weakref import WeakValueDictionary
+
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.frontend.tree import Tree
+
+
+class EditedTrees:
+    """The trees in which one file of ``tree`` has other contents; the facts of the last ``kept`` of
+    them stay."""
+
+    def __init__(self, tree: Tree, path: str, kept: int = 64) -> None:
+        self._tree = tree
+        self._path = path
+        self._kept = kept
+        self._trees: WeakValueDictionary[bytes, Tree] = WeakValueDictionary()
+        self._trees[tree.content(path)] = tree
+        self._facts: OrderedDict[int, tuple[Tree, UnitFacts]] = OrderedDict()
+
+    def tree(self, content: bytes) -> Tree:
+        """The tree in which the file has this content."""
+        found = self._trees.get(content)
+        if found is None:
+            found = self._trees[content] = self._tree.edited({self._path: content})
+        return found
+
+    def facts(self, tree: Tree, analyse: Callable[[Tree], UnitFacts]) -> UnitFacts:
+        """What ``analyse``, always the same function, finds out about one of the trees."""
+        key = id(tree)  # which no other tree has while this one is kept
+        if key not in self._facts:
+            self._facts[key] = tree, analyse(tree)
+            if len(self._facts) > self._kept:
+                self._facts.popitem(last=False)
+        self._facts.move_to_end(key)
+        return self._facts[key][1]

@@ -1,0 +1,59 @@
+"""The trees that a file passes through while it is transformed."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+from asphalt.analyses import Analyses
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.edited_trees import EditedTrees
+from asphalt.frontend.tree import Tree, load_tree
+from asphalt.garbage import collected_seldom
+
+SOURCE = b"""subroutine s(n)
+  integer :: n
+  n = 1
+end subroutine s
+"""
+
+
+def _facts(tree: Tree) -> UnitFacts:
+    effects, _ = Analyses(tree).of()
+    (located,) = tree.units_of(next(iter(tree.files)).path)
+    return UnitFacts(located, effects)
+
+
+def test_one_text_is_analysed_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.f90"
+    path.write_bytes(SOURCE)
+    tree = load_tree([path])
+    trees = EditedTrees(tree, str(path))
+    other = trees.tree(SOURCE.replace(b"1", b"2"))
+    assert trees.tree(SOURCE) is tree
+    assert trees.tree(SOURCE.replace(b"1", b"2")) is other
+    assert other.content(str(path)) == SOURCE.replace(b"1", b"2")
+    facts = trees.facts(tree, _facts)
+    assert trees.facts(tree, _facts) is facts
+    assert trees.facts(other, _facts).unit is other.units_of(str(path))[0].unit
+    assert facts.once(Messages) is facts.once(Messages)
+    assert facts.once(Messages) is not trees.facts(other, _facts).once(Messages)
+
+
+def test_facts_of_long_ago_are_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.f90"
+    path.write_bytes(SOURCE)
+    trees = EditedTrees(load_tree([path]), str(path), kept=2)
+    three = [trees.tree(SOURCE.replace(b"1", str(n).encode())) for n in range(3)]
+    first, *_ = [trees.facts(tree, _facts) for tree in three]
+    again = trees.facts(three[0], _facts)
+    assert again is not first
+    assert again.unit == first.unit
+
+
+def test_garbage_is_collected_as_before_afterwards() -> None:
+    before = gc.get_threshold()
+    with collected_seldom():
+        assert gc.get_threshold()[0] > before[0]
+    assert gc.get_threshold() == before
