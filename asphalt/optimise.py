@@ -43,6 +43,7 @@ from asphalt.transforms import (
     inline,
     motion,
     nonblocking,
+    peeling,
     renaming,
     splitting,
     unrolling,
@@ -68,7 +69,8 @@ WIDENING = (
     Transformation(motion.NAME, motion.moves, motion.apply),
 )
 DIVIDING = tuple(
-    Transformation(module.NAME, module.check, module.apply) for module in (waits, splitting)
+    Transformation(module.NAME, module.check, module.apply)
+    for module in (waits, splitting, peeling)
 )
 _ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, *WIDENING, *DIVIDING)
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))

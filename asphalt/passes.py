@@ -19,6 +19,7 @@ TRANSFERS = (
     "motion",
     "waits",
     "splitting",
+    "peeling",
 )
 """Those for transfers between two ranks."""
 PASSES = (PREPUSH, *TRANSFERS)

@@ -17,7 +17,7 @@ from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.report.examples import examples_of
 from asphalt.transforms import nonblocking, splitting
-from asphalt.transforms.splitting import SplitNest
+from asphalt.transforms.dividing import DividedNest
 from asphalt.transforms.step import Found, Transformation
 
 _UNIT = """\
@@ -155,7 +155,7 @@ NOTHING = {
 class Units:
     """What is found in each procedure of one file, and its text when all nests are split once."""
 
-    found: dict[str, list[SplitNest | Refused]]
+    found: dict[str, list[DividedNest | Refused]]
     text: str
 
     def loops(self, name: str) -> list[str]:
@@ -175,11 +175,11 @@ def units(tmp_path_factory: pytest.TempPathFactory) -> Units:
         for name, (body, declared) in cases.items()
     )
     tree = Stepped.of(tmp_path_factory.mktemp("units"), {"units.f90": text})
-    found: dict[str, list[SplitNest | Refused]] = {name: [] for name in cases}
+    found: dict[str, list[DividedNest | Refused]] = {name: [] for name in cases}
 
     def check(facts: UnitFacts) -> tuple[Found, ...]:
         steps = splitting.check(facts)
-        found[facts.unit.name] += [s for s in steps if isinstance(s, SplitNest | Refused)]
+        found[facts.unit.name] += [s for s in steps if isinstance(s, DividedNest | Refused)]
         return steps
 
     once(tree, Transformation(splitting.NAME, check, splitting.apply))
@@ -201,7 +201,7 @@ def test_every_code_is_given() -> None:
 @pytest.mark.parametrize("name", SPLIT)
 def test_a_nest_is_split(name: str, units: Units) -> None:
     (step,) = units.found[f"s_{name}"]
-    assert isinstance(step, SplitNest), step
+    assert isinstance(step, DividedNest), step
     loops = units.loops(f"s_{name}")
     wanted = SPLIT[name][2]
     at = loops.index(wanted[0])

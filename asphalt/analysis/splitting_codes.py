@@ -1,4 +1,4 @@
-"""Why a nest behind a wait is not split into its interior and its edges."""
+"""Why a nest behind a wait, or before a start, is not split into its interior and its edges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ORDER = Code(
     "the iterations of a nest depend on each other",
     "One iteration reads or writes what another one writes (a sum, a recurrence, a variable that "
     "keeps its value), or something is read behind the loops that the last iteration leaves.  "
-    "The interior would be executed before iterations that came before it.",
+    "The interior and the edges would be executed in another order.",
     "Store what an iteration computes in an element of its own.",
 )
 STATEMENT = Code(
@@ -22,10 +22,10 @@ STATEMENT = Code(
 )
 SHAPE = Code(
     "ASP062",
-    "what a nest needs of a message is not at the ends of its loops",
-    "The iterations that meet what is under way are not a small constant number of the first or "
-    "last iterations of perfectly nested loops with the step 1, whose bounds do not depend on each "
-    "other; or it is not known which they are.",
+    "what a nest has to do with a message is not at the ends of its loops",
+    "The iterations that meet what is under way, or define what is sent, are not a small constant "
+    "number of the first or last iterations of perfectly nested loops with the step 1, whose "
+    "bounds do not depend on each other; or it is not known which they are.",
     "Write the loops over the dimensions that have a halo directly inside of each other, with "
     "simple bounds.",
 )

@@ -18,9 +18,9 @@ After::
 
 Three moves, each a chain of exchanges of neighbours that ``independence`` allows: the start goes
 up, the wait goes down, and work beyond a statement that neither can pass is itself moved into the
-window (Danalis et al., ICS 2009, section 5, "overlap window expansion", footnote 3).  A move is a
-step only if the window gains work by it: a loop or a call.  All of it stays in one statement list,
-so that every statement is executed as often as before.
+window, from behind the wait or from before the start (Danalis et al., ICS 2009, section 5, "overlap
+window expansion", footnote 3).  A move is a step only if the window gains work by it: a loop or a
+call.  All of it stays in one statement list: every statement is executed as often as before.
 """
 
 from __future__ import annotations
@@ -182,6 +182,7 @@ class _Window:
             yield self._move(self.first, up, "the start of", "goes before", sizes)
             return
         yield from self._from_behind()
+        yield from self._from_before()
 
     def _reach(self, origin: int, direction: int) -> tuple[int, frozenset[str]]:
         """How far a statement can go past work, and the named constants that have to be positive
@@ -232,6 +233,33 @@ class _Window:
                 does = "goes into the window of"
                 yield self._move(origin, self.last, "the work of", does, sizes)
                 return
+
+    def _from_before(self) -> Iterator[Move]:
+        """Work that stands before the start, with something between that the start cannot pass.
+
+        It passes no wait: out of a window it does not go.
+        """
+        for origin in reversed(range(self.first)):
+            node = self.siblings[origin]
+            if self._waits(node):
+                return
+            if not self._is_work(node) or any(self.messages.calls(node)):
+                continue
+            sizes: frozenset[str] | None = frozenset()
+            for passed in self.siblings[origin + 1 : self.first + 1]:
+                more = self._sizes_for(node, passed)
+                sizes = None if sizes is None or more is None else sizes | more
+                if sizes is None:
+                    break
+            if sizes is not None:
+                does = "goes into the window of"
+                yield self._move(origin, self.first, "the work of", does, sizes)
+                return
+
+    def _waits(self, node: Node) -> bool:
+        """Whether a statement completes something."""
+        parts = (part_of(call) for _, call in self.messages.calls(node))
+        return any(part not in (Part.START, Part.NOTHING) for part in parts)
 
     def _is_work(self, node: Node) -> bool:
         return is_work(node, self.messages)

@@ -19,11 +19,10 @@ from asphalt.transforms.make import fn, num, size
 _ONE = Poly.constant(1)
 
 
-def interior(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> Do:
+def interior(nest: Do, ends: tuple[Ends, ...], comment: str, facts: UnitFacts) -> Do:
     """The nest without the iterations at the ends of its loops (``ends``: of each of its perfectly
     nested loops, the outermost first; those behind the last one have none)."""
     heads = [_inside(loop, own, facts.scope) for loop, own in zip(_chain(nest), ends, strict=False)]
-    comment = "asphalt: the interior of the nest, which meets nothing that is under way"
     return _marked(_with_heads(nest, heads), comment, facts)
 
 

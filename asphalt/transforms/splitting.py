@@ -23,61 +23,27 @@ After::
 
 The interior touches nothing that stands between the wait and the nest, nor what the wait releases,
 so that code motion can bring it into the window of the transfer (Danalis et al., ICS 2009, section
-5, "loop fission", where the dependence is that of the received halo only).  The iterations may be
-executed in any order, which ``free_order`` proves, and each is executed once, however few there
-are: of a loop from ``a`` to ``b``, whose first ``m`` and last ``n`` iterations are edges, the
-interior is from ``a+m`` to ``b-n``, the edges are from ``a`` to ``min(a+m-1, b)`` and from
-``max(b-n+1, a+m)`` to ``b``.
+5, "loop fission", where the dependence is that of the received halo only).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from asphalt.analysis.access import Access
-from asphalt.analysis.affine_conditions import extremes
-from asphalt.analysis.constants import type_bytes
-from asphalt.analysis.edge_iterations import (
-    WIDEST,
-    Ends,
-    ends_of,
-    meeting_iterations,
-    range_of,
-)
-from asphalt.analysis.free_order import effect_of, region_of, why_ordered
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.mpi_library import Store, library_row
-from asphalt.analysis.nest import tilable_loops
-from asphalt.analysis.regions import Region, loop_variable
-from asphalt.analysis.same_rounding import inexact, keeps_a_loop
-from asphalt.analysis.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
-from asphalt.analysis.symbols import Origin
-from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Code, Refused
-from asphalt.ir.expr import Lit, Ref, names_in, walk
-from asphalt.ir.stmt import DoHead
-from asphalt.ir.tree import Do, Node, Unit, leaves
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.tree import Do, Node, Unit
+from asphalt.transforms.dividing import DividedNest, Nest
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.parts_of_nest import edges, interior
-from asphalt.transforms.step import Found, Step, Trial
+from asphalt.transforms.step import Found, Step
 from asphalt.transforms.windows import windows_of
 
 NAME = "splitting"
-MOST_STATEMENTS = 40
-"""Of a nest that is written several times, the heads and ends of loops included."""
-
-
-@dataclass(frozen=True, slots=True)
-class SplitNest(Trial):
-    """The nest at ``position`` of the list that ``path`` leads to; ``ends``: what is not in the
-    interior, for each of its perfectly nested loops down to the last one that is divided."""
-
-    path: tuple[int, ...]
-    position: int
-    ends: tuple[Ends, ...]
+_COMMENT = "asphalt: the interior of the nest, which meets nothing that is under way"
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -88,181 +54,27 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     for path, siblings in lists_in(facts.unit.body):
         waits = sorted({w.last for w in windows_of(siblings, messages) if _receives(w.call)})
         for position, node in enumerate(siblings):
-            behind = [wait for wait in waits if wait < position]
+            behind = [siblings[wait:position] for wait in waits if wait < position]
             if behind and isinstance(node, Do) and not any(messages.calls(node)):
-                found += _Nest(facts, order, siblings, path, position, node).found(behind)
+                one = Nest(facts, order, node, path, position).divided(behind)
+                found += () if one is None else (one,)
     return tuple(found)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one nest split: the interior, then the edges."""
-    assert isinstance(step, SplitNest)
+    assert isinstance(step, DividedNest)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         nest = nodes[step.position]
         assert isinstance(nest, Do)
-        parts = (interior(nest, step.ends, facts), *edges(nest, step.ends, facts))
+        inside = interior(nest, step.ends, _COMMENT, facts)
+        parts = (inside, *edges(nest, step.ends, facts))
         return (*nodes[: step.position], *parts, *nodes[step.position + 1 :])
 
     return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
-@dataclass(frozen=True, slots=True)
-class _Nest:
-    """The nest at ``position`` of a list, behind some waits."""
-
-    facts: UnitFacts
-    order: Independence
-    siblings: tuple[Node, ...]
-    path: tuple[int, ...]
-    position: int
-    nest: Do
-
-    def found(self, waits: list[int]) -> Iterator[Found]:
-        """The split whose interior can pass the earliest wait, or what keeps it back."""
-        *_, chain = ((), *tilable_loops(self.nest))
-        if not chain or any(_is_edge(loop, self.facts) for loop in chain):
-            return
-        refused: Refused | None = None
-        for wait in waits:
-            between = self.siblings[wait : self.position]
-            if any(self.order.bound(node) is not None for node in between):
-                continue
-            if all(self.order.why_not(node, self.nest) is None for node in between):
-                break  # all of it can be moved
-            outcome = self._split(chain, between)
-            if isinstance(outcome, Step):
-                yield outcome
-                return
-            refused = refused or outcome
-        if refused is not None:
-            yield refused
-
-    def _split(self, chain: tuple[Do, ...], between: tuple[Node, ...]) -> SplitNest | Refused:
-        stays = self.order.bound(self.nest) or self._unrepeatable()
-        if stays is not None:
-            return self._refused(STATEMENT, stays)
-        ends = self._ends(chain, between)
-        if ends is None or not any(ends):
-            return self._refused(
-                SHAPE,
-                "which part of it needs a message is not known, or is not at the ends of its loops",
-            )
-        cut = [number for number, own in enumerate(ends) if own]
-        ends, outer = ends[: cut[-1] + 1], chain[: cut[-1] + 1]
-        return self._forbidden(outer, tuple(chain[n] for n in cut)) or self._step(outer, ends)
-
-    def _ends(self, chain: tuple[Do, ...], between: tuple[Node, ...]) -> tuple[Ends, ...] | None:
-        """The ends of the loops that meet the statements between a wait and the nest."""
-        mine = self.facts.footprint(self.nest).accesses
-        changed = {access.storage for access in mine if access.writes}
-        pairs: list[tuple[Access, Access]] = []
-        for node in between:
-            theirs = self.order.accesses(node)
-            if theirs is None:
-                return None
-            changed |= {access.storage for access in theirs if access.writes}
-            pairs += (
-                (one, two)
-                for one in theirs
-                for two in mine
-                if (one.writes or two.writes)
-                and one.meets(two)
-                and (one.path or not self.order.is_temporary(one.storage, node, self.nest))
-            )
-        start = next(leaves(between[0]))
-        limits = self.order.limits.at(start)
-        region = Region(self.facts.values, start, frozenset(changed), None, limits)
-        variables = tuple(str(loop_variable(loop)) for loop in chain)
-        parts = meeting_iterations(region, pairs, variables)
-        return None if parts is None else ends_of(parts, [range_of(loop, region) for loop in chain])
-
-    def _forbidden(self, outer: tuple[Do, ...], divided: tuple[Do, ...]) -> Refused | None:
-        """Why the iterations may not be divided."""
-        number = sum(1 for _ in leaves(self.nest))
-        if number > MOST_STATEMENTS:
-            return self._refused(LONG, f"it has {number} statements")
-        ordered = why_ordered(outer, divided, self.facts)
-        if ordered is not None:
-            return self._refused(ORDER, ordered)
-        if not all(_has_plain_bounds(loop, self.facts) for loop in divided):
-            return self._refused(SHAPE, "the bounds of its loops are no default integers")
-        body = outer[-1].body
-        if not keeps_a_loop(body, region_of(self.nest, self.facts)):
-            digits = inexact(body, self.facts.scope, self.facts.effects)
-            if digits is not None:
-                return self._refused(DIGITS, f"its innermost loop evaluates {digits}")
-        return None
-
-    def _unrepeatable(self) -> str | None:
-        """Why the statements cannot be written a second time."""
-        for leaf in leaves(self.nest):
-            if leaf.label is not None or leaf.name is not None:
-                return f"line {line_of(leaf)} has a label or a name"
-        effect = effect_of(self.nest, self.facts)
-        if effect is not None:
-            return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
-        return None
-
-    def _step(self, outer: tuple[Do, ...], ends: tuple[Ends, ...]) -> SplitNest:
-        line = line_of(self.nest.head)
-        divided = (loop for loop, own in zip(outer, ends, strict=True) if own)
-        names = " and ".join(str(loop_variable(loop)) for loop in divided)
-        return SplitNest(
-            line,
-            f"the nest of line {line} is split into its interior and its edges in {names}",
-            (
-                "no iteration needs what another one computes",
-                f"what is under way is met by first or last iterations over {names} only",
-            ),
-            tuple(leaf.body or "" for leaf in leaves(self.nest)),
-            self.path,
-            self.position,
-            ends,
-        )
-
-    def _refused(self, code: Code, reason: str) -> Refused:
-        line = line_of(self.nest.head)
-        message = f"the nest of line {line} is not split into interior and edges: {reason}"
-        return Refused(code, message, self.nest.head.span)
-
-
 def _receives(call: MpiCall) -> bool:
     """Whether a call starts a receive."""
     return any(access.store is Store.INCOMING for access in library_row(call.procedure).accesses)
-
-
-def _is_edge(loop: Do, facts: UnitFacts) -> bool:
-    """Whether a loop leaves iterations out, or has few: what was split off is not split again."""
-    head = loop.head.what
-    if not isinstance(head, DoHead) or head.step is not None:
-        return True
-    least, greatest = extremes(head.first, ">="), extremes(head.last, "<=")
-    few = WIDEST if len(least) > 1 or len(greatest) > 1 else 2
-    distances = (
-        (facts.values.constants(last) - facts.values.constants(first)).value
-        for last in greatest
-        for first in least
-    )
-    return any(distance is not None and distance < few for distance in distances)
-
-
-def _has_plain_bounds(loop: Do, facts: UnitFacts) -> bool:
-    """Whether the bounds are integers of the default kind, and MIN and MAX are the intrinsics."""
-    head = loop.head.what
-    assert isinstance(head, DoHead)
-    for name in ("max", "min"):
-        symbol = facts.scope.lookup(name)
-        if symbol is not None and symbol.origin is not Origin.INTRINSIC:
-            return False
-    for bound in (head.var, head.first, head.last):
-        for name in names_in(bound) if bound is not None else ():
-            symbol = facts.scope.lookup(name)
-            if symbol is None or symbol.origin is Origin.INTRINSIC:
-                continue
-            if type_bytes(symbol.type, facts.scope) != 4:
-                return False
-        if bound is not None and any(isinstance(p, Lit) and "_" in p.text for p in walk(bound)):
-            return False
-    symbol = facts.scope.lookup(head.var.name) if isinstance(head.var, Ref) else None
-    return symbol is not None and symbol.type is not None and symbol.type.base == "integer"
