@@ -350,7 +350,7 @@ class Independence:
 
     def _accesses_of(self, node: Node) -> tuple[Access, ...] | None:
         found: list[Access] = []
-        buffers: dict[int, set[tuple[str, Mode]]] = {}
+        buffers: dict[int, set[tuple[str, tuple[str, ...], Mode]]] = {}
         for leaf, call in self.messages.calls(node):
             part = part_of(call)
             if part is Part.COMPLETE:
@@ -360,11 +360,11 @@ class Independence:
                 found += pending
             exact = self.messages.buffers(leaf, call)
             if exact is not None:
-                buffers[id(leaf)] = {(a.storage, a.mode) for a in exact}
+                buffers[id(leaf)] = {(a.storage, a.path, a.mode) for a in exact}
                 found += exact
         for access in self.facts.footprint(node).accesses:
             known = buffers.get(id(access.leaf), set())
-            if (access.storage, access.mode) not in known:
+            if (access.storage, access.path, access.mode) not in known:
                 found.append(access)
         return tuple(found)
 

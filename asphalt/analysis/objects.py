@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.derived_types import component_declarations
 from asphalt.analysis.symbols import Origin, Scope, Symbol
-from asphalt.ir.expr import Arg, Component, Ref
+from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import Dim
 
 _VARIABLES = (
@@ -91,6 +91,35 @@ def designator_name(expr: Arg) -> str | None:
             before = designator_name(base)
             return None if before is None else f"{before}%{name}"
     return None
+
+
+def designators_in(expr: Arg) -> frozenset[str]:
+    """The folded designators of all references in an expression (``plan%send``); where subscripts
+    stand before the last part, the part up to them."""
+    found: set[str] = set()
+    _designators(expr, found)
+    return frozenset(found)
+
+
+def _designators(expr: Arg, found: set[str]) -> None:
+    match expr:
+        case Component(base=base, args=args):
+            name = designator_name(expr)
+            if name is None:
+                _designators(base, found)
+            else:
+                found.add(name)
+            for arg in args or ():
+                _designators(arg, found)
+        case Ref(name=name, args=args):
+            found.add(name)
+            for arg in args or ():
+                _designators(arg, found)
+        case _:
+            if isinstance(expr, OpaqueExpr):
+                found |= expr.names
+            for part in children(expr):
+                _designators(part, found)
 
 
 def spelled_designator(expr: Ref | Component) -> str:

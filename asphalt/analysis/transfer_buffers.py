@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import eq
 
 from asphalt.analysis.access import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.algebra import Poly
@@ -12,11 +13,16 @@ from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
 from asphalt.analysis.mpi_table import Parameter
-from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.objects import (
+    designator_name,
+    designators_in,
+    object_named,
+    symbol_named,
+)
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section, names_in
+from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
 
 _ONE = Poly.constant(1)
@@ -43,18 +49,21 @@ class _Buffers:
         found: list[Access] = []
         for transfer in library_row(call.procedure).transfers:
             actual = call.args.get(transfer.argument)
+            name = None if actual is None else designator_name(actual)
             if (
-                not isinstance(actual, Ref)
-                or actual.name in self._twice(call)
+                not isinstance(actual, Ref | Component)
+                or name is None
+                or object_named(name, self.scope) is None
+                or self._is_twice(name, call)
                 or mpi_constant(actual, self.scope) is not None
             ):
                 return None
-            storage = storage_of(actual.name, self.scope)
+            storage = storage_of(name, self.scope)
             section = None
             if storage != ALIASED:
                 section = self._section(actual, call, leaf)
             if section is None and not self._within(actual, call, leaf):
-                for other in self._beside(actual.name):
+                for other in self._beside(name):
                     found += _accesses(transfer, storage_of(other, self.scope), None, leaf)
             found += _accesses(transfer, storage, section, leaf)
         return (*found, *self._read_later(leaf, call))
@@ -67,10 +76,11 @@ class _Buffers:
                 for name in sorted(names_in(actual)):
                     yield Access(storage_of(name, self.scope), Mode.READ, None, leaf)
 
-    def _within(self, actual: Ref, call: MpiCall, leaf: Leaf) -> bool:
+    def _within(self, actual: Ref | Component, call: MpiCall, leaf: Leaf) -> bool:
         """Whether a call certainly accesses nothing beyond the end of a variable."""
         scope, values = self.scope, self.values
-        symbol = scope.lookup(actual.name)
+        name = designator_name(actual) or ""
+        symbol = symbol_named(name, scope)
         counts = _scalars(call, lambda p: p.is_count)
         types = _scalars(call, lambda p: p.kind == "DATATYPE")
         if symbol is None or len(counts) != 1 or len(types) != 1:
@@ -81,7 +91,7 @@ class _Buffers:
         count = values.polynomial(counts[0], leaf)
         if symbol.dims is None:
             return count == _ONE
-        shape = shape_of(actual.name, scope, values, leaf)
+        shape = shape_of(name, scope, values, leaf)
         if shape is None or actual.args is not None:
             return False
         size = _ONE
@@ -93,25 +103,30 @@ class _Buffers:
         return room is not None and room >= 0
 
     def _beside(self, name: str) -> frozenset[str]:
-        """The other variables of a common block: programs pass the first of several, with a count
-        that reaches over all of them."""
-        symbol = self.scope.lookup(name)
+        """The variables that stand behind one in memory: the others of its common block, since
+        programs pass the first of several, with a count that reaches over all of them; of a
+        component, the structure."""
+        symbol = symbol_named(name, self.scope)
+        if "%" in name:
+            alone = symbol is not None and symbol.attrs & {"allocatable", "pointer"}
+            return frozenset() if alone else frozenset({name.split("%")[0]})
         if symbol is None or symbol.common_block is None:
             return frozenset()
         block = symbol.common_block
         return frozenset(self.scope.declared.commons.get(block, ())) - {symbol.name}
 
-    def _twice(self, call: MpiCall) -> frozenset[str]:
-        """The variables that stand in more than one argument of a call."""
-        seen: set[str] = set()
-        twice: set[str] = set()
+    def _is_twice(self, name: str, call: MpiCall) -> bool:
+        """Whether an object is, or has a part, in more than one argument of a call."""
+        mine = name.split("%")
+        times = 0
         for _, actual in call.bound():
-            names = names_in(actual)
-            twice |= seen & names
-            seen |= names
-        return frozenset(twice)
+            others = [other.split("%") for other in designators_in(actual)]
+            times += any(all(map(eq, mine, other)) for other in others)
+        return times > 1
 
-    def _section(self, actual: Ref, call: MpiCall, leaf: Leaf) -> tuple[Subscript, ...] | None:
+    def _section(
+        self, actual: Ref | Component, call: MpiCall, leaf: Leaf
+    ) -> tuple[Subscript, ...] | None:
         """The section of an array that a buffer covers at most; None: all of it, or not known.
 
         From an element on, MPI accesses ``count`` elements of the datatype, which are elements of
@@ -154,12 +169,9 @@ def _scalars(call: MpiCall, wanted: Callable[[Parameter], bool]) -> list[Expr]:
 def _accesses(
     transfer: Transfer, storage: str, section: tuple[Subscript, ...] | None, leaf: Leaf
 ) -> list[Access]:
-    found: list[Access] = []
-    if transfer.reads:
-        found.append(Access(storage, Mode.READ, section, leaf))
-    if transfer.writes:
-        found.append(Access(storage, Mode.MAYBE_WRITE, section, leaf))
-    return found
+    root, *path = storage.split("%")
+    modes = [Mode.READ] * transfer.reads + [Mode.MAYBE_WRITE] * transfer.writes
+    return [Access(root, mode, section, leaf, path=tuple(path)) for mode in modes]
 
 
 def _covered(first: tuple[Poly, ...], count: Poly, shape: Shape) -> tuple[Subscript, ...] | None:

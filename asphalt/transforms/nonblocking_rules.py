@@ -27,14 +27,19 @@ from asphalt.analysis.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.independence import Independence, is_unseen
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.objects import symbol_named
+from asphalt.analysis.objects import (
+    designator_name,
+    designators_in,
+    spelled_designator,
+    symbol_named,
+)
 from asphalt.analysis.paths import path_witness
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.assumptions import BITS
-from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, names_in, walk
+from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import ArmHead, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.sides import Side, is_f08
@@ -201,12 +206,12 @@ _STATUS_SIZE = 6
 
 def _is_default_integer(expr: Expr, facts: UnitFacts) -> bool:
     """Whether a count, rank, tag or handle is certainly an integer of the default kind."""
-    if isinstance(expr, Component):
-        return expr.name == "mpi_val"
-    for name in names_in(expr):
+    if isinstance(expr, Component) and expr.name == "mpi_val":
+        return True
+    for name in designators_in(expr):
         if mpi_constant(Ref(name, name), facts.scope) is not None:
             continue
-        symbol = facts.scope.lookup(name)
+        symbol = symbol_named(name, facts.scope)
         if symbol is None or symbol.origin is Origin.MPI:
             return False
         if symbol.origin is not Origin.INTRINSIC and type_bytes(symbol.type, facts.scope) != 4:
@@ -216,15 +221,18 @@ def _is_default_integer(expr: Expr, facts: UnitFacts) -> bool:
 
 def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:
     """Why a buffer is passed without a copy; None: it may be one."""
-    if not isinstance(buffer, Ref) or mpi_constant(buffer, facts.scope) is not None:
+    name = designator_name(buffer)
+    if not isinstance(buffer, Ref | Component) or name is None:
         return None
-    symbol = symbol_named(buffer.name, facts.scope)
+    if mpi_constant(buffer, facts.scope) is not None:
+        return None
+    symbol = symbol_named(name, facts.scope)
     if symbol is None or symbol.origin in (Origin.PROCEDURE, Origin.PARAMETER, Origin.INTRINSIC):
         return None
     if symbol.dims is None and buffer.args is None and is_scalar(buffer, facts.scope):
-        return f"{buffer.spelled} is a scalar variable"
+        return f"{spelled_designator(buffer)} is a scalar variable"
     answer = reference_contiguity(buffer, facts.scope)
-    return f"{buffer.spelled} {answer.reason}" if answer.yes else None
+    return f"{spelled_designator(buffer)} {answer.reason}" if answer.yes else None
 
 
 def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:

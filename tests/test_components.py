@@ -1,0 +1,159 @@
+"""Messages from and into components of structures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
+
+from asphalt.frontend.tree import load_tree
+from asphalt.optimise import Optimised, optimise
+from asphalt.resources import RUNTIME, shipped
+from asphalt.settings import Settings
+
+_PROGRAM = """\
+module fields
+  implicit none
+  integer, parameter :: n = 40
+  type :: part
+    integer :: length
+    real(8) :: low(n), high(n)
+  end type part
+  type :: field
+    integer :: length
+    type(part) :: inner
+    real(8), allocatable :: values(:,:), halo(:), edge(:)
+    real(8), pointer :: window(:)
+  end type field
+contains
+  subroutine step(f, g, many, left, right, comm)
+    use mpi
+    type(field), intent(inout) :: f, g, many(3)
+    integer, intent(in) :: left, right, comm
+    integer :: i, j, ierr
+{body}
+  end subroutine step
+end module fields
+
+program main
+  use mpi
+  use fields
+  implicit none
+  type(field) :: f, g, many(3)
+  integer :: me, np, ierr, k
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(f%values(n,0:n), f%halo(n), f%edge(n), g%values(n,0:n), g%halo(n), g%edge(n))
+  f%length = n; g%length = n; f%inner%length = n; g%inner%length = n
+  f%values = me + 0.125d0; g%values = 1; f%halo = 0; f%edge = 0; g%halo = 0; g%edge = 0
+  f%inner%low = me; f%inner%high = 2*me
+  do k = 1, 3
+    call step(f, g, many, modulo(me - 1, np), modulo(me + 1, np), MPI_COMM_WORLD)
+  end do
+  print '(i0, 6z17)', me, sum(f%values), sum(g%values), sum(f%halo), sum(f%edge), &
+                      sum(f%inner%low), sum(f%inner%high)
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def exchange(sent: str, received: str, count: str = "n") -> str:
+    return (
+        f"    call MPI_Sendrecv({sent}, {count}, MPI_DOUBLE_PRECISION, right, 3, &\n"
+        f"                      {received}, {count}, MPI_DOUBLE_PRECISION, left, 3, comm, &\n"
+        "                      MPI_STATUS_IGNORE, ierr)\n"
+    )
+
+
+PACK = "    do i = 1, n\n      {0}(i) = f%values(i,n)\n    end do\n"
+OTHER = "    do j = 1, n\n      g%values(1,j) = 0.5d0*g%values(1,j)\n    end do\n"
+UNPACK = "    do i = 1, n\n      f%values(i,0) = {0}(i)\n    end do\n"
+
+
+def program(sent: str, received: str, count: str = "n", work: str = OTHER) -> str:
+    body = PACK.format(sent) + exchange(sent, received, count) + work + UNPACK.format(received)
+    return _PROGRAM.format(body=body.rstrip("\n"))
+
+
+def optimised(folder: Path, text: str) -> Optimised:
+    path = folder / "main.f90"
+    path.write_text(text)
+    tree = load_tree([folder], Settings(cache=False, jobs=1))
+    (unit,) = (one for one in tree.units_of(str(path)) if one.unit.name == "step")
+    return optimise(tree, unit, ("nonblocking", "motion"))
+
+
+def behind(found: Optimised, text: str, received: str, work: str) -> bool:
+    """Whether work stands behind the call that has received, or its wait."""
+    lines = [x.strip() for x in (found.content or text.encode()).decode().splitlines()]
+    call = next(n for n, x in enumerate(lines) if f"{received}, " in x)
+    waits = [n for n, x in enumerate(lines) if "asphalt_wait" in x and x.endswith(f"{received})")]
+    return max((call, *waits)) < next(n for n, x in enumerate(lines) if x.startswith(work))
+
+
+MOVED = {
+    "allocatable": program("f%edge", "f%halo"),
+    "with-a-component-as-count": program("f%edge", "f%halo", "f%length"),
+    "nested": program("f%inner%low", "f%inner%high"),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_work_comes_beside_it(name: str, tmp_path: Path) -> None:
+    text = MOVED[name]
+    received = "f%inner%high" if name == "nested" else "f%halo"
+    assert not behind(optimised(tmp_path, text), text, received, "g%values(1,j) =")
+
+
+def work(statement: str) -> str:
+    return f"    do j = 1, n\n      {statement}\n    end do\n"
+
+
+STAYS = {
+    "the-same-component": ("f%halo", "n", "f%halo(j) = f%halo(j) + 1"),
+    "the-structure": ("f%halo", "n", "f = g"),
+    "behind-the-component": ("f%inner%low", "2*n", "f%inner%high(j) = 1"),
+    "a-pointer": ("f%window", "n", "f%window(j) = 1"),
+    "of-an-array": ("many(k)%halo", "n", "many(2)%halo(j) = 1"),
+    "of-the-whole-array": ("many(2)%halo", "n", "many(2)%halo(j) = 1"),
+}
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_work_stays_behind_the_wait(name: str, tmp_path: Path) -> None:
+    received, count, statement = STAYS[name]
+    text = program("f%edge", received, count, work(statement)).replace("(k)", "(left)")
+    received = received.replace("(k)", "(left)")
+    assert behind(optimised(tmp_path, text), text, received, statement.split("=")[0] + "=")
+
+
+def test_a_start_stays_behind_what_it_may_reach(tmp_path: Path) -> None:
+    """Twice as many elements as a component has go into the one behind it, too."""
+    text = program("f%edge", "f%inner%low", "2*n").replace(
+        "f%edge(i) = f%values(i,n)", "f%edge(i) = f%inner%high(i)"
+    )
+    lines = (optimised(tmp_path, text).content or text.encode()).decode().splitlines()
+    first = next(n for n, line in enumerate(lines) if "f%inner%low, 2*n" in line)
+    assert next(n for n, line in enumerate(lines) if "= f%inner%high(i)" in line) < first
+
+
+@pytest.mark.parametrize(
+    "name", ["with-a-component-as-count", pytest.param("nested", marks=pytest.mark.wide)]
+)
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH)[:1], ids=str)
+def test_the_results_are_the_same(mpi: Mpi, name: str, tmp_path: Path) -> None:
+    found = optimised(tmp_path, MOVED[name])
+    assert found.content is not None
+    results = []
+    for kind, content in (("before", MOVED[name].encode()), ("after", found.content)):
+        folder = tmp_path / kind
+        folder.mkdir()
+        (folder / "main.f90").write_bytes(content)
+        built = build(mpi, [shipped(RUNTIME), folder / "main.f90"], folder, ["-O2", "-w"])
+        outcome = run(mpi, built, 3)
+        assert outcome.code == 0, outcome.stderr
+        results.append(sorted(outcome.stdout.splitlines()))
+    assert results[0] == results[1]
+    assert len(results[0]) == 3
