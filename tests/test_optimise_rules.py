@@ -294,8 +294,9 @@ def test_buffers_that_are_components_keep_work_behind_their_wait(
 ) -> None:
     declared = "  type :: edge\n    real(8) :: v(9)\n  end type edge\n  type(edge) :: p, q"
     call = _receive("p%v", "9") if blocking else _start("p%v", "9") + _WAIT
-    for work in ("p%v(i) = i", "q%v(i) = p%v(i)", "q%v(i) = i"):
+    for work in ("p%v(i) = i", "q%v(i) = p%v(i)", "q = p"):
         assert _optimised(tmp_path, call + _loop(work), declared).content is None
+    assert _optimised(tmp_path, call + _loop("q%v(i) = i"), declared).content
 
 
 _INTO = "  call MPI_Irecv({}, 1, MPI_LOGICAL, left, 9, comm, other, ierr)\n"
