@@ -10,8 +10,8 @@ from asphalt import optimise
 from asphalt.analysis.verdict import Mark
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.optimise import Optimised
-from asphalt.report.model import SiteReport, StepReport
+from asphalt.optimise import Done, Optimised
+from asphalt.report.model import GainReport, SiteReport, StepReport
 from asphalt.transfers import mark_report, nonblocking_operations
 from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
@@ -128,7 +128,7 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
     Lines are those of the source before this pass.
     """
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
-    steps = tuple(StepReport(s.transformation, s.does, s.evidence) for s in found.steps)
+    steps = tuple(_step_report(step) for step in found.steps)
     for transfer in found.transfers:
         yield SiteReport(
             f"{found.unit or 'main'}:{transfer.line}",
@@ -144,7 +144,13 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
             evidence=tuple(step.does for step in found.steps),
             steps=steps,
             overlaps=transfer.beside,
+            ended=found.ended,
         )
+
+
+def _step_report(step: Done) -> StepReport:
+    gained = (GainReport(network, seconds) for network, seconds in step.gained.items())
+    return StepReport(step.transformation, step.does, step.evidence, tuple(gained))
 
 
 def _overlap(beside: tuple[str, ...]) -> str:

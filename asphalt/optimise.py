@@ -8,9 +8,14 @@ the receives of a loop that works on what they bring are posted before it, other
 become non-blocking, branches are split behind what starts a transfer, and code motion fills the
 overlap windows that come of it.  The second and the third gain nothing by themselves: a transfer
 whose window stays empty is left blocking, and everything is done again without it; branches are
-split only if windows get more work by it.  Last, waits for several operations are split into waits
+split only if windows get more work by it.  Then, waits for several operations are split into waits
 for one each, and nests behind a wait into interior and edges, one after the other; a split is kept
-if code motion then finds more work for a window.
+if code motion then finds more work for a window.  Last, sends leave from copies.
+
+Nothing of that is kept that loses: ``gain`` says what a unit costs on a fast and on a slow network,
+and what an inlined procedure, a renamed buffer, messages that are received or sent through copies,
+split nests, or a transfer that is split may not cost more than the unit did without it.  (Danalis
+et al. report that their greedy order once cloned a buffer at a loss, section 6.)
 
 It ends: of each transfer and each branch there is one split, a wait or a nest is tried once and
 what is split off it is not split again, and a move only ever brings more work into the windows of
@@ -19,9 +24,10 @@ a unit, of which there is a finite amount (section 5 of the paper).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.messages import Messages
@@ -32,6 +38,7 @@ from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
 from asphalt.garbage import collected_seldom
+from asphalt.gain.model import Model, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.transforms import (
@@ -77,15 +84,22 @@ NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
 _GAINING = frozenset({expansion.NAME, motion.NAME})
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""
+FIXPOINT = "no transformation finds another step"
+LOSING = "the cost model says that the unit would lose by it"
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A step that was applied: by which transformation, and what it did."""
+    """A step that was applied: by which transformation, and what it did.
+
+    ``gained``: the seconds that one execution of the unit takes less by it, by network; below zero
+    for one that others need.
+    """
 
     transformation: str
     does: str
     evidence: tuple[str, ...]
+    gained: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +140,16 @@ def optimise(
     *,
     accepted: frozenset[str] = frozenset(),
     clone_limit: int | None = None,
+    model: Model | None = None,
 ) -> Optimised:
     """The best that the given transformations make of a unit of a tree.
 
     ``accepted``: the assumptions that the user accepts.  ``clone_limit``: MiB that copies of
-    message buffers may have; None: as usual.
+    message buffers may have; None: as usual.  ``model``: what decides what is worth it; None: the
+    usual networks.
     """
     chain = tuple(unit.name for unit in located.chain)
-    run = _Run(tree, located.path, chain, passes, accepted, clone_limit)
+    run = _Run(tree, located.path, chain, passes, accepted, clone_limit, model or Model())
     disagreement = run.disagreement()
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
@@ -159,11 +175,12 @@ def kept_blocking(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The tree after some steps; ``split``: the transfer behind each new request; ``ahead``: the
-    receives that are posted ahead."""
+    """The tree after some steps; ``trees``: after each of them; ``split``: the transfer behind each
+    new request; ``ahead``: the receives that are posted ahead."""
 
     tree: Tree
     steps: tuple[Done, ...]
+    trees: tuple[Tree, ...] = ()
     split: tuple[Transfer, ...] = ()
     ahead: tuple[Transfer, ...] = ()
 
@@ -179,6 +196,7 @@ class _Run:
         passes: Collection[str],
         accepted: frozenset[str],
         clone_limit: int | None,
+        model: Model,
     ) -> None:
         self.tree = tree
         self.path = path
@@ -186,6 +204,8 @@ class _Run:
         self.passes = passes
         self.accepted = accepted
         self.known = EditedTrees(tree, path)
+        self.model = model
+        self._prices: dict[bytes, Price] = {}
         self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
         self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))
 
@@ -195,13 +215,23 @@ class _Run:
 
     def _analysed(self, tree: Tree) -> UnitFacts:
         effects, uniformity = Analyses(tree).of(any_sizes=True)
+        eol = tree.file(self.path).eol
+        return UnitFacts(self._located(tree), effects, eol, uniformity, self.accepted)
+
+    def price(self, tree: Tree) -> Price:
+        """What the unit costs as it stands in a tree."""
+        content = tree.content(self.path)
+        if content not in self._prices:
+            self._prices[content] = self.model.price(tree, self._located(tree))
+        return self._prices[content]
+
+    def _located(self, tree: Tree) -> Located:
         (found,) = (
             located
             for located in tree.units_of(self.path)
             if tuple(unit.name for unit in located.chain) == self.chain
         )
-        eol = tree.file(self.path).eol
-        return UnitFacts(found, effects, eol, uniformity, self.accepted)
+        return found
 
     def disagreement(self) -> str | None:
         """Why a unit is not touched: two units of one name, or parsers that read it differently."""
@@ -226,7 +256,7 @@ class _Run:
         """The unit with all transfers split whose windows get some work.
 
         What prepares the unit for that, exchanges of called procedures inlined before all, is only
-        kept if more transfers overlap with work by it.
+        kept if more transfers overlap with work by it, and the unit loses nothing.
         """
         begin = _State(self.tree, ())
         plain = self._renamed(begin, self._from(begin))
@@ -234,7 +264,7 @@ class _Run:
         if not prepared.steps or len(prepared.steps) >= MOST_STEPS:
             return plain
         more = self._renamed(prepared, self._from(prepared))
-        if len(more.transfers) <= len(plain.transfers):
+        if len(more.transfers) <= len(plain.transfers) or self._loses(more, plain):
             return plain
         # lines of what was inlined are none of this file as it stands: the procedure's own tells
         head = self.facts(self.tree).unit.head
@@ -252,18 +282,30 @@ class _Run:
             for step in steps:
                 state = self._applied(begin, facts, RENAMING, step)
                 more = self._from(state)
-                if self._gain(more) > self._gain(found):
+                if self._is_more(more, found):
                     begin, found = state, more
                     break
             else:
                 break
         if len(steps) > 1:
             more = self._from(self._closure(begin, (RENAMING,)))
-            if self._gain(more) > self._gain(found):
+            if self._is_more(more, found):
                 return more
         return found
 
-    def _gain(self, found: Optimised) -> tuple[int, int]:
+    def _is_more(self, more: Optimised, found: Optimised) -> bool:
+        """Whether more work stands beside transfers, and the unit loses nothing by that."""
+        return self._hidden(more) > self._hidden(found) and not self._loses(more, found)
+
+    def _loses(self, more: Optimised, found: Optimised) -> bool:
+        """Whether the unit takes longer with the steps of ``more``."""
+        prices = [
+            self.price(self.tree if one.content is None else self.known.tree(one.content))
+            for one in (more, found)
+        ]
+        return prices[0].loses(prices[1])
+
+    def _hidden(self, found: Optimised) -> tuple[int, int]:
         """How many transfers overlap with work, and with how much of it."""
         if found.content is None:
             return 0, 0
@@ -271,32 +313,54 @@ class _Run:
         return len(found.transfers), motion.hidden_work(facts)
 
     def _from(self, begin: _State) -> Optimised:
-        ahead = self._ahead(begin)
+        """All transfers split that overlap with work; with receives posted ahead and sends from
+        copies only if the copies cost less than what they hide."""
+        state, refused = self._overlapped(begin, self._ahead(begin))
+        if state.ahead:
+            without, others = self._overlapped(begin, ())
+            if not self.price(state.tree).gains(self.price(without.tree)):
+                state, refused = without, others
+        state = replace(state, split=self._beside(begin, state))
+        return self._result(begin, state, refused)
+
+    def _overlapped(
+        self, begin: _State, ahead: tuple[Transfer, ...]
+    ) -> tuple[_State, tuple[Refused, ...]]:
+        """The transfers split whose windows get work, with the receives ``ahead`` posted."""
         left = frozenset(transfer.line for transfer in ahead)
         while True:
             state, refused = self._split(begin, left)
-            state = self._closure(state, (self.expanding,))
-            if any(step.transformation == expansion.NAME for step in state.steps):
-                state = replace(state, ahead=ahead)
+            if ahead:
+                state = replace(self._closure(state, (self.expanding,)), ahead=ahead)
             state = self._widened(begin, state)
             for dividing in DIVIDING:
                 state = self._divided(state, dividing)
             idle = self._idle(begin, state)
             if not idle:
-                state = replace(state, split=self._beside(begin, state))
-                return self._result(self._departed(begin, state, left), refused)
+                return self._departed(begin, state, left), refused
             left |= idle
 
     def _departed(self, begin: _State, state: _State, left: frozenset[int]) -> _State:
-        """What is still a blocking send leaves from a copy, where another send may follow it."""
-        found = self._closure(state, (self.departing,))
-        number = len(found.steps) - len(state.steps)
-        sends = [
+        """What is still a blocking send leaves from a copy, where another send may follow it, if
+        the unit loses nothing by the copy."""
+        waiting = [
             Transfer(step.line, step.operation, 1)
-            for step in self.facts(begin.tree).once(nonblocking.check)
-            if isinstance(step, nonblocking.Split) and step.line in left and step.is_send
+            for step in _blocking_sends(self.facts(begin.tree))
+            if step.line in left
         ]
-        return replace(found, ahead=(*found.ahead, *sends[:number]))
+        while expansion.NAME in self.passes and waiting and len(state.steps) < MOST_STEPS:
+            facts = self.facts(state.tree)
+            sends = [id(step.leaf) for step in _blocking_sends(facts)]
+            for step in self.departing.check(facts):
+                assert isinstance(step, departure.Depart)
+                more = self._applied(state, facts, self.departing, step)
+                if not self.price(more.tree).loses(self.price(state.tree)):
+                    sent = waiting.pop(min(sends.index(id(step.leaf)), len(waiting) - 1))
+                    state = replace(more, ahead=(*state.ahead, sent))
+                    break
+            else:
+                break
+        return state
 
     def _ahead(self, begin: _State) -> tuple[Transfer, ...]:
         """The receives that are posted ahead, and not split."""
@@ -370,7 +434,8 @@ class _Run:
             before = work_in_windows(facts)
             more = self._closure(self._applied(state, facts, dividing, step), WIDENING)
             after = work_in_windows(self.facts(more.tree))
-            if any(count > before.get(request, 0) for request, count in after.items()):
+            filled = any(count > before.get(request, 0) for request, count in after.items())
+            if filled and not self.price(more.tree).loses(self.price(state.tree)):
                 state = more
         return state
 
@@ -382,7 +447,7 @@ class _Run:
         content = unparse(file).encode("latin-1")
         done = Done(transformation.name, step.does, step.evidence)
         tree = self.known.tree(content)
-        return replace(state, tree=tree, steps=(*state.steps, done))
+        return replace(state, tree=tree, steps=(*state.steps, done), trees=(*state.trees, tree))
 
     def _idle(self, begin: _State, state: _State) -> frozenset[int]:
         """The lines of the split transfers whose windows have no work in them."""
@@ -408,21 +473,39 @@ class _Run:
             found.append(replace(transfer, beside=tuple(texts)))
         return tuple(found)
 
-    def _result(self, state: _State, refused: tuple[Refused, ...]) -> Optimised:
+    def _result(self, begin: _State, state: _State, refused: tuple[Refused, ...]) -> Optimised:
         content = state.tree.content(self.path)
         gained = any(step.transformation in _GAINING for step in state.steps)
         changed = gained and content != self.tree.content(self.path)
-        ended = "no transformation finds another step"
+        ended = FIXPOINT
         if len(state.steps) >= MOST_STEPS:
             ended = f"the limit of {MOST_STEPS} steps"
+            changed = False
+        elif changed and self.price(state.tree).loses(self.price(begin.tree)):
+            ended = LOSING
             changed = False
         transfers = tuple(sorted((*state.split, *state.ahead), key=lambda t: t.line))
         return Optimised(
             self.path,
             self.chain[-1],
             content if changed else None,
-            state.steps if changed else (),
+            self._priced(state) if changed else (),
             transfers if changed else (),
             refused,
             ended,
         )
+
+    def _priced(self, state: _State) -> tuple[Done, ...]:
+        """The steps, each with what it gains."""
+        prices = [self.price(tree) for tree in (self.tree, *state.trees)]
+        names = [network.name for network in self.model.networks]
+        return tuple(
+            replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
+            for step, (before, after) in zip(state.steps, pairwise(prices), strict=True)
+        )
+
+
+def _blocking_sends(facts: UnitFacts) -> list[nonblocking.Split]:
+    """The blocking sends of a unit that can be taken apart, in source order."""
+    found = (f for f in facts.once(nonblocking.check) if isinstance(f, nonblocking.Split))
+    return [step for step in found if step.is_send]

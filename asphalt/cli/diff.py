@@ -22,7 +22,7 @@ from asphalt.cli.options import (
 )
 from asphalt.cli.session import note, open_project, reports_of, show, tell, warn_of
 from asphalt.project import Change
-from asphalt.report.model import Problem
+from asphalt.report.model import GainReport, Problem
 from asphalt.report.unified import unified_diff
 from asphalt.resources import RUNTIME
 from asphalt.unparse.params import HEADER, Parameter, kept_values, merge_header
@@ -67,12 +67,22 @@ def diff(
 
 
 def _steps(changes: Sequence[Change]) -> Iterator[str]:
-    """What was done to each procedure with transfers between ranks, step by step, and why."""
+    """What was done to each procedure with transfers between ranks, step by step, why, and what it
+    gained; then what ended it."""
     for change in changes:
-        for unit, steps in dict.fromkeys((s.unit, s.steps) for s in change.sites if s.steps):
+        steps_of = dict.fromkeys((s.unit, s.steps, s.ended) for s in change.sites if s.steps)
+        for unit, steps, ended in steps_of:
             for step in steps:
                 why = f" ({'; '.join(step.because)})" if step.because else ""
-                yield f"{change.path}: {unit}: {step.transformation}: {step.does}{why}"
+                gained = ", ".join(_gain(one) for one in step.gained)
+                told = f"{step.transformation}: {step.does}{why}{gained and ': ' + gained}"
+                yield f"{change.path}: {unit}: {told}"
+            yield f"{change.path}: {unit}: ended: {ended}"
+
+
+def _gain(gain: GainReport) -> str:
+    """What a step gained on a network, e.g. ``+12.5 us on ib-hdr``."""
+    return f"{gain.seconds * 1e6:+.3g} us on {gain.network}"
 
 
 def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:

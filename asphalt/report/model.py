@@ -26,16 +26,26 @@ class MarkReport:
 
 
 @dataclass(frozen=True, slots=True)
+class GainReport:
+    """The seconds that one execution of a procedure takes less on a network, estimated."""
+
+    network: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepReport:
     """One step by which a procedure was transformed.
 
     ``transformation``: as ``--passes`` names it.  ``does``: what was done, in a clause; its lines
     are those of the text that the step before has left.  ``because``: why it was allowed.
+    ``gained``: what it gained; below zero where later steps need it.
     """
 
     transformation: str
     does: str
     because: tuple[str, ...]
+    gained: tuple[GainReport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,8 @@ class SiteReport:
     ``verdict``: applied, proved, assumed, refused or skipped; or a finding: an error of the program
     in its messages or requests, which is no exchange to be overlapped.  ``line`` counts from 1 and
     is that of the call.  ``steps``: all that was done to the procedure; ``overlaps``: the loops and
-    calls that stand in the window of the transfer now, by their first lines.  ``tile`` and
+    calls that stand in the window of the transfer now, by their first lines; ``ended``: the rule
+    that ended the steps, None where there are none.  ``tile`` and
     ``depth`` are iterations and tiles (None where nothing is tiled).
     """
 
@@ -71,6 +82,7 @@ class SiteReport:
     marks: tuple[MarkReport, ...] = ()
     steps: tuple[StepReport, ...] = ()
     overlaps: tuple[str, ...] = ()
+    ended: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

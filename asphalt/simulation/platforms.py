@@ -105,6 +105,14 @@ class Network:
         """The processor's time that SMPI charges the receiver of a message."""
         return _cost(self.receiving, size) if size < self.eager else 0.0
 
+    def sending_cost(self, size: float) -> float:
+        """The processor's time that a message of ``size`` bytes costs its sender."""
+        return _cost(self.sending, size)
+
+    def receiving_cost(self, size: float) -> float:
+        """The same for its receiver."""
+        return _cost(self.receiving, size)
+
     def free(self) -> Network:
         """The same with a network and messages that cost nothing."""
         nothing = (Piece(0, 0.0),)

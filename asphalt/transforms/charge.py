@@ -140,7 +140,9 @@ class Charger(State):
         return Placed(tuple(out), first[0], first[1], closed)
 
     def _is_target(self, node: Node) -> bool:
-        """Whether control may come to a statement from elsewhere."""
+        """Whether control may come to a statement from elsewhere, which no estimate asks for."""
+        if self.estimating:
+            return False
         first = next(iter(leaves(node)))
         entry = isinstance(first.what, Plain) and first.what.keyword == "entry"
         if isinstance(first.what, Plain) and first.what.keyword == "format":

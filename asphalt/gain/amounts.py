@@ -1,0 +1,151 @@
+"""How often, and how much: numbers that depend on sizes which only the run knows.
+
+A size that is not known counts as an *extent*, and so does a known one that is no small number.  A
+line has ``FIRST`` points, and each further extent makes it ``FURTHER`` times as many: a plane has
+4,000, a box 16,000, which is about what a rank has of a field that many ranks share; all extents of
+one field are taken as equally long.  A loop around messages goes over the other ranks of a small
+group, or over steps: it has ``PEERS`` turns.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from asphalt.analysis.algebra import folded
+from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import constants_in
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref
+
+FIRST = 1000.0
+FURTHER = 4.0
+PEERS = 4
+_SMALL = 16  # no extent of a field
+
+
+def typical(extents: int) -> float:
+    """How many points so many extents have together."""
+    return FIRST * FURTHER ** (extents - 1) if extents else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """How many extents are multiplied with each other: those that are not known, and all."""
+
+    unknown: int = 0
+    all: int = 0
+
+    @property
+    def value(self) -> float:
+        """What the unknown ones are taken as together."""
+        return float(typical(self.all) ** (self.unknown / self.all)) if self.all else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A sum of products: by the extents, what they are multiplied by."""
+
+    terms: Mapping[Extents, float] = field(default_factory=dict)
+
+    @staticmethod
+    def of(number: float, unknown: int = 0) -> Amount:
+        """A known number, times so many unknown extents."""
+        return Amount({Extents(unknown, unknown + (number >= _SMALL)): number})
+
+    def __add__(self, other: Amount) -> Amount:
+        terms = dict(self.terms)
+        for extents, number in other.terms.items():
+            terms[extents] = terms.get(extents, 0.0) + number
+        return Amount(terms)
+
+    def __mul__(self, other: Amount) -> Amount:
+        terms: dict[Extents, float] = {}
+        for a, x in self.terms.items():
+            for b, y in other.terms.items():
+                both = Extents(a.unknown + b.unknown, a.all + b.all)
+                terms[both] = terms.get(both, 0.0) + x * y
+        return Amount(terms)
+
+    @property
+    def value(self) -> float:
+        """The number that it is taken as."""
+        return sum(number * extents.value for extents, number in self.terms.items())
+
+
+def amount(expr: Expr, scope: Scope) -> Amount:
+    """What an integer expression is taken as, none below zero.
+
+    How many extents it has is seen from how it grows with them.
+    """
+    value = constants_in(expr, scope).value
+    if value is not None:
+        return Amount.of(float(max(0, value)))
+    much, more = _evaluated(expr, scope, lambda _: _LONG), _evaluated(expr, scope, _twice)
+    if min(much, more) < 2:
+        other = _evaluated(expr, scope, _different)
+        if other != much:  # a difference of two that are not known: it has a size of its own
+            return Amount.of(1.0, 1)
+    unknown = min(_MOST, max(0, round(math.log2(more / much))))
+    return Amount.of(much / _LONG**unknown, unknown)
+
+
+def turns(trips: Trips | None, scope: Scope) -> Amount:
+    """How often a loop is taken to turn; None: it is no counted loop."""
+    return Amount.of(1.0, 1) if trips is None else amount(trips.count, scope)
+
+
+def known(trips: Trips | None, scope: Scope) -> int | None:
+    """How often a loop turns, where that is known."""
+    value = None if trips is None else constants_in(trips.count, scope).value
+    return None if value is None else max(0, value)
+
+
+def _evaluated(expr: Arg, scope: Scope, each: Callable[[Arg], float]) -> float:
+    """The value of an expression; ``each``: of what is not known in it."""
+    match expr:
+        case Lit():
+            return float(expr.integer or 0)
+        case Ref(name="size", args=(Ref(name=name, args=None),)):
+            symbol = scope.lookup(name)
+            rank = len((symbol.dims if symbol is not None else None) or (1,))
+            return float(each(expr) ** rank)
+        case Ref(name=name, args=tuple(args)) if name in _FUNCTIONS and args:
+            return float(_FUNCTIONS[name](*(_evaluated(arg, scope, each) for arg in args)))
+        case Op(op="()" | "+", operands=(operand,)):
+            return _evaluated(operand, scope, each)
+        case Op(op="-", operands=(operand,)):
+            return -_evaluated(operand, scope, each)
+        case Op(op=op, operands=(left, right)) if op in _OPERATORS:
+            return _OPERATORS[op](_evaluated(left, scope, each), _evaluated(right, scope, each))
+        case Ref(args=None):
+            value = constants_in(expr, scope).value
+            return each(expr) if value is None else float(value)
+    return each(expr)
+
+
+def _twice(expr: Arg) -> float:
+    return 2 * _LONG
+
+
+def _different(expr: Arg) -> float:
+    """A value that another expression has not."""
+    return _LONG * (1 + zlib.crc32(repr(folded(expr)).encode()) / 2**32)
+
+
+def _quotient(dividend: float, divisor: float) -> float:
+    return dividend / divisor if divisor else dividend
+
+
+_LONG = 2.0**20
+_MOST = 4  # extents
+_OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _quotient,
+}
+_FUNCTIONS: Mapping[str, Callable[..., float]] = {"max": max, "min": min, "abs": abs}

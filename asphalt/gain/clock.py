@@ -1,0 +1,328 @@
+"""The time that a unit takes on one rank of many: its statements one after the other, on a clock.
+
+All ranks are taken to be at the same statement at the same time (Culler et al., LogP, PPoPP 1993,
+section 3, count in the same way): the message that a rank receives was sent when it sent its own.
+What stands in other arms of a branch happens on other ranks at that time.  Where the send of a
+message has not been reached yet, or is not seen, it leaves when its receive is posted.
+
+A message of n bytes takes latency + n/bandwidth, one after the other into a rank; from
+``Network.eager`` bytes on it leaves when its receive is posted, with two more latencies for
+asking.  Either end pays what the network says that a message costs a processor.  A copy of a
+buffer takes its bytes in memory, and a queue of messages has its bookkeeping (``LogGP``, Alexandrov
+et al., SPAA 1995, and the costs that it leaves to the processor).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from asphalt.analysis.costs_trips import loop_trips
+from asphalt.analysis.costs_types import Surroundings
+from asphalt.analysis.messages import Envelope, Messages, Part, Way, called, part_of
+from asphalt.analysis.mpi_call import MpiCall, predefined_type
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.gain.amounts import PEERS, amount, known, typical
+from asphalt.gain.work import Work
+from asphalt.ir.expr import Expr
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+from asphalt.simulation.platforms import GB, US, Network
+
+COPY_BANDWIDTH = 10 * GB
+"""Of one core, in bytes a second: assumed, as for the copies of ``simulation.platforms``."""
+QUEUED = 0.2 * US
+"""What a queue does for a message (memory, the size of its type): assumed."""
+GROUP = 16
+"""The ranks of a collective operation, where they are not known."""
+_TURNS = 3  # of a loop that are looked at one by one; the others take as long as the last one
+_LEVELS = 4  # of calls
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """One on its way: ``sent`` is when it leaves, None where that is not known when it starts."""
+
+    posted: float
+    size: float
+    envelope: Envelope | None
+    collective: bool = False
+
+
+@dataclass
+class _State:
+    """What has happened up to ``now``, in seconds.  ``sent``: by tag, when messages left;
+    ``taken``: how many of a tag were received; ``link``: until when the last one comes in."""
+
+    now: float = 0.0
+    link: float = 0.0
+    pending: dict[int, _Message] = field(default_factory=dict)
+    queues: dict[str, list[_Message]] = field(default_factory=dict)
+    sent: dict[str, list[float]] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> _State:
+        """One that goes on by itself."""
+        queues = {name: list(queue) for name, queue in self.queues.items()}
+        sent = {tag: list(times) for tag, times in self.sent.items()}
+        pending, taken = dict(self.pending), dict(self.taken)
+        return _State(self.now, self.link, pending, queues, sent, taken)
+
+
+@dataclass
+class Clock:
+    """Runs a unit on a network.  ``facts``: those of a procedure that it calls."""
+
+    network: Network
+    work: Work
+    facts_of: Callable[[Located], UnitFacts]
+    facts: UnitFacts
+    state: _State = field(default_factory=_State)
+    _others: dict[str, float] = field(default_factory=dict)
+    _again: bool = False
+    _depth: int = 0
+    _messages: dict[int, Messages] = field(default_factory=dict)
+    _talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
+
+    def run(self) -> float:
+        """The seconds that the unit takes."""
+        self._list(self.facts.unit.body)
+        return self.state.now
+
+    @property
+    def messages(self) -> Messages:
+        """Of the unit that is run."""
+        key = id(self.facts)
+        if key not in self._messages:
+            self._messages[key] = Messages(self.facts)
+        return self._messages[key]
+
+    def _list(self, nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
+            if not self._talks(node):
+                self.state.now += self.work.seconds((node,), self.facts.scope)
+                continue
+            match node:
+                case Leaf():
+                    self._statement(node)
+                case Do():
+                    self._loop(node)
+                case Branch():
+                    self._branch(node)
+                case Block(body=body):
+                    self._list(body)
+
+    def _talks(self, node: Node) -> bool:
+        """Whether messages start or end in it, or in what it calls."""
+        found = self._talking.get(id(node))
+        if found is None:
+            self._talking[id(node)] = node, False  # of a procedure that calls itself
+            talks = any(self._leaf_talks(leaf) for leaf in leaves(node))
+            found = self._talking[id(node)] = node, talks
+        return found[1]
+
+    def _leaf_talks(self, leaf: Leaf) -> bool:
+        if self.messages.call(leaf) is not None:
+            return True
+        callee = self._callee(leaf)
+        if callee is None or self._depth >= _LEVELS:
+            return False
+        with self._inside(callee):
+            return any(self._talks(node) for node in callee.unit.body)
+
+    def _callee(self, leaf: Leaf) -> UnitFacts | None:
+        call = called(leaf.what)
+        found = None if call is None else self.work.procedures(call, self.facts.scope)
+        return None if found is None else self.facts_of(found[0])
+
+    @contextmanager
+    def _inside(self, callee: UnitFacts) -> Iterator[None]:
+        facts, self.facts = self.facts, callee
+        self._depth += 1
+        yield
+        self.facts = facts
+        self._depth -= 1
+
+    def _loop(self, loop: Do) -> None:
+        head = loop.head.what
+        around = Surroundings(self.facts.scope)
+        trips = loop_trips(head, around) if isinstance(head, DoHead) else None
+        number = known(trips, self.facts.scope)
+        number = PEERS if number is None else number
+        again = self._again
+        only_receives = not any(self._sends(leaf) for leaf in leaves(loop))
+        turn = 0.0
+        for count in range(min(number, max(_TURNS, PEERS))):
+            began = self.state.now
+            self._again = again or (count > 0 and only_receives)
+            self._list(loop.body)
+            turn = self.state.now - began
+        self._again = again
+        self.state.now += turn * max(0, number - max(_TURNS, PEERS))
+
+    def _sends(self, leaf: Leaf) -> bool:
+        call = self.messages.call(leaf)
+        if call is None:
+            return self._callee(leaf) is not None
+        return any(one.way is Way.OUT for one in self._envelopes(call))
+
+    def _branch(self, branch: Branch) -> None:
+        """Ranks are in different arms.  The next thing that they do together waits for the slowest;
+        in between, the others may go ahead: it is half of the time of each."""
+        began, others = self.state, self._others
+        ends: list[_State] = []
+        for last in (False, True):
+            sent = [end.sent for end in ends]
+            ends = []
+            for number, arm in enumerate(branch.arms):
+                self.state = began.copy()
+                if last:
+                    self._others = others | _newly_sent(
+                        began, [*sent[:number], *sent[number + 1 :]]
+                    )
+                self._list(arm.body)
+                ends.append(self.state)
+            self._others = others
+        self.state = max(ends, key=lambda end: end.now)
+        self.state.now = (self.state.now + sum(end.now for end in ends) / len(ends)) / 2
+        self.state.link = min(self.state.link, self.state.now)
+        for end in ends:
+            self.state.pending = {**end.pending, **self.state.pending}
+            self.state.queues = {**end.queues, **self.state.queues}
+            self.state.sent = {**end.sent, **self.state.sent}
+
+    def _statement(self, leaf: Leaf) -> None:
+        call = self.messages.call(leaf)
+        if call is None:
+            callee = self._callee(leaf)
+            if callee is not None and self._depth < _LEVELS:
+                with self._inside(callee):
+                    self._list(callee.unit.body)
+            return
+        match part_of(call):
+            case Part.START:
+                self._start(leaf, call)
+            case Part.COMPLETE:
+                for started in self.messages.completed_by(leaf) or ():
+                    message = self.state.pending.pop(id(started.leaf), None)
+                    if message is not None:
+                        self._finish(message)
+            case Part.BOTH:
+                self._blocking(call)
+            case Part.OTHER if not self._envelopes(call):
+                self._finish(_Message(self.state.now, self._size(call), None, collective=True))
+            case Part.OTHER:
+                self._blocking(call)
+            case Part.NOTHING:
+                pass
+
+    def _start(self, leaf: Leaf, call: MpiCall) -> None:
+        size = self._size(call)
+        envelopes = self._envelopes(call)
+        envelope = envelopes[0] if envelopes else None
+        message = _Message(self.state.now, size, envelope, collective=envelope is None)
+        if call.queue is not None:
+            self.state.now += QUEUED
+            self.state.queues.setdefault(repr(call.queue).lower(), []).append(message)
+            return
+        self.state.pending[id(leaf)] = message
+        if envelope is not None and envelope.way is Way.OUT:
+            self.state.now += self.network.sending_cost(size)
+            self._left(envelope)
+
+    def _blocking(self, call: MpiCall) -> None:
+        if call.queue is not None:
+            queue = self.state.queues.get(repr(call.queue).lower(), [])
+            size = typical(1)
+            if queue:
+                message = queue.pop(0)
+                size = message.size
+                self._finish(message)
+            self.state.now += QUEUED + size / COPY_BANDWIDTH
+            return
+        size = self._size(call)
+        copied = call.binding == "runtime"
+        for envelope in self._envelopes(call):
+            if envelope.way is Way.OUT:
+                self.state.now += self.network.sending_cost(size)
+                if copied:
+                    self.state.now += QUEUED + size / COPY_BANDWIDTH
+                self._left(envelope)
+                if not copied:
+                    self._finish(_Message(self.state.now, size, envelope))
+        for envelope in self._envelopes(call):
+            if envelope.way is Way.IN:
+                self._finish(_Message(self.state.now, size, envelope))
+
+    def _left(self, envelope: Envelope) -> None:
+        self.state.sent.setdefault(self._tag(envelope), []).append(self.state.now)
+
+    def _finish(self, message: _Message) -> None:
+        """The clock goes on to when a message is there, or its buffer is free again."""
+        state, network = self.state, self.network
+        envelope = message.envelope
+        if message.collective or envelope is None:
+            rounds = math.log2(GROUP)
+            ends = network.sending_cost(message.size) + network.receiving_cost(message.size)
+            time = rounds * (ends + network.latency + message.size / network.bandwidth)
+            state.now = max(state.now, message.posted + time)
+            return
+        time = message.size / network.bandwidth
+        asked = message.size >= network.eager
+        if envelope.way is Way.OUT:
+            if asked:
+                state.now = max(state.now, message.posted + 3 * network.latency + time)
+            return
+        sent = self._when_sent(message, envelope)
+        begins = sent if not asked else max(sent, message.posted) + 2 * network.latency
+        there = max(begins + network.latency, state.link) + time
+        if there < message.posted and not asked:  # the library has kept it: a copy more
+            state.now += message.size / COPY_BANDWIDTH
+        state.link = there
+        state.now = max(state.now, there) + network.receiving_cost(message.size)
+
+    def _when_sent(self, message: _Message, envelope: Envelope) -> float:
+        tag = self._tag(envelope)
+        if tag in self._others:
+            return self._others[tag]
+        taken = self.state.taken.get(tag, 0) + (0 if self._again else 1)
+        self.state.taken[tag] = taken
+        times = self.state.sent.get(tag, [])
+        return times[taken - 1] if 0 < taken <= len(times) else message.posted
+
+    def _tag(self, envelope: Envelope) -> str:
+        """What sends and receives of one message have in common."""
+        value = self.facts.values.constants(envelope.tag).value
+        return str(value) if value is not None else repr(envelope.tag).lower()
+
+    def _envelopes(self, call: MpiCall) -> tuple[Envelope, ...]:
+        if call.queue is not None and part_of(call) is not Part.START:
+            return ()
+        return self.messages.envelopes(call) or ()
+
+    def _size(self, call: MpiCall) -> float:
+        """The bytes of a message."""
+        counts = [a for p, a in call.bound() if p.is_count and not p.array]
+        types = [a for p, a in call.bound() if p.kind == "DATATYPE" and not p.array]
+        number = self._count(counts[0]) if counts else typical(1)
+        known_type = predefined_type(types[0], self.facts.scope) if types else None
+        if not types:
+            return 0.0
+        return number * (8 if known_type is None or known_type.bytes is None else known_type.bytes)
+
+    def _count(self, expr: Expr) -> float:
+        return amount(expr, self.facts.scope).value
+
+
+def _newly_sent(began: _State, others: list[dict[str, list[float]]]) -> dict[str, float]:
+    """When other ranks sent their first message of each tag since a branch began."""
+    found: dict[str, float] = {}
+    for sent in others:
+        for tag, times in sent.items():
+            new = times[len(began.sent.get(tag, [])) :]
+            if new:
+                found[tag] = min(new[0], found.get(tag, new[0]))
+    return found

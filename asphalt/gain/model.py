@@ -1,0 +1,78 @@
+"""What a unit costs on the networks that a gain is asked for.
+
+A step loses if the unit takes longer with it on one of the networks, and gains if it does not, and
+takes less time on one.  By default there are two: a fast one and a slow one, each about what one of
+many ranks of a node has of a network of today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from asphalt.analyses import Analyses
+from asphalt.analysis.invoked import invoked
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.frontend.tree import Tree
+from asphalt.gain.clock import Clock
+from asphalt.gain.work import Work
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Call
+from asphalt.simulation.machine import Machine, load_machine
+from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_DDR_2009, Network
+from asphalt.transforms.charge import Costs
+
+USUAL = (INFINIBAND_DDR_2009, ETHERNET_1)
+PRECISION = 1e-3
+"""Of a time: what differs by less is taken as the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Seconds that a unit takes once, on each network."""
+
+    seconds: tuple[float, ...]
+
+    def loses(self, before: Price) -> bool:
+        """Whether it takes longer than ``before`` on some network."""
+        pairs = zip(self.seconds, before.seconds, strict=True)
+        return any(now > then * (1 + PRECISION) for now, then in pairs)
+
+    def gains(self, before: Price) -> bool:
+        """Whether it takes longer on none, and less time on one."""
+        pairs = zip(self.seconds, before.seconds, strict=True)
+        return not self.loses(before) and any(now < then * (1 - PRECISION) for now, then in pairs)
+
+    def saved(self, before: Price) -> tuple[float, ...]:
+        """The seconds that it takes less than ``before``."""
+        return tuple(then - now for now, then in zip(self.seconds, before.seconds, strict=True))
+
+
+@dataclass
+class Model:
+    """The prices of units.  ``networks``: one at least."""
+
+    networks: Sequence[Network] = USUAL
+    machine: Machine = field(default_factory=load_machine)
+
+    def price(self, tree: Tree, located: Located) -> Price:
+        """What a unit of a tree costs; sizes are those that its named constants have."""
+        effects, uniformity = Analyses(tree).of()
+        made: dict[int, UnitFacts] = {}
+
+        def facts_of(one: Located) -> UnitFacts:
+            key = id(one.unit)
+            if key not in made:
+                made[key] = UnitFacts(one, effects, uniformity=uniformity)
+            return made[key]
+
+        def procedures(call: Call, scope: Scope) -> tuple[Located, Scope] | None:
+            found = invoked(call, scope)
+            return None if found is None else (found[0], effects.scopes.of(found[0]))
+
+        costs = Costs(self.machine.seconds, self.machine.latency, self.machine.window)
+        work = Work(costs, procedures)
+        facts = facts_of(located)
+        times = (Clock(network, work, facts_of, facts).run() for network in self.networks)
+        return Price(tuple(times))

@@ -1,0 +1,178 @@
+"""What steps gain: amounts, the clock, and which steps are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stepping import Stepped
+
+from asphalt.gain.amounts import FIRST, amount, typical
+from asphalt.gain.clock import COPY_BANDWIDTH
+from asphalt.gain.model import Model, Price
+from asphalt.ir.stmt import Assign
+from asphalt.ir.tree import leaves
+from asphalt.optimise import FIXPOINT, Optimised, optimise
+from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_DDR_2009, INFINIBAND_HDR, Network
+
+_FRAME = """\
+subroutine unit(a, b, w, n, m, lo, hi, np, me, comm)
+  use mpi
+  implicit none
+  integer, parameter :: few = 3, many = 40
+  integer, intent(in) :: n, m, lo, hi, np, me, comm
+  real(8), intent(inout) :: a(*), b(*), w(*)
+  integer :: status(MPI_STATUS_SIZE), ierr, i, j, p, k
+{body}
+end subroutine unit
+"""
+
+
+def _stepped(folder: Path, body: str) -> Stepped:
+    return Stepped.of(folder, {"unit.f90": _FRAME.format(body=body)})
+
+
+def _price(folder: Path, body: str, *networks: Network) -> tuple[float, ...]:
+    stepped = _stepped(folder, body)
+    (facts,) = stepped.facts()
+    return Model(networks).price(stepped.tree, facts.located).seconds
+
+
+def _optimised(folder: Path, body: str, *networks: Network) -> Optimised:
+    stepped = _stepped(folder, body)
+    (facts,) = stepped.facts()
+    return optimise(stepped.tree, facts.located, model=Model(networks) if networks else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        ("-2", 0),
+        ("few*few + 1", 10),
+        ("n", FIRST),
+        ("2*n + few", 2 * FIRST),
+        ("n*m", typical(2)),
+        ("few*n*m", 3 * typical(2)),
+        ("many*n", 40 * typical(2) ** 0.5),  # two extents, one of which is known
+        ("hi - lo + 1", FIRST),
+        ("(n - 1 + max(1, n - 1))/max(1, n - 1)", 2),  # the first and the last iteration
+        ("min(1, n)", 1),
+        ("size(a)", FIRST),
+    ],
+)
+def test_what_is_not_known_is_an_extent(text: str, value: float, tmp_path: Path) -> None:
+    (facts,) = _stepped(tmp_path, f"  k = {text}").facts()
+    (what,) = (leaf.what for node in facts.unit.body for leaf in leaves(node))
+    assert isinstance(what, Assign)
+    assert amount(what.value, facts.scope).value == pytest.approx(value, rel=1e-5)
+
+
+_LINE = "  do i = 1, n\n    w(i) = w(i) + 0.5d0*i\n  end do\n"
+_RECV = "call MPI_Recv(a, {}, MPI_DOUBLE_PRECISION, {}, {}, comm, status, ierr)\n"
+_SEND = "call MPI_Send(b, {}, MPI_DOUBLE_PRECISION, {}, {}, comm, ierr)\n"
+
+
+def test_a_message_of_the_same_time_takes_latency_and_wire(tmp_path: Path) -> None:
+    net = INFINIBAND_DDR_2009
+    (seconds,) = _price(tmp_path, "  " + _SEND.format(100, 0, 7) + "  " + _RECV.format(100, 0, 7),
+                        net)  # fmt: skip
+    ends = net.sending_cost(800) + net.receiving_cost(800)
+    assert seconds == pytest.approx(ends + net.latency + 800 / net.bandwidth)
+
+
+def test_work_between_send_and_receive_hides_the_message(tmp_path: Path) -> None:
+    net = INFINIBAND_DDR_2009
+    work = _LINE.replace("n\n", "100000\n", 1)
+    alone = _price(tmp_path / "a", work, net)[0]
+    both = "  " + _SEND.format(100, 0, 7) + work + "  " + _RECV.format(100, 0, 7)
+    (seconds,) = _price(tmp_path / "b", both, net)
+    ends = net.sending_cost(800) + net.receiving_cost(800)
+    kept = 800 / COPY_BANDWIDTH  # it came before the receive was there
+    assert seconds == pytest.approx(alone + ends + kept)
+
+
+def test_ranks_in_another_arm_send_at_the_same_time(tmp_path: Path) -> None:
+    """What they send later comes later, however early its receive is posted."""
+    work = _LINE.replace("n\n", "100000\n", 1)
+    arms = "  if (me == 0) then\n    {}  else\n{}    {}  end if\n"
+    receive, send = _RECV.format(100, 1, 7), _SEND.format(100, 0, 7)
+    late = _price(tmp_path / "late", arms.format(receive, work, send), ETHERNET_1)
+    early = _price(tmp_path / "early", arms.format(receive, "", send), ETHERNET_1)
+    alone = _price(tmp_path / "alone", work, ETHERNET_1)
+    assert late[0] - early[0] == pytest.approx(alone[0])
+
+
+def test_long_messages_wait_for_their_receive(tmp_path: Path) -> None:
+    """A loop that receives them one by one asks for each of them."""
+    loop = "  do p = 1, 4\n    " + _RECV.format(4000, "p", 7) + "  end do\n"
+    short = loop.replace("4000", "500")
+    net = INFINIBAND_DDR_2009
+    long_time, short_time = (_price(tmp_path / str(len(x)), x, net)[0] for x in (loop, short))
+    asking = 4 * 2 * net.latency
+    wire = 4 * (32000 - 4000) / net.bandwidth
+    ends = 4 * (net.receiving_cost(32000) - net.receiving_cost(4000))
+    assert long_time - short_time == pytest.approx(asking + wire + ends)
+
+
+_GATHER = """\
+  do p = 1, 3
+    call MPI_Recv(a, {count}, MPI_DOUBLE_PRECISION, p, 1, comm, status, ierr)
+    do i = 1, {work}
+      w(i) = w(i) + a(i)
+    end do
+  end do
+"""
+
+
+def test_a_copy_is_kept_where_it_hides_more_than_it_costs(tmp_path: Path) -> None:
+    """The same loop, with a buffer that is large against the work."""
+    kept = _optimised(tmp_path / "kept", _GATHER.format(count=2000, work=2000))
+    assert [step.transformation for step in kept.steps] == ["expansion"]
+    rejected = _optimised(tmp_path / "rejected", _GATHER.format(count=1000000, work=2000))
+    assert rejected.content is None
+    assert rejected.steps == ()
+
+
+_FACES = """\
+  do p = 1, 2
+    do i = 1, {count}
+      b(i) = w(i + p)
+    end do
+    call MPI_Send(b, {count}, MPI_DOUBLE_PRECISION, me + p, 1, comm, ierr)
+  end do
+"""
+
+
+def test_copies_of_faces_cost_more_than_a_fast_network_hides(tmp_path: Path) -> None:
+    """The harm of cloning in a smoother: the copy takes longer than the message."""
+    slow = _optimised(tmp_path / "slow", _FACES.format(count=100000), ETHERNET_1)
+    assert [step.transformation for step in slow.steps] == ["expansion"]
+    fast = _optimised(tmp_path / "fast", _FACES.format(count=100000), INFINIBAND_HDR)
+    assert fast.content is None
+
+
+def test_steps_tell_what_they_gained(tmp_path: Path) -> None:
+    body = "  " + _RECV.format("n", 0, 7) + _LINE + "  w(1) = a(1)\n"
+    found = _optimised(tmp_path, body)
+    assert [step.transformation for step in found.steps] == ["nonblocking", "motion"]
+    assert found.ended == FIXPOINT
+    assert found.content is not None
+    stepped = _stepped(tmp_path / "again", body)
+    (facts,) = stepped.facts()
+    before = Model().price(stepped.tree, facts.located)
+    tree = stepped.tree.edited({facts.located.path: found.content})
+    (after,) = (u for u in tree.units_of(facts.located.path) if u.unit.name == "unit")
+    for network, saved in zip(Model().networks, Model().price(tree, after).saved(before),
+                              strict=True):  # fmt: skip
+        assert saved > 0
+        assert sum(step.gained[network.name] for step in found.steps) == pytest.approx(saved)
+
+
+def test_a_step_loses_if_it_loses_anywhere() -> None:
+    before = Price((1.0, 1.0))
+    assert Price((0.5, 1.01)).loses(before)
+    assert not Price((0.5, 1.01)).gains(before)
+    assert Price((0.5, 1.0)).gains(before)
+    assert not Price((1.0, 1.0)).gains(before)
+    assert not Price((1.0, 1.0)).loses(before)
