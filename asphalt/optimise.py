@@ -37,8 +37,8 @@ from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
-from asphalt.garbage import collected_seldom
 from asphalt.gain.model import Model, Price
+from asphalt.garbage import collected_seldom
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.transforms import (
