@@ -58,6 +58,7 @@ def _optimised(folder: Path, body: str, *networks: Network) -> Optimised:
         ("hi - lo + 1", FIRST),
         ("(n - 1 + max(1, n - 1))/max(1, n - 1)", 2),  # the first and the last iteration
         ("min(1, n)", 1),
+        ("n - min(n, n)", 0),
         ("size(a)", FIRST),
     ],
 )
@@ -101,6 +102,15 @@ def test_ranks_in_another_arm_send_at_the_same_time(tmp_path: Path) -> None:
     early = _price(tmp_path / "early", arms.format(receive, "", send), ETHERNET_1)
     alone = _price(tmp_path / "alone", work, ETHERNET_1)
     assert late[0] - early[0] == pytest.approx(alone[0])
+
+
+def test_a_message_of_which_no_receive_is_seen_is_needed_at_the_end(tmp_path: Path) -> None:
+    work = _LINE.replace("n\n", "1000\n", 1)
+    alone = _price(tmp_path / "alone", work, ETHERNET_1)[0]
+    send = "  " + _SEND.format(100, 0, 7)
+    last, first = (_price(tmp_path / str(n), body, ETHERNET_1)[0]
+                   for n, body in enumerate((work + send, send + work)))  # fmt: skip
+    assert last - first == pytest.approx(alone)
 
 
 def test_long_messages_wait_for_their_receive(tmp_path: Path) -> None:

@@ -86,9 +86,9 @@ def amount(expr: Expr, scope: Scope) -> Amount:
         return Amount.of(float(max(0, value)))
     much, more = _evaluated(expr, scope, lambda _: _LONG), _evaluated(expr, scope, _twice)
     if min(much, more) < 2:
-        other = _evaluated(expr, scope, _different)
-        if other != much:  # a difference of two that are not known: it has a size of its own
-            return Amount.of(1.0, 1)
+        if _evaluated(expr, scope, _different) == much:
+            return Amount.of(max(0.0, much))
+        return Amount.of(1.0, 1)  # a difference of two that are not known: it has its own size
     unknown = min(_MOST, max(0, round(math.log2(more / much))))
     return Amount.of(much / _LONG**unknown, unknown)
 

@@ -3,7 +3,8 @@
 All ranks are taken to be at the same statement at the same time (Culler et al., LogP, PPoPP 1993,
 section 3, count in the same way): the message that a rank receives was sent when it sent its own.
 What stands in other arms of a branch happens on other ranks at that time.  Where the send of a
-message has not been reached yet, or is not seen, it leaves when its receive is posted.
+message has not been reached yet, or is not seen, it leaves when its receive is posted; a message
+whose receive is not seen is needed at the end of the unit.
 
 A message of n bytes takes latency + n/bandwidth, one after the other into a rank; from
 ``Network.eager`` bytes on it leaves when its receive is posted, with two more latencies for
@@ -54,22 +55,24 @@ class _Message:
 
 @dataclass
 class _State:
-    """What has happened up to ``now``, in seconds.  ``sent``: by tag, when messages left;
-    ``taken``: how many of a tag were received; ``link``: until when the last one comes in."""
+    """What has happened up to ``now``, in seconds.  ``sent``: by tag, when messages left, and
+    ``there``: when the last one is where it goes; ``taken``: how many of a tag were received;
+    ``link``: until when the last one comes in."""
 
     now: float = 0.0
     link: float = 0.0
     pending: dict[int, _Message] = field(default_factory=dict)
     queues: dict[str, list[_Message]] = field(default_factory=dict)
     sent: dict[str, list[float]] = field(default_factory=dict)
+    there: dict[str, float] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> _State:
         """One that goes on by itself."""
         queues = {name: list(queue) for name, queue in self.queues.items()}
         sent = {tag: list(times) for tag, times in self.sent.items()}
-        pending, taken = dict(self.pending), dict(self.taken)
-        return _State(self.now, self.link, pending, queues, sent, taken)
+        there, pending, taken = dict(self.there), dict(self.pending), dict(self.taken)
+        return _State(self.now, self.link, pending, queues, sent, there, taken)
 
 
 @dataclass
@@ -82,6 +85,7 @@ class Clock:
     facts: UnitFacts
     state: _State = field(default_factory=_State)
     _others: dict[str, float] = field(default_factory=dict)
+    _received: set[str] = field(default_factory=set)
     _again: bool = False
     _depth: int = 0
     _messages: dict[int, Messages] = field(default_factory=dict)
@@ -90,7 +94,8 @@ class Clock:
     def run(self) -> float:
         """The seconds that the unit takes."""
         self._list(self.facts.unit.body)
-        return self.state.now
+        unseen = (there for tag, there in self.state.there.items() if tag not in self._received)
+        return max(self.state.now, *unseen, 0.0)
 
     @property
     def messages(self) -> Messages:
@@ -193,6 +198,7 @@ class Clock:
             self.state.pending = {**end.pending, **self.state.pending}
             self.state.queues = {**end.queues, **self.state.queues}
             self.state.sent = {**end.sent, **self.state.sent}
+            self.state.there = {**end.there, **self.state.there}
 
     def _statement(self, leaf: Leaf) -> None:
         call = self.messages.call(leaf)
@@ -231,7 +237,7 @@ class Clock:
         self.state.pending[id(leaf)] = message
         if envelope is not None and envelope.way is Way.OUT:
             self.state.now += self.network.sending_cost(size)
-            self._left(envelope)
+            self._left(envelope, size)
 
     def _blocking(self, call: MpiCall) -> None:
         if call.queue is not None:
@@ -250,15 +256,18 @@ class Clock:
                 self.state.now += self.network.sending_cost(size)
                 if copied:
                     self.state.now += QUEUED + size / COPY_BANDWIDTH
-                self._left(envelope)
+                self._left(envelope, size)
                 if not copied:
                     self._finish(_Message(self.state.now, size, envelope))
         for envelope in self._envelopes(call):
             if envelope.way is Way.IN:
                 self._finish(_Message(self.state.now, size, envelope))
 
-    def _left(self, envelope: Envelope) -> None:
-        self.state.sent.setdefault(self._tag(envelope), []).append(self.state.now)
+    def _left(self, envelope: Envelope, size: float) -> None:
+        tag = self._tag(envelope)
+        self.state.sent.setdefault(tag, []).append(self.state.now)
+        way = self.network.latency + size / self.network.bandwidth
+        self.state.there[tag] = self.state.now + way
 
     def _finish(self, message: _Message) -> None:
         """The clock goes on to when a message is there, or its buffer is free again."""
@@ -286,6 +295,7 @@ class Clock:
 
     def _when_sent(self, message: _Message, envelope: Envelope) -> float:
         tag = self._tag(envelope)
+        self._received.add(tag)
         if tag in self._others:
             return self._others[tag]
         taken = self.state.taken.get(tag, 0) + (0 if self._again else 1)
