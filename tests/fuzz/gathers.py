@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from random import Random
 
+from fuzz.text import free_form
+
 _HEAD = """\
 subroutine {tag}
   use mpi
@@ -191,19 +193,5 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
             lines += _scatter(random)
     if random.random() < 0.4:
         lines = ["do it = 1, 2", *lines, "end do"]
-    depth, body = 1, []
-    for line in lines:
-        if line.startswith(("end ", "else")):
-            depth -= 1
-        body.append(_folded("  " * depth + line))
-        if line.startswith(("do ", "else")) or line.endswith(" then"):
-            depth += 1
-    return f"{tag}.f90", head + "\n".join(body) + "\n" + _TAIL.format(tag=tag)
-
-
-def _folded(line: str) -> str:
-    """A statement on lines of at most 100 columns."""
-    if len(line) <= 100:
-        return line
-    cut = line.rindex(", ", 0, 98) + 2
-    return f"{line[:cut]}&\n{' ' * (len(line) - len(line.lstrip()) + 4)}{line[cut:]}"
+    text = [*head.splitlines(), *lines, *_TAIL.format(tag=tag).splitlines()]
+    return f"{tag}.f90", free_form(line.strip() for line in text)

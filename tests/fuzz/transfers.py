@@ -19,12 +19,12 @@ from asphalt.project import Project
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
 from asphalt.settings import Settings
-from fuzz import exchanges, gathers
+from fuzz import exchanges, gathers, halos
 from fuzz.batch import _MAIN, _common, _compiled, execute
 
 BATCH = 40
 RANKS = (1, 2, 3, 4)
-KINDS = {"exchanges": exchanges.procedure, "gathers": gathers.procedure}
+KINDS = {"exchanges": exchanges.procedure, "gathers": gathers.procedure, "halos": halos.procedure}
 
 
 @dataclass
@@ -68,8 +68,11 @@ def batch(
         for file, text in made:
             path = folder / file
             path.write_text(text)
+            caller = folder / f"calls_{path.stem}.f90"  # so that it is seen who comes there
+            caller.write_text(_MAIN.format(calls=f"  call {path.stem}\n"))
             settings = Settings(passes=TRANSFERS, jobs=1, cache=False)
-            changes = Project(path, settings=settings).transform()
+            changes = Project(path, caller, settings=settings).transform()
+            assert all(change.path == path for change in changes)
             after[file] = changes[0].after.decode() if changes else text
             total.transformed += bool(changes)
             for change in changes:

@@ -1,0 +1,252 @@
+"""Random procedures that compute nests on a field with a halo, exchange its edges, and do
+collective operations in between.
+
+``procedure(seed, number)`` is the text of one, as ``exchanges.procedure`` gives it.  Nests stand
+before and behind the exchanges, with bounds that leave edges out or not, in orders that matter or
+do not; edges are packed into buffers, which may be components, or sent in place; several operations
+are waited for at once or one by one, and what is received is unpacked or lands in place.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from fuzz.text import free_form
+
+_HEAD = """\
+subroutine {tag}
+  use mpi
+  implicit none
+  integer, parameter :: n = {n}, m = {m}
+  type :: edges
+    integer :: length
+    real(8) :: low(n), high(n)
+    real(8), allocatable :: west(:), east(:)
+  end type edges
+  type(edges) :: e, f
+  real(8) :: u(0:n+1, 0:m+1), v(0:n+1, 0:m+1), w(n), x(n), y(n), s, t
+  integer :: me, np, left, right, i, j, k, it, ierr
+  integer :: r(4)
+
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  left = {left}
+  right = {right}
+  if (np == 1) left = MPI_PROC_NULL
+  if (np == 1) right = MPI_PROC_NULL
+  allocate(e%west(m), e%east(m), f%west(m), f%east(m))
+  e%length = n
+  f%length = m
+  e%low = me
+  e%high = -me
+  e%west = 0.25d0*me
+  e%east = 1
+  f%low = 2
+  f%high = me + 3
+  f%west = -1
+  f%east = 0.5d0
+  s = me
+  t = 0
+  k = 2
+  do j = 0, m + 1
+    do i = 0, n + 1
+      u(i,j) = mod(7*i + 3*j + me, 11)*0.125d0
+      v(i,j) = mod(i + 5*j + 2*me, 13)*0.25d0
+    end do
+  end do
+  do i = 1, n
+    w(i) = i + me
+    x(i) = 0.5d0*i
+    y(i) = me - i
+  end do
+"""
+_TAIL = """\
+  call fz_real8('u', u, size(u))
+  call fz_real8('v', v, size(v))
+  call fz_real8('w', w, n)
+  call fz_real8('x', x, n)
+  call fz_real8('y', y, n)
+  call fz_real8('e', [e%low, e%high, e%west, e%east], 2*n + 2*m)
+  call fz_real8('f', [f%low, f%high, f%west, f%east], 2*n + 2*m)
+  call fz_real8('s', [s, t, dble(k)], 3)
+end subroutine {tag}
+"""
+_NEIGHBOURS = (
+    ("modulo(me - 1, np)", "modulo(me + 1, np)"),
+    ("merge(MPI_PROC_NULL, me - 1, me == 0)", "merge(MPI_PROC_NULL, me + 1, me == np - 1)"),
+)
+_ROWS = ("1, m", "1, m", "2, m - 1", "1, m - 1", "max(1, k - 1), m", "2, m", "m, 1, -1")
+_COLUMNS = ("1, n", "1, n", "2, n - 1", "1, n - 1", "2, n")
+Lines = list[str]
+
+
+class _Halos:
+    """The statements of one procedure."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.tags = 3
+
+    def nest(self) -> Lines:
+        """Two loops over a field."""
+        a, b = self.random.sample(["u", "v"], 2)
+        near = [f"{b}(i-1,j)", f"{b}(i+1,j)", f"{b}(i,j-1)", f"{b}(i,j+1)", f"{b}(i,j)"]
+        terms = self.random.sample(near, self.random.randint(1, 4))
+        value = "0.25d0*(" + " + ".join(terms) + ")"
+        target = f"{a}(i,j)"
+        body = [f"{target} = {value}"]
+        match self.random.randrange(9):
+            case 0:
+                body = [f"{a}(i,j) = {a}(i,j)*0.5d0 + {value}"]
+            case 1:
+                body = [f"t = {value}", f"{a}(i,j) = t + {a}(i,j)"]
+            case 2:
+                body = [f"{a}(i,j) = {a}(i,j-1)*0.5d0 + {value}"]
+            case 3:
+                body = [f"{a}(i,j) = {value}", f"s = s*0.5d0 + {a}(i,j)"]
+            case 4:
+                body = [f"if ({b}(i,j) > 1) cycle", *body]
+            case 5:
+                body = [f"w(i) = {value}", f"{a}(i,j) = w(i)*0.5d0"]
+        rows, columns = self.random.choice(_ROWS), self.random.choice(_COLUMNS)
+        return [f"do j = {rows}", f"do i = {columns}", *body, "end do", "end do"]
+
+    def loop(self) -> Lines:
+        """One loop, or a statement."""
+        a = self.random.choice(["w(i)", "x(i)", "y(i)", "e%low(i)", "f%high(i)", "u(i,2)"])
+        b = self.random.choice(["w(i)", "x(i)", "y(n+1-i)", "e%high(i)", "f%low(i)", "v(i,1)"])
+        if self.random.random() < 0.2:
+            return [self.random.choice(["f = e", "k = 3 - k + 1", "s = s + sum(w)", "e%low = w"])]
+        return ["do i = 1, n", f"{a} = 0.5d0*{a} + {b}", "end do"]
+
+    def exchange(self) -> Lines:
+        """Edges go to both neighbours."""
+        self.tags += 2
+        field = self.random.choice(["u", "v"])
+        columns = self.random.random() < 0.5
+        sides = [self.side(field, columns, n) for n in (0, 1)]
+        both = self.random.sample(sides, self.random.choice([1, 2, 2]))
+        style = self.random.choice(["sendrecv", "waitall", "waits", "pairs"])
+        lines = [line for packed, _, _, _ in both for line in packed]
+        kind = "MPI_DOUBLE_PRECISION"
+        pairs = [("right", "left"), ("left", "right")]
+        if style == "sendrecv":
+            for number, (_, sent, got, count) in enumerate(both):
+                to, source = pairs[number]
+                lines.append(
+                    f"call MPI_Sendrecv({sent}, {count}, {kind}, {to}, {self.tags + number}, "
+                    f"{got}, {count}, {kind}, {source}, {self.tags + number}, "
+                    "MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"
+                )
+        elif style == "pairs":
+            sends, takes = [], []
+            for number, (_, sent, got, count) in enumerate(both):
+                to, source = pairs[number]
+                end = f"{self.tags + number}, MPI_COMM_WORLD"
+                sends.append(f"call MPI_Send({sent}, {count}, {kind}, {to}, {end}, ierr)")
+                takes.append(
+                    f"call MPI_Recv({got}, {count}, {kind}, {source}, {end}, "
+                    "MPI_STATUS_IGNORE, ierr)"
+                )
+            # one message after the other, so that a ring has a rank that receives first
+            lines += [
+                line
+                for send, take in zip(sends, takes, strict=True)
+                for line in ("if (mod(me, 2) == 0) then", send, take, "else", take, send, "end if")
+            ]
+        else:
+            lines += self.started(both, pairs, style)
+        if self.random.random() < 0.4:
+            lines += self.loop()
+        return [*lines, *self.unpacked(both, field, columns)]
+
+    def started(
+        self, both: list[tuple[Lines, str, str, str]], pairs: list[tuple[str, str]], style: str
+    ) -> Lines:
+        """Starts, something in between, and waits."""
+        lines: Lines = []
+        requests: list[str] = []
+        kind = "MPI_DOUBLE_PRECISION"
+        for number, (_, sent, got, count) in enumerate(both):
+            to, source = pairs[number]
+            end = f"{self.tags + number}, MPI_COMM_WORLD"
+            for call, buffer, peer in (("Irecv", got, source), ("Isend", sent, to)):
+                requests.append(f"r({len(requests) + 1})")
+                lines.append(
+                    f"call MPI_{call}({buffer}, {count}, {kind}, {peer}, {end}, {requests[-1]}, "
+                    "ierr)"
+                )
+        if self.random.random() < 0.5:
+            lines += ["do i = 1, n", "y(i) = y(i) + 0.5d0", "end do"]
+        if style == "waitall":
+            return [*lines, f"call MPI_Waitall({len(requests)}, r, MPI_STATUSES_IGNORE, ierr)"]
+        order = self.random.sample(requests, len(requests))
+        return [*lines, *(f"call MPI_Wait({one}, MPI_STATUS_IGNORE, ierr)" for one in order)]
+
+    def side(self, field: str, columns: bool, number: int) -> tuple[Lines, str, str, str]:
+        """What is packed, sent, received into, and how much."""
+        near, far = (("m", "0"), ("1", "m+1"))[number]
+        if not columns:
+            if self.random.random() < 0.4:  # a row lies in one piece: as it is
+                return [], f"{field}(1,{near})", f"{field}(1,{far})", "n"
+            sent, got = self.random.choice(
+                [("w", "x"), ("e%low", "e%high"), ("f%low", "e%high"), ("w", "e%low")]
+            )
+            if number:
+                sent, got = {"w": "f%high", "e%low": "f%low", "f%low": "f%high"}[sent], "y"
+            return ["do i = 1, n", f"{sent}(i) = {field}(i,{near})", "end do"], sent, got, "n"
+        near = ("n", "1")[number]
+        sent, got = (("e%west", "e%east"), ("f%west", "f%east"))[number]
+        return ["do j = 1, m", f"{sent}(j) = {field}({near},j)", "end do"], sent, got, "m"
+
+    def unpacked(self, both: list[tuple[Lines, str, str, str]], field: str, columns: bool) -> Lines:
+        """What came goes around the field."""
+        lines: Lines = []
+        for number, (packed, _, got, _) in enumerate(both):
+            if packed and columns:
+                halo = ("0", "n+1")[number]
+                lines += ["do j = 1, m", f"{field}({halo},j) = {got}(j)", "end do"]
+            elif packed:
+                halo = ("0", "m+1")[number]
+                lines += ["do i = 1, n", f"{field}(i,{halo}) = {got}(i)", "end do"]
+        return lines
+
+    def together(self) -> Lines:
+        """A collective operation."""
+        kind = "MPI_DOUBLE_PRECISION"
+        return [
+            self.random.choice(
+                [
+                    f"call MPI_Bcast(x, n, {kind}, 0, MPI_COMM_WORLD, ierr)",
+                    f"call MPI_Bcast(e%west, m, {kind}, np - 1, MPI_COMM_WORLD, ierr)",
+                    f"call MPI_Allreduce(w, y, n, {kind}, MPI_MAX, MPI_COMM_WORLD, ierr)",
+                    f"call MPI_Reduce(x, w, n, {kind}, MPI_MIN, 0, MPI_COMM_WORLD, ierr)",
+                    "call MPI_Barrier(MPI_COMM_WORLD, ierr)",
+                ]
+            )
+        ]
+
+    def body(self) -> Lines:
+        """Some of all of it."""
+        lines: Lines = []
+        for _ in range(self.random.randint(1, 2)):
+            for _ in range(self.random.randint(1, 2)):
+                lines += self.nest() if self.random.random() < 0.7 else self.loop()
+            lines += self.together() if self.random.random() < 0.25 else []
+            lines += self.exchange()
+            for _ in range(self.random.randint(1, 2)):
+                lines += self.nest() if self.random.random() < 0.8 else self.loop()
+        if self.random.random() < 0.4:
+            lines = ["do it = 1, 2", *lines, "end do"]
+        return lines
+
+
+def procedure(seed: int, number: int) -> tuple[str, str]:
+    """The name of the file and the text of one random procedure."""
+    random = Random(f"halos/{seed}/{number}")
+    tag = f"h{number}"
+    left, right = random.choice(_NEIGHBOURS)
+    n, m = random.randint(1, 6), random.randint(1, 6)
+    head = _HEAD.format(tag=tag, n=n, m=m, left=left, right=right)
+    text = [*head.splitlines(), *_Halos(random).body(), *_TAIL.format(tag=tag).splitlines()]
+    return f"{tag}.f90", free_form(line.strip() for line in text)
