@@ -59,6 +59,20 @@ def value(text: str, before: str = "", after: str = "") -> object:
         ("blk", "blk = min(n, 3)", "min(n, 3)"),
         ("blk", "blk = n/2", "n/2"),
         ("m", "m = n", "m"),  # a dummy: only locals are replaced
+        # a constant is the only value that the variable may have
+        ("blk", "if (yes) then\nblk = width + 1\nend if", "5"),
+        ("blk", "do i = 1, n\nblk = -fixed\nend do", "-6"),
+        ("blk", "if (yes) then\nblk = width\nelse\nblk = fixed\nend if", "blk"),
+        ("k", "if (yes) then\nblk = n\nk = blk\nend if", "k"),
+        ("t", "if (yes) then\nt = 4\nend if", "t"),
+        ("merge(2, n - 1, -1 < 0)", "", "2"),
+        ("merge(2, n - 1, (1 < 0))", "", "n - 1"),
+        ("merge(2, n, width >= 5)", "", "n"),
+        ("merge(2, n, n < 0)", "", "merge(2, n, n < 0)"),
+        ("merge(2, n, yes)", "", "merge(2, n, yes)"),
+        ("merge(2, n, mask=1 < 0)", "", "merge(2, n, mask=1 < 0)"),
+        ("blk", "if (yes) then\nblk = merge(1, width, 1 < 0)\nend if", "4"),
+        ("merge(2, n, x < 0)", "", "merge(2, n, x < 0)"),
     ],
 )
 def test_forward_substitution(text: str, before: str, expected: str) -> None:
@@ -69,6 +83,39 @@ def test_forward_substitution(text: str, before: str, expected: str) -> None:
 def test_a_later_definition_counts_too(after: str) -> None:
     """There may be a loop around, or a jump back."""
     assert value("blk", "blk = n", after) == poly(e("blk"))
+
+
+def test_a_variable_with_a_value_of_its_own_is_no_constant() -> None:
+    """It has another one before its only definition."""
+    text = """
+    subroutine unit(yes, a)
+      logical, intent(in) :: yes
+      integer :: a(10), k = 3
+      integer, save :: l
+      integer :: m
+      data m / 4 /
+      if (yes) then
+        k = 1
+        l = 1
+        m = 1
+      end if
+      a(1) = k + l + m
+    end subroutine unit
+    """
+    unit = Analysed(text)
+    assert unit.values.polynomial(e("k + l + m"), unit.leaf("a(1)")) == poly(e("k + l + m"))
+
+
+def test_merge_may_be_something_else() -> None:
+    text = """
+    subroutine unit(a)
+      integer :: a(10), merge(2, 2, 2)
+      a(1) = merge(1, 2, 1)
+    end subroutine unit
+    """
+    unit = Analysed(text)
+    own = e("merge(1, 2, 1)")
+    assert unit.values.polynomial(own, unit.leaf("a(1)")) == poly(own)
 
 
 def test_inside_of_the_loop_that_defines_it() -> None:

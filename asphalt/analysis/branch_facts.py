@@ -6,7 +6,7 @@ the same expression goes the same way as long as nothing in the expression has c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import EffectKind, NameKind
@@ -70,6 +70,26 @@ class BranchFacts:
                 )
         return replace(self.graph, successors=tuple(successors))
 
+    def excluded_before(self, point: int) -> frozenset[tuple[int, int]]:
+        """The edges that no way to a point takes when it leaves their beginning for the last time:
+        they contradict what a later branch tests, which every way to the point passes."""
+        found: set[tuple[int, int]] = set()
+        facts = [fact for fact in self._facts(point) if self._is_plain(fact.condition)]
+        for other in self.graph.points if facts else ():
+            tested = _tested(other)
+            if tested is None:
+                continue
+            condition, positive = _positive(tested)
+            for fact in facts:
+                if fact.condition == condition and self._stays_since(other.number, fact):
+                    wrong = _FALSE if fact.held == positive else _TRUE
+                    found |= {
+                        (other.number, target)
+                        for target in self.graph.successors[other.number]
+                        if self.graph.taken.get((other.number, target)) == wrong
+                    }
+        return frozenset(found)
+
     def held(self, point: int) -> Iterator[tuple[Arg, bool]]:
         """The conditions (folded, without negations) that hold at a point, or do not."""
         for fact in self._facts(point):
@@ -110,9 +130,21 @@ class BranchFacts:
     def _stays(self, fact: _Fact, later: int) -> bool:
         """Whether nothing in a condition changes between two tests of it."""
         graph = self.graph
-        accesses = self.reaching.accesses
-        used = {a.storage for a in accesses.footprint(fact.point).accesses}
         between = _closure(graph.successors, fact.point) & _closure(graph.predecessors, later)
+        return self._unchanged(fact.point, between)
+
+    def _stays_since(self, test: int, fact: _Fact) -> bool:
+        """Whether nothing in a condition changes from the last time that it is tested there."""
+        if test == fact.point:
+            return False
+        graph = self.graph
+        behind = _closure(graph.successors, test, test)
+        return self._unchanged(test, behind & _closure(graph.predecessors, fact.point, test))
+
+    def _unchanged(self, test: int, between: Iterable[int]) -> bool:
+        """Whether nothing in the condition that a point tests changes at others."""
+        accesses = self.reaching.accesses
+        used = {a.storage for a in accesses.footprint(test).accesses}
         for point in between:
             done = accesses.at(point)
             if done.everything or any(storage in done.defined for storage in used):
@@ -154,12 +186,15 @@ def _positive(condition: Expr) -> tuple[Arg, bool]:
     return folded(condition), held
 
 
-def _closure(edges: tuple[tuple[int, ...], ...], start: int) -> set[int]:
+def _closure(
+    edges: tuple[tuple[int, ...], ...], start: int, without: int | None = None
+) -> set[int]:
+    """The points that edges lead to, not past ``without``."""
     seen: set[int] = set()
     work = [start]
     while work:
         for target in edges[work.pop()]:
-            if target not in seen:
+            if target not in seen and target != without:
                 seen.add(target)
                 work.append(target)
     return seen

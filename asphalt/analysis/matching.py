@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from asphalt.analysis.access import ALIASED
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.conditional_lines import conditional_statements
-from asphalt.analysis.control_flow import ENTRY, EXIT
+from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow
 from asphalt.analysis.lost_requests import Losses
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity
@@ -179,10 +179,10 @@ class _Matcher:
             passed = [maybe[p] for p in way.points if p in maybe]
             reason = passed[0] if passed else self._why_open(way.points[-1])
             return Unknown(start.leaf, start.call, reason, way)
-        partners = self._first_passed(start, certainly, sure)
+        partners = self._first_passed(start, graph, certainly, sure)
         if not partners:
             return Unknown(start.leaf, start.call, "no way from it returns")
-        perhaps_first = self._first_passed(start, doubtful, sure)
+        perhaps_first = self._first_passed(start, graph, doubtful, sure)
         return Matched(start.leaf, start.call, (*partners, *perhaps_first))
 
     def _why_open(self, last: int) -> str:
@@ -209,14 +209,18 @@ class _Matcher:
             and path_witness(self.graph, [point], completing) is not None
         }
 
+    @staticmethod
     def _first_passed(
-        self, start: Operation, ends: Iterable[tuple[int, Operation]], sure: AbstractSet[int]
+        start: Operation,
+        graph: ControlFlow,
+        ends: Iterable[tuple[int, Operation]],
+        sure: AbstractSet[int],
     ) -> tuple[Leaf, ...]:
         """The completions that a way from the start meets before one that is certain."""
         return tuple(
             end.leaf
             for point, end in ends
-            if path_witness(self.graph, [start.point], {point}, sure - {point}) is not None
+            if path_witness(graph, [start.point], {point}, sure - {point}) is not None
         )
 
     def _again(

@@ -2,13 +2,21 @@
 
 A call that completes operations changes the buffers that were given to MPI before, which may be any
 variable of the program.  Where its request is a variable that nothing else can see, and everything
-that gives it a value starts an operation, the buffers are those of these starts alone.
+that gives it a value starts an operation, the buffers are those of these starts alone.  So they are
+where the request is that of a module and every way to the completion passes a start of the unit,
+behind all else that may give the request a value.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+
+from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.mpi_call import mpi_constant
+from asphalt.analysis.mpi_library import Quantity
+from asphalt.analysis.paths import leads_to
 from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.transfer_buffers import transfer_buffers
@@ -32,13 +40,19 @@ class OwnRequests:
         self.values = values
         self.reaching = reaching
         self.operations = {id(operation.leaf): operation for operation in found}
+        self._written: dict[str, frozenset[str] | None] = {}
 
     def is_own(self, leaf: Leaf) -> bool:
         """Whether all requests that a completion may have are of calls that start operations in
-        this unit: of a local variable that nothing else gives a value."""
+        this unit."""
         operation = self.operations.get(id(leaf))
         if operation is None or operation.root is None:
             return False
+        return self._is_local(operation) or id(leaf) in self._started_here
+
+    def _is_local(self, operation: Operation) -> bool:
+        """Whether a request is a local variable that nothing else gives a value."""
+        assert operation.root is not None
         symbol = self.scope.lookup(operation.root)
         if symbol is None or symbol.origin is not Origin.LOCAL or symbol.equivalenced:
             return False
@@ -56,15 +70,95 @@ class OwnRequests:
             for definition in self.reaching.definitions(operation.root)
         )
 
+    @cached_property
+    def _started_here(self) -> frozenset[int]:
+        """The completions of single requests of modules that every way reaches from a start of the
+        same request, without anything between that may give it a value.
+
+        What completions change is known of those that have been found, until no more are.
+        """
+        left = [o for o in self.operations.values() if self._is_of_module(o)]
+        found: frozenset[int] = frozenset()
+        while True:
+            new = frozenset(id(o.leaf) for o in left if self._is_started(o, found))
+            if not new:
+                return found
+            found |= new
+            left = [o for o in left if id(o.leaf) not in found]
+
+    def _is_of_module(self, operation: Operation) -> bool:
+        """Whether an operation completes one request, which is in a plain module variable."""
+        if operation.does is not Does.COMPLETE or operation.count is not None:
+            return False
+        name = _designator(operation)
+        symbol = None if name is None else self.scope.lookup(name)
+        return (
+            symbol is not None
+            and symbol.origin is Origin.MODULE
+            and not symbol.equivalenced
+            and not symbol.attrs & {"pointer", "target", "volatile", "allocatable"}
+            and operation.quantity is Quantity.ALL
+            and operation.certain
+        )
+
+    def _is_started(self, end: Operation, known: frozenset[int]) -> bool:
+        starts = {
+            other.point
+            for other in self.operations.values()
+            if other.does is Does.START
+            and other.count is None
+            and self._elements.completed_at(other, end)[0]
+        }
+        if not starts or end.root is None:
+            return False
+        others = {
+            definition.point
+            for definition in self.reaching.definitions(end.root)
+            if definition.point not in starts
+            and (definition.leaf is None or self._may_give(definition.leaf, end, known))
+        }
+        facts = BranchFacts(self.reaching, lambda leaf: self._changed(leaf, known))
+        excluded = facts.excluded_before(end.point)
+        return not leads_to(self.reaching.graph, others, end.point, starts, excluded)
+
+    def _may_give(self, leaf: Leaf, end: Operation, known: frozenset[int]) -> bool:
+        """Whether a statement may give a request a value that is none of a start in the unit."""
+        if self._is_null(leaf):
+            return False
+        operation = self.operations.get(id(leaf))
+        if operation is None or leaf is end.leaf:
+            return True
+        if operation.does is Does.START:
+            return False
+        changed = self._changed(leaf, known)
+        return changed is None or end.root in changed
+
+    @cached_property
+    def _elements(self) -> RequestElements:
+        return RequestElements(self.values, self.reaching, tuple(self.operations.values()))
+
     def changed_by(self, leaf: Leaf) -> frozenset[str] | None:
         """The storages that a completion may change as buffers of what it completes; None: not
         known."""
+        return self._changed(leaf, None)
+
+    def _changed(self, leaf: Leaf, known: frozenset[int] | None) -> frozenset[str] | None:
+        """The same where only ``known`` completions are of the unit's own requests in modules."""
         own = self.operations.get(id(leaf))
-        if own is None or own.does is not Does.COMPLETE or not self.is_own(leaf):
+        if own is None or own.does is not Does.COMPLETE or own.root is None:
             return None
+        if not (self.is_own(leaf) if known is None else self._is_local(own) or id(leaf) in known):
+            return None
+        if own.root not in self._written:
+            self._written[own.root] = self._written_under(own.root)
+        return self._written[own.root]
+
+    def _written_under(self, root: str) -> frozenset[str] | None:
+        """The storages that the operations with requests in a variable may change; None: not
+        known."""
         changed: set[str] = set()
         for other in self.operations.values():
-            if other.root != own.root or other.does is Does.COMPLETE:
+            if other.root != root or other.does is Does.COMPLETE:
                 continue
             buffers = transfer_buffers(other.leaf, other.call, self.scope, self.values)
             if other.does is not Does.START or buffers is None:
@@ -78,3 +172,10 @@ class OwnRequests:
         if not isinstance(what, Assign) or not isinstance(what.value, Ref):
             return False
         return mpi_constant(what.value, self.scope) == "mpi_request_null"
+
+
+def _designator(operation: Operation) -> str | None:
+    """The variable that a request is in, as a scalar or as an element of an array."""
+    name = next(p.name for p in operation.call.procedure.parameters if p.kind == "REQUEST")
+    actual = operation.call.args[name]
+    return actual.name if isinstance(actual, Ref) else None

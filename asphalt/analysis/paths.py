@@ -74,6 +74,36 @@ def path_witness(
     return None
 
 
+def leads_to(
+    graph: ControlFlow,
+    starts: Collection[int],
+    target: int,
+    avoiding: Collection[int],
+    excluded: Collection[tuple[int, int]],
+) -> bool:
+    """Whether a way leads from one of ``starts`` to ``target`` with no point of ``avoiding`` in
+    between that takes no edge of ``excluded`` when it leaves the beginning of it for the last time.
+
+    It goes back from ``target``: what it has not met yet, it leaves for the last time there.
+    """
+    tests = {here for here, _ in excluded}
+    state: tuple[int, frozenset[int]] = (target, frozenset())
+    seen = {state}
+    work = [state]
+    while work:
+        there, passed = work.pop()
+        for here in graph.predecessors[there]:
+            if here in tests and here not in passed and (here, there) in excluded:
+                continue
+            if here in starts:
+                return True
+            state = here, passed | ({here} & tests)
+            if here not in avoiding and state not in seen:
+                seen.add(state)
+                work.append(state)
+    return False
+
+
 def _back(here: int, came: dict[int, int | None]) -> tuple[int, ...]:
     points = [here]
     while (up := came[points[-1]]) is not None:

@@ -211,17 +211,13 @@ class RequestElements:
             for point in range(len(self.graph.points)):
                 if point in self._reached(first) and point in self._reaching(last):
                     points.add(point)
-            found: set[str] = set()
             accesses = self.reaching.accesses
-            for point in points:
-                done = accesses.at(point)
-                found |= set(done.defined)
-                if done.everything or done.exposed:
-                    found |= {
-                        s
-                        for s in self.reaching.storages
-                        if done.everything or accesses.is_exposed(s)
-                    }
+            done = [accesses.at(point) for point in points]
+            found = {storage for one in done for storage in one.defined}
+            if any(one.everything for one in done):
+                found |= self.reaching.storages
+            elif any(one.exposed for one in done):
+                found |= {s for s in self.reaching.storages if accesses.is_exposed(s)}
             self._changing[key] = frozenset(found)
         return self._changing[key]
 

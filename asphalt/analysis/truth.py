@@ -5,18 +5,10 @@ from __future__ import annotations
 from asphalt.analysis.access import NameKind
 from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.symbols import Scope
-from asphalt.analysis.values import Values, is_integer
+from asphalt.analysis.values import COMPARISONS, Values, is_integer
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.tree import Leaf
 
-_SIGNS = {
-    "==": lambda d: d == 0,
-    "/=": lambda d: d != 0,
-    "<": lambda d: d < 0,
-    "<=": lambda d: d <= 0,
-    ">": lambda d: d > 0,
-    ">=": lambda d: d >= 0,
-}
 _QUIET = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)
 
 
@@ -73,13 +65,13 @@ class Truth:
                 if one is None or other is None:
                     return None
                 return (one is other) == (op == ".eqv.")
-            case Op(op=op, operands=(a, b)) if op in _SIGNS:
+            case Op(op=op, operands=(a, b)) if op in COMPARISONS:
                 return self._compared(op, a, b, at)
         return None
 
     def _compared(self, op: str, a: Expr, b: Expr, at: Leaf) -> bool | None:
         one, other = self.integer(a, at), self.integer(b, at)
-        return None if one is None or other is None else _SIGNS[op](one - other)
+        return None if one is None or other is None else COMPARISONS[op](one - other)
 
     def _is_quiet(self, expr: Arg) -> bool:
         for part in walk(expr):

@@ -1,13 +1,14 @@
 """What is known about the values of integer variables of one unit: forward substitution.
 
 A variable may be replaced by the expression that was assigned to it where that assignment is its
-only definition, is certainly executed before, and nothing in the expression changes afterwards.
+only definition, is certainly executed before, and nothing in the expression changes afterwards.  A
+local variable whose only definition gives it a constant has that value wherever it has one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 _INTEGER_FUNCTIONS = frozenset(
     {"mod", "modulo", "min", "max", "min0", "max0", "abs", "iabs", "size", "lbound", "ubound"}
 )
+_VALUE_FUNCTIONS = _INTEGER_FUNCTIONS - {"size", "lbound", "ubound"} | {"merge"}
+COMPARISONS: Mapping[str, Callable[[int], bool]] = {
+    "==": lambda d: d == 0,
+    "/=": lambda d: d != 0,
+    "<": lambda d: d < 0,
+    "<=": lambda d: d <= 0,
+    ">": lambda d: d > 0,
+    ">=": lambda d: d >= 0,
+}
+"""The comparison operators, by what they say of the difference of two integers."""
 _ELSEWHERE = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
 
 
@@ -135,9 +146,31 @@ class Values:
 
     def _substitute(self, part: Expr, at: Leaf) -> Expr | None:
         known = _constant(part, self.scope)
-        if known is not None or not isinstance(part, Ref) or part.args is not None:
+        if known is not None or not isinstance(part, Ref):
             return known
+        if part.args is not None:
+            return self._merged(part, at)
         return self._assigned(part.name, at)
+
+    def _merged(self, ref: Ref, at: Leaf) -> Expr | None:
+        """The argument that ``merge(a, b, mask)`` is, where the mask compares known integers."""
+        symbol = self.scope.lookup(ref.name)
+        if ref.name != "merge" or symbol is None or symbol.origin is not Origin.INTRINSIC:
+            return None
+        match ref.args:
+            case (Lit() | Ref() | Op() as true, Lit() | Ref() | Op() as false, Op() as mask):
+                holds = self._holds(mask, at)
+                return None if holds is None else (true if holds else false)
+        return None
+
+    def _holds(self, mask: Op, at: Leaf) -> bool | None:
+        """Whether a comparison of integers holds; None: not known."""
+        while mask.op == "()" and isinstance(mask.operands[0], Op):
+            mask = mask.operands[0]
+        if mask.op not in COMPARISONS or not all(is_integer(o, self.scope) for o in mask.operands):
+            return None
+        one, other = (self.polynomial(operand, at).value for operand in mask.operands)
+        return None if one is None or other is None else COMPARISONS[mask.op](one - other)
 
     def _assigned(self, name: str, at: Leaf) -> Expr | None:
         symbol = self.scope.lookup(name)
@@ -150,12 +183,29 @@ class Values:
         what = leaf.what
         if not isinstance(what, Assign) or what.pointer or not isinstance(what.target, Ref):
             return None
-        here = self._places[id(leaf)]
-        if not self.executed_before(leaf, at) or not is_integer(what.value, self.scope):
+        if not is_integer(what.value, self.scope):
             return None
-        if not self._stays(what.value, here):
+        if self._is_constant(what.value) and _begins_undefined(symbol):
+            return what.value
+        here = self._places[id(leaf)]
+        if not self.executed_before(leaf, at) or not self._stays(what.value, here):
             return None
         return what.value
+
+    def _is_constant(self, value: Expr) -> bool:
+        """Whether an expression is made of literals, named constants and functions of such."""
+        for part in walk(value):
+            symbol = self.scope.lookup(part.name) if isinstance(part, Ref) else None
+            match part:
+                case Lit() | Op():
+                    continue
+                case Ref(args=None) if symbol is not None and symbol.origin is Origin.PARAMETER:
+                    continue
+                case Ref(name=name, args=tuple()) if name in _VALUE_FUNCTIONS:
+                    if _is_function(part, self.scope):
+                        continue
+            return False
+        return True
 
     def executed_before(self, leaf: Leaf, at: Leaf) -> bool:
         """Whether every way through the unit to ``at`` executes ``leaf`` first (without GOTO)."""
@@ -223,6 +273,11 @@ def _plain_integer(symbol: Symbol) -> bool:
     )
 
 
+def _begins_undefined(symbol: Symbol) -> bool:
+    """Whether a local variable has no value before its first definition in the unit."""
+    return symbol.initial is None and not symbol.attrs & {"save", "data"}
+
+
 def _is_function(ref: Ref, scope: Scope) -> bool:
     symbol = scope.lookup(ref.name)
     return symbol is not None and symbol.origin is Origin.INTRINSIC
@@ -238,6 +293,8 @@ def is_integer(expr: Arg, scope: Scope) -> bool:
             if symbol is None:
                 return False
             if symbol.origin is Origin.INTRINSIC:
+                if name == "merge" and args is not None and len(args) == 3:
+                    return all(is_integer(a, scope) for a in args[:2])
                 if name not in _INTEGER_FUNCTIONS or not is_pure_function(name):
                     return False
                 return is_inquiry(name) or all(is_integer(a, scope) for a in args or ())
