@@ -9,6 +9,8 @@ from asphalt.analysis.conditions.available import VALUE
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge
+from asphalt.analysis.open_coded_groups import message_operations
+from asphalt.analysis.open_coded_sites import open_coded_exchanges
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.sizes import Sizes, sizes_of
 from asphalt.analysis.symbol import Text
@@ -78,7 +80,12 @@ class Analyses:
             for located in user_units(self._tree, all_to_all_operations())
             for exchange in exchanges(located, effects)
         )
-        return (*direct, *wrapped_exchanges(direct, effects))
+        written_out = tuple(
+            exchange
+            for located in user_units(self._tree, message_operations())
+            for exchange in open_coded_exchanges(located, effects)
+        )
+        return (*direct, *wrapped_exchanges(direct, effects), *written_out)
 
     def judgement(self, found: Exchange, pure: Pure) -> Plan | Refused:
         """The plan for a site, if possible one for any values of the named constants; else one that
@@ -110,8 +117,8 @@ class Analyses:
         effects, uniformity = self.of(pure, any_sizes=True, asked=asked)
         key = (pure, asked)
         if key not in self._found:
-            self._found[key] = {id(e.leaf): e for e in self.exchanges(effects)}
-        exchange = self._found[key].get(id(found.leaf))
+            self._found[key] = {e.key: e for e in self.exchanges(effects)}
+        exchange = self._found[key].get(found.key)
         judgement = None if exchange is None else judge(exchange, uniformity)
         if not isinstance(judgement, Plan):
             return None

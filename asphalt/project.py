@@ -197,7 +197,7 @@ class Project:
         effects, _ = self._analyses.of()
         by_unit: dict[tuple[str, int], list[Exchange]] = {}
         for exchange in self._analyses.exchanges(effects):
-            where = (exchange.located.path, id(exchange.located.unit))
+            where = (exchange.located.path, id(exchange.unit))
             by_unit.setdefault(where, []).append(exchange)
         found = [site for here in by_unit.values() for site in self._sites_of(here)]
         self._analyses.keep()
@@ -340,7 +340,7 @@ class Project:
         file = self._tree.file(path)
         units: dict[int, list[Site]] = {}
         for site in sites:
-            units.setdefault(id(site.exchange.located.unit), []).append(site)
+            units.setdefault(id(site.exchange.unit), []).append(site)
         for group in units.values():
             file = _transformed(file, group)
         parameters = tuple(values.parameter(site) for site in sites)
@@ -379,7 +379,7 @@ def seconded(plan: Plan, width: int, index: FileIndex) -> Plan | Refused:
     if other is not None:
         return Refused(PARSERS, f"{PARSERS.title}: {other}", plan.exchange.span)
     declared = (node for unit in located.chain for node in unit.spec)
-    moved = place.siblings[plan.producer.start : place.position + 1]
+    moved = (*place.siblings[plan.producer.start : place.position], *plan.exchange.written)
     statements = (leaf for node in (*declared, *moved) for leaf in leaves(node))
     found = opinions(statements, located.form, width)
     if found.disagreements:
@@ -421,7 +421,7 @@ class _Values:
         sources = {"k": tile_from, "d": depth_from}
         return Parameter(
             site.name,
-            site.exchange.call.procedure.spelled,
+            site.exchange.spelled,
             f"{Path(site.report.file).name}:{site.report.line}",
             _along(site),
             DEFAULT_TILE if tile is None else tile,
@@ -466,7 +466,7 @@ def _along(site: Site) -> str:
 
 def _transformed(file: File, group: list[Site]) -> File:
     """The file with all sites of one unit prepushed, the last one first."""
-    original = group[0].exchange.located.unit
+    original = group[0].exchange.unit
     unit: Unit = original
     for site in reversed(group):
         assert isinstance(site.judgement, Plan)

@@ -21,7 +21,7 @@ module asphalt_rt
   public :: asphalt_strided, asphalt_free
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
   public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
-  public :: asphalt_posts_of
+  public :: asphalt_posts_of, asphalt_enter_packed, asphalt_rank
   public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
   public :: asphalt_issend, asphalt_wait, asphalt_wait_both
   public :: asphalt_ibcast, asphalt_ireduce, asphalt_iallreduce
@@ -555,6 +555,120 @@ contains
     d = min(d, max(1, asphalt_pieces_of(scounts, np, piece)))
     call tell_tiled()
   end subroutine asphalt_enter_uneven
+
+  !> Enters one exchange of blocks to which an iteration adds different numbers of elements.
+  !!
+  !! A tile is `k` iterations, the same number on all ranks; a piece of the block for rank p is what
+  !! they add to it, `k*units(p)` elements, the last one shorter.  Sender and receiver tell each other
+  !! here what they know of the block, which they have to agree about: where the program sends
+  !! the messages itself, a receive may be longer than its message, or be for one of another time.
+  !!
+  !! `comm`, `datatype`, `bytes`, `trips`, `grain`, `wanted_k`, `wanted_d`, `legal`, `scounts`,
+  !! `sdispls`, `rcounts`, `own`, `me`, `np`, `d`, `ierror` and `site`: as for
+  !! `asphalt_enter_uneven`.  `units`: elements that one iteration of this rank adds to the block for
+  !! each rank.  The lists are only looked at if `legal`.  `spread`: 0, the blocks lie one behind the
+  !! other, each filled by all iterations; else they begin at multiples of so many elements.
+  !!
+  !! `k`: 0, on all ranks: do not tile; else no more than the iterations of this rank, or 1.  `cuts`:
+  !! the elements of the pieces that come from each rank, at least 1 if `k` is.  An exchange that is
+  !! not tiled once is never tiled again on this communicator: nobody has looked at what became of
+  !! the messages of the entries between.
+  subroutine asphalt_enter_packed(comm, datatype, bytes, units, trips, grain, wanted_k, wanted_d, &
+                                  legal, scounts, sdispls, rcounts, spread, own, me, np, k, cuts, &
+                                  d, ierror, site)
+    integer, intent(in) :: comm, datatype, bytes, trips, grain, wanted_k, wanted_d, spread
+    logical, intent(in) :: legal
+    integer, intent(in) :: units(0:*), scounts(0:*), sdispls(0:*), rcounts(0:*)
+    integer, intent(out) :: own, me, np, k, d, ierror
+    integer, allocatable, intent(out) :: cuts(:)
+    character(*), intent(in) :: site
+    integer, parameter :: facts = 5
+    type(companion), pointer :: carried
+    type(site_memory), pointer :: memory
+    integer, allocatable :: told(:,:), heard(:,:)
+    integer :: known(facts), common(facts), chosen, failed, largest
+    logical :: usable, dense, fits
+
+    k = 0
+    d = 1
+    call open_exchange(comm, own, me, np, usable, ierror)
+    allocate(cuts(0:np-1), source=0)
+    if (.not. usable .or. (np == 1 .and. wanted_k <= 0)) return
+    call find_companion(comm, carried, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call recall(carried, site, 0, memory)
+    if (memory%resting > 0) return
+
+    call is_dense(datatype, bytes, dense, ierror)
+    fits = ierror == MPI_SUCCESS .and. dense .and. legal
+    if (fits) fits = all(rcounts(:np-1) >= 0) .and. &
+      packed_fit(np, units, trips, scounts, sdispls, spread)
+    allocate(told(2, 0:np-1), heard(2, 0:np-1), source=0)
+    largest = 0
+    if (fits) then
+      told(1,:) = scounts(:np-1)
+      told(2,:) = units(:np-1)
+      largest = maxval(units(:np-1))
+    end if
+    heard = told
+    call MPI_Alltoall(told, 2, MPI_INTEGER, heard, 2, MPI_INTEGER, comm, failed)
+    if (fits) fits = failed == MPI_SUCCESS .and. all(heard(1,:) == rcounts(:np-1))
+    chosen = wanted_k
+    if (wanted_k <= 0) chosen = chosen_k(np, .false., .true., int(largest, int64) * bytes, trips, grain)
+    known = [merge(0, 1, fits), chosen, kibibytes(trips, largest, bytes), bytes, -bytes]
+    common = known
+    call MPI_Allreduce(known, common, facts, MPI_INTEGER, MPI_MAX, comm, failed)
+    if (ierror == MPI_SUCCESS) ierror = failed
+    fits = failed == MPI_SUCCESS .and. common(1) == 0 .and. common(2) > 0 .and. &
+      common(4) == -common(5)
+    if (wanted_k <= 0) fits = fits .and. common(3) >= least_uneven_block / 1024
+    if (fits) call private_duplicate(comm, own, wanted_k <= 0, fits, ierror)
+    if (.not. fits) then
+      memory%resting = 1
+      return
+    end if
+    k = min(common(2), max(1, trips))
+    cuts = max(1, int(min(int(common(2), int64) * heard(2,:), most_elements)))
+    d = min(max(1, wanted_d), int(over(int(max(1, trips), int64), int(k, int64))))
+    call tell_tiled()
+  end subroutine asphalt_enter_packed
+
+  !> Whether the blocks that a rank sends are where its iterations put them (`asphalt_enter_packed`).
+  pure logical function packed_fit(np, units, trips, counts, displs, spread) result(fit)
+    integer, intent(in) :: np, units(0:*), trips, counts(0:*), displs(0:*), spread
+    integer(int64) :: filled, block
+    integer :: p
+
+    fit = .false.
+    filled = 0
+    do p = 0, np - 1
+      if (units(p) < 0 .or. counts(p) < 0) return
+      block = int(units(p), int64) * max(0, trips)
+      if (counts(p) > block .or. block > most_elements) return
+      if (spread == 0) then
+        if (displs(p) /= filled) return
+        filled = filled + block
+        if (filled > most_elements) return
+      else if (counts(p) > 0) then
+        if (spread < 0 .or. displs(p) < 0 .or. counts(p) > spread) return
+        if (mod(displs(p), spread) /= 0) return
+      end if
+    end do
+    fit = .true.
+  end function packed_fit
+
+  !> The number of this rank in `comm`; -1 where the exchange is not going to be tiled anyway.
+  integer function asphalt_rank(comm)
+    integer, intent(in) :: comm
+    integer :: ierror
+    logical :: between_groups
+
+    asphalt_rank = -1
+    if (comm == MPI_COMM_NULL) return
+    call MPI_Comm_test_inter(comm, between_groups, ierror)
+    if (ierror /= MPI_SUCCESS .or. between_groups) return
+    call MPI_Comm_rank(comm, asphalt_rank, ierror)
+  end function asphalt_rank
 
   !> Tells all ranks of `comm` how this one cuts what it sends.
   !!

@@ -14,6 +14,7 @@ from asphalt.analysis.conditions import (
     one_decision,
     one_producer,
     one_site,
+    open_coded,
     own_messages,
     pairing,
     point_to_point,
@@ -29,6 +30,7 @@ from asphalt.analysis.verdict import Code
 
 _MODULES = (
     site,
+    open_coded,
     one_producer,
     one_site,
     available,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from asphalt.analysis.access import Names
 from asphalt.analysis.effects import Effects
@@ -18,7 +19,10 @@ from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call, Guarded
-from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node
+from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit
+
+if TYPE_CHECKING:
+    from asphalt.analysis.open_coded import OpenCoded
 
 _ALL_TO_ALL = frozenset({"alltoall", "alltoallv", "alltoallw"})  # families of the MPI table
 
@@ -57,6 +61,9 @@ class Exchange:
     ``sole`` that nothing else calls the wrapper.  ``constants`` are the arguments that are
     constants of MPI in ``home``, the scope of the call of MPI; ``unnamed`` says which of them this
     unit cannot name.
+
+    ``open_coded``: the exchange is written out with other calls, which one call stands for in the
+    unit that is looked at.
     """
 
     located: Located
@@ -77,6 +84,22 @@ class Exchange:
     constants: frozenset[str] = frozenset()
     home: Scope | None = field(default=None, repr=False)
     unnamed: str | None = None
+    open_coded: OpenCoded | None = field(default=None, repr=False)
+
+    @property
+    def unit(self) -> Unit:
+        """The unit as it is in its file."""
+        return (self.open_coded or self).located.unit
+
+    @property
+    def key(self) -> int:
+        """What the same site has in common under other assumptions."""
+        return id(self.leaf if self.open_coded is None else self.open_coded.anchor)
+
+    @property
+    def written(self) -> tuple[Node, ...]:
+        """The statements of the exchange, as they are."""
+        return (self.leaf,) if self.open_coded is None else self.open_coded.nodes
 
     @property
     def point(self) -> int:
@@ -88,8 +111,13 @@ class Exchange:
     @property
     def operation(self) -> str:
         """What is called, for people: a wrapper with the operation behind it."""
-        spelled = self.call.procedure.spelled
-        return spelled if self.wrapper is None else f"{self.wrapper} ({spelled})"
+        return self.spelled if self.wrapper is None else f"{self.wrapper} ({self.spelled})"
+
+    @property
+    def spelled(self) -> str:
+        """What of MPI is called."""
+        coded = self.open_coded
+        return self.call.procedure.spelled if coded is None else coded.operation
 
     def under(self, effects: Effects) -> Exchange:
         """The same exchange, with what calls do seen in another way."""

@@ -25,6 +25,7 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import layout_of
 from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.nest import Producer
+from asphalt.analysis.packed import packed_layout_of, told_apart
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.uneven import uneven_layout_of
 from asphalt.analysis.uniformity import Uniformity
@@ -117,17 +118,27 @@ class _Checks:
             self._note(answer)
             layout = layout_without_copy(self.producer, copy)
         else:
-            layout = (uneven_layout_of if uneven else layout_of)(self.producer)
+            layout = self._layout(uneven)
         if isinstance(layout, Misfit):
             return self._failure(finality.misfit(layout))
         return self._with_layout(layout)
+
+    def _layout(self, uneven: bool) -> Layout | Misfit:
+        if uneven and self.producer.counter is not None:
+            return packed_layout_of(self.producer)
+        layout = (uneven_layout_of if uneven else layout_of)(self.producer)
+        if self.exchange.open_coded is not None and isinstance(layout, Layout):
+            return told_apart(self.producer, layout)
+        return layout
 
     def _with_layout(self, layout: Layout) -> Plan | _Failure:
         answer = available.check(self.producer, layout)
         if isinstance(answer, Refused):
             return self._failure(answer)
         self._note(answer)
-        final = finality.check(self.producer, layout)
+        by_counter = layout.packed is not None and layout.packed.counter is not None
+        check_final = finality.check_counted if by_counter else finality.check
+        final = check_final(self.producer, layout)
         if isinstance(final, Refused):
             return self._failure(final)
         self._note(final.holds)

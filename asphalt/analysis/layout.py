@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from asphalt.analysis.algebra import Poly
+from asphalt.analysis.packing_counter import Counter
 from asphalt.analysis.per_rank import Uneven
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.strides import Strides
@@ -61,6 +62,19 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class Packed:
+    """Blocks that are filled alike by all iterations, each with as many elements as its rank says.
+
+    ``unit``: elements that one iteration adds to the block of rank ``asphalt_peer``.  ``counter``:
+    the variable that runs through the send buffer, where one does; the blocks then lie one behind
+    the other, each filled by all iterations.
+    """
+
+    unit: Expr
+    counter: Counter | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """The geometry of one tiled exchange.
 
@@ -74,6 +88,7 @@ class Layout:
     why pieces cannot land in the receive buffer; only ``receive.buffer`` counts then.
     ``strides``: how a tile's part lies in a block where it is not one contiguous run.  ``count``:
     elements that the call sends to each rank, where blocks are equally long.
+    ``packed``: what an iteration adds, where that depends on the rank it is for.
     """
 
     pattern: Pattern
@@ -91,6 +106,15 @@ class Layout:
     uneven: Uneven | None = None
     strides: Strides | None = None
     count: Poly = field(default_factory=Poly)
+    packed: Packed | None = None
+
+    @property
+    def needed(self) -> tuple[Expr, ...]:
+        """What is evaluated at the entry besides the sizes."""
+        if self.packed is None:
+            return ()
+        counter = self.packed.counter
+        return (self.packed.unit, *(() if counter is None else (counter.first, counter.last)))
 
     @property
     def description(self) -> str:

@@ -157,6 +157,16 @@ def needs_the_receive(procedure: Procedure) -> bool:
     return _in(rows.READY, procedure.name.removeprefix("mpi_"))
 
 
+def tells_of_the_receive(procedure: Procedure) -> bool:
+    """Whether a send is complete only when its receive has begun (synchronous mode)."""
+    return _in(rows.SYNCHRONOUS, procedure.name.removeprefix("mpi_"))
+
+
+def probes(procedure: Procedure) -> bool:
+    """Whether a call looks at messages that it does not receive."""
+    return _in(rows.PROBING, procedure.name.removeprefix("mpi_"))
+
+
 def _in(table: tuple[Row, ...], short: str) -> bool:
     return any(short in row.names for row in table)
 

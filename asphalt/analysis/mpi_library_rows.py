@@ -28,6 +28,9 @@ RECEIVING = (
 # It is only right if the receive has been posted before: the order of calls on two ranks matters.
 READY = (Row(words("rsend irsend rsend_init"), "3.4"),)
 
+# It is complete only when its receive has begun.
+SYNCHRONOUS = (Row(words("ssend issend ssend_init"), "3.4"),)
+
 # A message is looked at and stays.
 PROBING = (Row(words("probe iprobe"), "3.8.1"),)
 

@@ -23,6 +23,7 @@ from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 if TYPE_CHECKING:
     from asphalt.analysis.packing_copy import PackingCopy
+    from asphalt.analysis.packing_counter import Counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class Producer:
     ``moved`` are the positions of scalar assignments between the phases that are executed before
     all of them.  ``first``, ``last``: the bounds of the tiled loops; ``direction``: +1 or -1.
     ``region``: everything from the first phase to the call.  ``copy``: the packing copy that is
-    left out, so that the last phase defines its source, which is sent.
+    left out, so that the last phase defines its source, which is sent.  ``counter``: what goes
+    through the send buffer in the last phase, and is set anew where a tile begins in a block.
     """
 
     exchange: Exchange
@@ -76,6 +78,7 @@ class Producer:
     region: Region = field(repr=False)
     footprint: Footprint = field(repr=False)
     copy: PackingCopy | None = None
+    counter: Counter | None = None
 
     @property
     def packing(self) -> Phase:
@@ -142,7 +145,10 @@ _ONE = Lit("integer", "1")
 
 
 def make_producer(
-    exchange: Exchange, phases: tuple[Phase, ...], moved: tuple[int, ...]
+    exchange: Exchange,
+    phases: tuple[Phase, ...],
+    moved: tuple[int, ...],
+    counter: Counter | None = None,
 ) -> Producer | None:
     """The producer with these phases; None: their loops do not run over the same iterations."""
     footprint = footprint_between(exchange, phases[0].position, exchange.names)
@@ -157,5 +163,13 @@ def make_producer(
     assert head.first is not None
     assert head.last is not None
     return Producer(
-        exchange, phases, moved, head.first, head.last, bounds[-1].direction, region, footprint
+        exchange,
+        phases,
+        moved,
+        head.first,
+        head.last,
+        bounds[-1].direction,
+        region,
+        footprint,
+        counter=counter,
     )

@@ -101,6 +101,8 @@ def _may_have_gaps(symbol: Symbol | None) -> bool:
 def uneven_blocks(exchange: Exchange) -> Uneven | str:
     """The counts and displacements of a call, without ``spread``; else the argument that is no
     array whose elements could be named."""
+    if exchange.open_coded is not None:
+        return exchange.open_coded.uneven
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
     found: list[PerRank] = []

@@ -340,11 +340,11 @@ def run_as_section(
     subscripts = [a for a in actual.args if not isinstance(a, Section | Keyword | AltReturn)]
     if len(subscripts) != len(symbol.dims):
         return None
-    if not _dims_hold(symbol, caller, writes_argument):
-        return None
     stride = Poly.constant(1)
     for dimension, dim in enumerate(symbol.dims):
         if stride == size:
+            if not _dims_hold(symbol, dimension, caller, writes_argument):
+                return None
             colon = Section(None, None, None)
             return (*([colon] * dimension), *subscripts[dimension:])
         if dim.kind != "explicit" or dim.upper is None:
@@ -356,11 +356,12 @@ def run_as_section(
     return None
 
 
-def _dims_hold(symbol: Symbol, scope: Scope, writes_argument: WritesArgument) -> bool:
-    """Whether what the declared bounds mean now is what they meant on entry."""
+def _dims_hold(symbol: Symbol, leading: int, scope: Scope, writes_argument: WritesArgument) -> bool:
+    """Whether what the bounds of the leading dimensions mean now is what they meant on entry."""
     if symbol.home is not scope:
         return False
-    bounds = [b for dim in symbol.dims or () for b in (dim.lower, dim.upper) if b is not None]
+    dims = (symbol.dims or ())[:leading]
+    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
     names = {name for bound in bounds for name in names_in(bound)}
     return all(
         never_written(name, scope, writes_argument) for name in names if _is_variable(name, scope)

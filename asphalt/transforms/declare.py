@@ -34,6 +34,7 @@ RUNTIME = "asphalt_rt"
 _FROM_RUNTIME = (
     "asphalt_enter",
     "asphalt_enter_uneven",
+    "asphalt_enter_packed",
     "asphalt_pieces_of",
     "asphalt_posts_of",
     "asphalt_most_pieces",
@@ -42,6 +43,7 @@ _FROM_RUNTIME = (
     "asphalt_irecv_at",
     "asphalt_isend_at",
     "asphalt_ranks",
+    "asphalt_rank",
     "asphalt_window",
     "asphalt_irecv",
     "asphalt_isend",
@@ -58,6 +60,11 @@ _LOGICAL = ("asphalt_tiled",)
 _ARRAYS: dict[str, tuple[Expr | None, tuple[Dim, ...]]] = {
     "asphalt_req": (None, (Dim("assumed_shape"),)),
     "asphalt_cuts": (None, (Dim("assumed_shape"),)),
+    "asphalt_units": (None, (Dim("assumed_shape"),)),
+    "asphalt_send_counts": (None, (Dim("assumed_shape"),)),
+    "asphalt_send_displs": (None, (Dim("assumed_shape"),)),
+    "asphalt_receive_counts": (None, (Dim("assumed_shape"),)),
+    "asphalt_receive_displs": (None, (Dim("assumed_shape"),)),
     "asphalt_clone": (var("asphalt_byte"), (Dim("assumed_shape"),) * 3),
 }
 """Allocatable arrays: the kind of their integers, and their dimensions."""

@@ -6,6 +6,7 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.transforms.pieces import Pieces
 from asphalt.transforms.pieces_block import EveryBlock
+from asphalt.transforms.pieces_packed import PackedBlocks
 from asphalt.transforms.pieces_slab import Slab
 from asphalt.transforms.pieces_strided import Strided
 from asphalt.transforms.pieces_uneven import UnevenBlocks, UnevenSlab
@@ -16,6 +17,8 @@ def pieces_of(plan: Plan) -> Pieces:
     """The messages of a plan."""
     if plan.layout.strides is not None:
         return Strided(plan)
+    if plan.layout.packed is not None:
+        return PackedBlocks(plan)
     uneven = plan.layout.uneven is not None
     window = plan.layout.window is not None
     if plan.layout.pattern is Pattern.SLAB:

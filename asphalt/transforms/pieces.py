@@ -109,6 +109,14 @@ class Pieces(ABC):
         """Statements behind the last wait."""
         return []
 
+    def counted(self, make: Maker) -> tuple[Node, ...]:
+        """Statements in front of the tiled loop of a packing nest, inside of the loop around it."""
+        return ()
+
+    def made(self) -> tuple[Ref, ...]:
+        """The arrays that ``prepare`` allocates, to be freed at the end."""
+        return ()
+
     # -- what is shared ----------------------------------------------------------------------
 
     def trips(self) -> Expr:

@@ -139,9 +139,9 @@ class UnevenPieces(Pieces):
     def requests(self) -> Expr:
         return add(mul(self.sends_a_tile(), D), POSTED)
 
-    def posted_before(self, make: Maker) -> list[Node]:
-        inner = make.inner()
-        loop, body = inner.inner(), inner.inner().inner()
+    def posts(self, make: Maker) -> Node:
+        """Post the receives of all pieces, from the slot behind ``asphalt_slot`` on."""
+        loop, body = make.inner(), make.inner().inner()
         length = self.of_peer(self.uneven.receive_counts)
         landing = self.of_peer(self.uneven.receive_displacements)
         theirs = fn("asphalt_cuts", PEER)
@@ -156,16 +156,19 @@ class UnevenPieces(Pieces):
             ),
             step=theirs,
         )
-        ranks = inner.do(
+        return make.do(
             "asphalt_i",
             num(1),
             NP,
             (loop.assign(PEER, fn("modulo", sub(ME, INDEX), NP)), pieces),
             "both know the length of a block, and how the sender cuts it",
         )
+
+    def posted_before(self, make: Maker) -> list[Node]:
+        inner = make.inner()
         then: tuple[Node, ...] = (
             inner.assign(SLOT, mul(self.sends_a_tile(), D)),
-            ranks,
+            self.posts(inner),
             *self.before_first_tile(inner),
         )
         return [

@@ -82,8 +82,7 @@ class _Emission:
     def statements(self, siblings: tuple[Node, ...]) -> tuple[Node, ...]:
         """The siblings of the call, with everything from the producer to the call replaced."""
         producer = self.plan.producer
-        call = siblings[self.plan.exchange.place.position]
-        assert isinstance(call, Leaf)
+        written = self.plan.exchange.written
         own_comments, directives = _split_lead(producer.phases[0].nest.head.lead)
         nests = [self._nest(phase) for phase in producer.phases]
         nests[0] = _with_lead(nests[0], directives)
@@ -95,8 +94,8 @@ class _Emission:
             self._tile_loop(tuple(nests)),
             *self._afterwards(),
             *self._between(siblings),
-            *self._finish(call),
-            *siblings[self.plan.exchange.place.position + 1 :],
+            *self._finish(written),
+            *siblings[self.plan.exchange.place.position + len(written) :],
         )
 
     def _between(self, siblings: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -142,7 +141,7 @@ class _Emission:
         along = self.plan.producer.packing.tiled.head.what
         assert isinstance(along, DoHead)
         assert isinstance(along.var, Ref)
-        operation = self.plan.exchange.call.procedure.spelled
+        operation = self.plan.exchange.spelled
         marks = [f"asphalt: {operation} of site '{self.site}' prepushed along {along.var.spelled}"]
         marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
         if self.plan.sizes:
@@ -173,13 +172,23 @@ class _Emission:
         cut = rewrite(head, replace(head.what, first=LO, last=HI))
         cut = replace(cut, lead=(*head.lead, *comments_inside(head, self.make.free, self.make.eol)))
         body = phase.tiled.body
-        if _works_long(phase):
+        around = self.plan.producer.counter is not None and phase is self.plan.producer.packing
+        if _works_long(phase) and not around:  # else it would stand in the loop over the ranks
             body = (self._progress(phase), *body)
         nest: Node = replace(phase.tiled, head=cut, body=body)
         for loop in reversed(phase.loops[:-1]):
+            before: tuple[Node, ...] = ()
+            if phase is self.plan.producer.packing and loop is phase.loops[-2]:
+                before = self.pieces.counted(self._maker_in(phase))
             inner = tuple(nest if isinstance(node, Do) else node for node in loop.body)
-            nest = replace(loop, body=inner)
+            nest = replace(loop, body=(*before, *inner))
         return shifted(nest, self.make.step)
+
+    def _maker_in(self, phase: Phase) -> Maker:
+        """For statements beside the tiled loop, before it is shifted."""
+        free = self.plan.exchange.located.form is Form.FREE
+        step = _step(phase.tiled, free)
+        return Maker(_column(phase.tiled.head, free), step, free, self.make.eol)
 
     def _progress(self, phase: Phase) -> Leaf:
         """A chance for MPI in every iteration, placed as the body of the tiled loop is."""
@@ -189,8 +198,8 @@ class _Emission:
         call = Call(var("asphalt_progress"), (REQUESTS, var("asphalt_turn"), K, ERROR))
         return make.leaf(Guarded(TILED, call))
 
-    def _finish(self, call: Leaf) -> tuple[Node, ...]:
-        """Wait for everything, or call the original."""
+    def _finish(self, written: tuple[Node, ...]) -> tuple[Node, ...]:
+        """Wait for everything, or execute the original."""
         make, inner = self.make, self.make.inner()
         layout = self.plan.layout
         send, receive = (self.pieces.buffer(a) for a in (layout.send, layout.receive))
@@ -206,11 +215,13 @@ class _Emission:
         error = self.plan.exchange.call.error
         if error is not None:
             then.append(inner.assign(error, ERROR))
-        original = replace(call, lead=(), shift=call.shift + make.step)
-        branch = make.branch(TILED, tuple(then), (original,))
+        lead = _lead_of(written[0])
+        original = (_with_lead(written[0], ()), *written[1:])
+        shifts = tuple(shifted(node, make.step) for node in original)
+        branch = make.branch(TILED, tuple(then), shifts)
         return (
-            _with_lead(branch, call.lead),
-            make.leaf(Allocation("deallocate", (REQUESTS,))),
+            _with_lead(branch, lead),
+            make.leaf(Allocation("deallocate", (REQUESTS, *self.pieces.made()))),
         )
 
 

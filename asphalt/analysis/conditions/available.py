@@ -14,6 +14,7 @@ from asphalt.analysis.layout import Divides, Guard, Layout
 from asphalt.analysis.lifetime import lives_through
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.open_coded import PEER
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk
@@ -80,6 +81,14 @@ def check(producer: Producer, layout: Layout) -> Answer:
         if parameter.kind not in ("BUFFER", "ERROR_CODE") and not parameter.is_count
     ]
     lists = () if layout.uneven is None else layout.uneven.lists
+    coded = exchange.open_coded
+    if coded is not None:  # the lists are made at the entry, from these
+        assert coded.blocks is not None
+        made = {numbers.actual.name for numbers in lists}
+        actuals = [a for a in actuals if not (isinstance(a, Ref) and a.name in made)]
+        actuals += coded.blocks.written
+        lists = ()
+    actuals += layout.needed
     for arg in statement_arguments(exchange.leaf):
         for part in walk(arg):
             refused = _evaluated(part, exchange)
@@ -98,6 +107,12 @@ def check(producer: Producer, layout: Layout) -> Answer:
             return Refused(KIND, message, phase.tiled.head.span)
     for expr in (*actuals, *(n.actual for n in lists), producer.first, producer.last):
         for part in _values_read(expr):
+            if part == PEER:
+                continue
+            named = part if coded is not None and isinstance(part, Ref) else None
+            if named is not None and storage_of(named.name, scope) == received:
+                message = f"{named.spelled} is received into while it is needed"
+                return Refused(CHANGES, message, exchange.span)
             refused = _part(part, producer, written)
             if refused is not None:
                 return refused

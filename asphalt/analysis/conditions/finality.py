@@ -111,6 +111,16 @@ def check(producer: Producer, layout: Layout) -> Final | Refused:
     return Final(replace(layout, guards=tuple(guards)), Holds(evidence))
 
 
+def check_counted(producer: Producer, layout: Layout) -> Final:
+    """The same where a counter goes through the send buffer: it never comes back."""
+    assert producer.counter is not None
+    evidence = (
+        f"{producer.counter.variable.spelled} counts the elements of {layout.send.buffer}: "
+        f"iteration {producer.packing.variable} alone writes its stretch of every block"
+    )
+    return Final(layout, Holds(evidence))
+
+
 def _lateness(producer: Producer, write: Access, layout: Layout) -> int | Refused:
     """How many iterations behind its own a plane may still be written, by one access."""
     region, tiled = producer.region, producer.packing.tiled

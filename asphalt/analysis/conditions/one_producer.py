@@ -22,6 +22,7 @@ from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
 from asphalt.analysis.packing_copy import packing_copy
+from asphalt.analysis.packing_counter import counter_of
 from asphalt.analysis.private import covers_whole
 from asphalt.analysis.reorder import Reorder, carried_by_fusion, carried_by_interchange
 from asphalt.analysis.scalars import exposed, is_copy
@@ -191,7 +192,8 @@ def _without_copy(exchange: Exchange, position: int) -> Iterator[Producer]:
 
 def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | Refused:
     """The producers that end with this phase, each with one more phase before it than the last."""
-    alone = make_producer(exchange, (packing,), ())
+    counter = counter_of(exchange, packing.loops, packing.position)
+    alone = make_producer(exchange, (packing,), (), counter)
     if alone is None:
         message = (
             f"the loop over {packing.variable} has a step other than 1 or -1, or bounds that are "
@@ -202,7 +204,7 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
     if symbol is None or symbol.type is None or symbol.type.base != "integer" or symbol.dims:
         message = f"the loop variable {packing.variable} is not an integer scalar"
         return Refused(LOOP, message, packing.tiled.head.span)
-    carried = carried_by_interchange(alone, packing)
+    carried = None if counter is not None else carried_by_interchange(alone, packing)
     if carried is not None:
         message = (
             f"tiling the loop over {packing.variable} would change the order of {_what(carried)}"
@@ -211,7 +213,8 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
             ORDER, message, carried.later.span, order_witness(carried), order_marks(carried)
         )
     fused, obstacle = _fuse(exchange, alone)
-    if not is_copy(packing.nest, exchange.names):
+    copies = is_copy(packing.nest, exchange.names) if counter is None else counter.copies
+    if not copies:
         return (alone, *fused)
     if not fused:
         if obstacle is not None and obstacle.refused is not None:
@@ -266,7 +269,8 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...],
         obstacle: Obstacle | None = Obstacle(text, marks=_mark(node.head, text), refused=beyond)
         for loops in tilable_loops(node):
             phases = (Phase(position, loops), *producer.phases)
-            wider = make_producer(exchange, phases, (*producer.moved, *moved))
+            moving = (*producer.moved, *moved)
+            wider = make_producer(exchange, phases, moving, producer.counter)
             if wider is None or not _may_move(wider):
                 continue
             carried = carried_by_interchange(wider, phases[0]) or carried_by_fusion(wider)

@@ -46,7 +46,8 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
 
     Either the way to the site is uniform, from the start of the program; or there is no other
     call of this operation in the given sources: ranks that match collectives as the standard
-    demands (MPI-4.0 section 6.1) can then only be at this one.
+    demands (MPI-4.0 section 6.1) can then only be at this one (not so where the exchange is written
+    out with messages).
     """
     scope, leaf = exchange.scope, exchange.leaf
     comm = exchange.call.args.get("comm")
@@ -59,6 +60,9 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
     if judgement.level is Level.UNIFORM:
         evidence = f"all ranks come to the call: {judgement.evidence}"
         return Holds(evidence, judgement.assumptions)
+    if exchange.open_coded is not None:  # a rank that has nothing to exchange might not come here
+        message = f"it is not proved that all ranks come to the messages ({judgement.evidence})"
+        return Holds(message, (CONTROL.word,))
     operation = exchange.call.operation
     own = {(exchange.located.path, exchange.span.first)}
     if exchange.sole:  # what it calls is called from nowhere else

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.conditions.open_coded import check_alone
 from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Ref
@@ -33,4 +34,8 @@ def check(exchange: Exchange) -> Answer:
             }:
                 message = f"{comm.spelled} is an intercommunicator"
                 return Refused(INTER, message, leaf.span or exchange.span)
+    if exchange.open_coded is not None:
+        alone = check_alone(exchange)
+        if isinstance(alone, Refused):
+            return alone
     return Holds("the messages travel on a private duplicate of the communicator")

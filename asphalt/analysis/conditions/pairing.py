@@ -6,6 +6,7 @@ from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.protocol import check_reach, check_shape
+from asphalt.analysis.protocol_packed import check_packed
 from asphalt.analysis.protocol_uneven import check_uneven
 from asphalt.analysis.reorder import carried_by_rotation
 from asphalt.analysis.schedule import Shape as Pattern
@@ -62,7 +63,9 @@ def check(producer: Producer, layout: Layout) -> Answer:
     if layout.uneven is not None and producer.direction < 0:
         message = f"the loop over {producer.packing.variable} runs backwards"
         return Refused(BACKWARDS, message, producer.packing.tiled.head.span)
-    if layout.uneven is None:
+    if layout.packed is not None:
+        fault = check_packed()
+    elif layout.uneven is None:
         pattern = layout.pattern if layout.strides is None else Pattern.STRIDED
         fault = check_shape(pattern, trips=_TRIPS)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.buffers import buffer_of
+from asphalt.analysis.conditions import open_coded
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
@@ -101,6 +102,10 @@ def check(exchange: Exchange) -> Answer:
     call, procedure = exchange.call, exchange.call.procedure
     arguments = procedure.exchange
     assert arguments is not None
+    if exchange.open_coded is not None:
+        answer = open_coded.check(exchange)
+        if isinstance(answer, Refused) or call.binding != "unknown":
+            return answer
     reason = exchange.opaque or exchange.unnamed
     if reason is not None:
         return _wrapped(exchange, reason)
@@ -151,7 +156,7 @@ def check_text(exchange: Exchange, start: int) -> Answer:
     if isinstance(place, Refused):
         return place
     position = exchange.place.position
-    nodes = exchange.place.siblings[start : position + 1]
+    nodes = (*exchange.place.siblings[start:position], *exchange.written)
     heads = [leaf for node in nodes for leaf in leaves(node)]
     first = heads[0]
     for leaf in heads:
@@ -169,7 +174,7 @@ def check_text(exchange: Exchange, start: int) -> Answer:
         if isinstance(around, Block) and around.kind == "block" and _declares_openly(around):
             message = "a BLOCK construct around the call may declare any name"
             return Refused(TEXT, message, around.head.span)
-    if exchange.leaf.label is not None:
+    if any(leaf.label is not None for node in exchange.written for leaf in leaves(node)):
         return Refused(TEXT, "the call has a label", exchange.span)
     return Holds("the text can be edited")
 

@@ -1,0 +1,115 @@
+"""Whether messages between two ranks that are written out are an exchange of all with all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.all_sends import is_closed, operations
+from asphalt.analysis.buffers import buffer_of
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.message_loops import called
+from asphalt.analysis.messages import Way, envelopes_of
+from asphalt.analysis.mpi_library import Store, probes
+from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.values import constants_in
+from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.ir.tree import leaves
+
+PEERS = Code(
+    "ASP070",
+    "the messages are not one block for each rank",
+    "Loops of sends and receives look like an exchange of all ranks with all, but it is not known "
+    "that each rank sends one message to every other one and receives one of it, with one tag and "
+    "on one communicator, from and to places that the partner's number tells; or what is copied "
+    "between them is not the block of the rank itself.",
+    "Let both loops go through all ranks but the own one, as `do turn = 1, ranks - 1` with `p = "
+    "modulo(me + turn, ranks)`, or as `do p = 0, ranks - 1` with `if (p == me) cycle`.",
+)
+ENDS = Code(
+    "ASP071",
+    "the messages do not end with the exchange",
+    "It is not known that the wait is for all messages of the loops and for no others, or a "
+    "request, a status, a counter or a loop variable of them may be used later: the messages that "
+    "would be sent instead have requests of their own.",
+    "Keep requests and statuses in local arrays of the procedure, number the requests from 1 on, "
+    "and wait for all of them with one MPI_WAITALL.",
+)
+BETWEEN = Code(
+    "ASP072",
+    "statements between the messages do something else",
+    "Between the first message and the wait stand statements that neither start messages nor copy "
+    "the block of the rank itself.",
+    "Move them in front of the first message or behind the wait.",
+)
+OTHERS = Code(
+    "ASP073",
+    "other messages could be received in the place of these",
+    "Another send of the program may have the same tag, a probe may see the messages, or not all "
+    "of the program is known: a message from elsewhere could be taken for one of these, and would "
+    "not be any more when these travel on a communicator of their own.",
+    "Give the exchange a tag of its own, a constant, and asphalt the whole program.",
+)
+
+CODES = (PEERS, ENDS, BETWEEN, OTHERS)
+_CODES = {"peers": PEERS, "ends": ENDS, "between": BETWEEN}
+
+
+def check(exchange: Exchange) -> Answer:
+    """Whether the statements are an exchange of blocks of two arrays, complete at their end."""
+    coded = exchange.open_coded
+    assert coded is not None
+    if coded.fault is not None:
+        span = coded.fault.span or exchange.span
+        return Refused(_CODES[coded.fault.kind], coded.fault.reason, span)
+    if exchange.call.anywhere(exchange.scope) or None in (
+        buffer_of(exchange, "sendbuf"),
+        buffer_of(exchange, "recvbuf"),
+    ):
+        return Refused(PEERS, "a buffer is no array without gaps", exchange.span)
+    return Holds("every rank exchanges one block with every other, and all are complete at the end")
+
+
+def check_alone(exchange: Exchange) -> Answer:
+    """Whether no other message of the program can be received in the place of these."""
+    coded, program = exchange.open_coded, exchange.effects.scopes.program
+    assert coded is not None
+    own = {
+        (leaf.span.file, leaf.span.first)
+        for node in coded.nodes
+        for leaf in leaves(node)
+        if leaf.span is not None
+    }
+    apart = own | set(_with_other_tags(exchange, coded.tag))
+    for mention in program.mpi_calls():
+        row = procedure(mention.operation)
+        where = f"{mention.path}:{mention.line}"
+        if row is not None and probes(row):
+            return Refused(OTHERS, f"{where} looks for messages", exchange.span)
+        sends = row is not None and row.name in operations(Store.OUTGOING)
+        if sends and (mention.path, mention.line) not in apart:
+            return Refused(OTHERS, f"{where} may send with the same tag", exchange.span)
+    if not is_closed(exchange.effects):
+        message = "not all of the program is known, and it may send with the same tag"
+        return Refused(OTHERS, message, exchange.span)
+    return Holds(f"no other message of the program has the tag {coded.tag}")
+
+
+def _with_other_tags(exchange: Exchange, tag: int | None) -> Iterator[tuple[str, int]]:
+    """The files and lines of sends whose tag is a constant that differs."""
+    scopes = exchange.effects.scopes
+    names = {mention.operation for mention in scopes.program.mpi_calls()}
+    names = {n for n in names if (row := procedure(n)) and row.name in operations(Store.OUTGOING)}
+    for name in sorted(names | {f"p{name}" for name in names}):
+        for located in scopes.program.mentions(name):
+            scope = scopes.of(located)
+            for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+                call = called(leaf, scope)
+                if call is None or leaf.span is None:
+                    continue
+                tags = [
+                    constants_in(envelope.tag, scope).value
+                    for envelope in envelopes_of(call) or ()
+                    if envelope.way is Way.OUT
+                ]
+                if tags and None not in tags and tag not in tags:
+                    yield leaf.span.file, leaf.span.first

@@ -1,0 +1,97 @@
+"""Exchanges of all ranks with all that are written out: loops of sends and receives, and the wait.
+
+    do turn = 1, ranks - 1                                   call MPI_Alltoallv(s, counts, ...)
+      p = modulo(me - turn, ranks)
+      call MPI_Irecv(r(from(p)), n(p), ...)
+    end do                                            -->    with counts(p) = m(p) etc., which the
+    do turn = 1, ranks - 1                                   run computes where it enters, and asks
+      p = modulo(me + turn, ranks)                           each partner about
+      call MPI_Isend(s(to(p)), m(p), ...)
+    end do
+    call MPI_Waitall(...)
+
+Such a group of statements does what MPI_ALLTOALLV does (MPI-4.0 section 6.8 defines it by these
+messages) if each rank gets one message of every other one, all are complete at its end, and nothing
+else of it is used.  It is judged as that call: in the unit that is analysed one call stands in its
+place.  The statements themselves are kept, for runs that do not tile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.per_rank import PerRank, Uneven
+from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.program import Located
+from asphalt.ir.source import Span
+from asphalt.ir.tree import Leaf, Node
+
+PEER = Ref("asphalt_peer", "asphalt_peer")
+"""The rank that a count or displacement is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a group is not known to be an exchange of all with all.
+
+    ``kind``: peers (not one message with each rank), ends (not all of it ends with the group, or
+    something of it is used later), between (a statement is none of the exchange).
+    """
+
+    kind: str
+    reason: str
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How much goes where, as expressions over ``PEER``; counts and displacements in elements.
+
+    ``ranks``: the size of the communicator, ``own``: the number of the rank itself, as the loops
+    have them (None: they need not know it); both are for the run to check.
+    """
+
+    ranks: Expr
+    own: Expr | None
+    send_count: Expr
+    send_displacement: Expr
+    receive_count: Expr
+    receive_displacement: Expr
+
+    @property
+    def written(self) -> tuple[Expr, ...]:
+        """All expressions."""
+        own = () if self.own is None else (self.own,)
+        return (
+            self.ranks,
+            *own,
+            self.send_count,
+            self.send_displacement,
+            self.receive_count,
+            self.receive_displacement,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCoded:
+    """An exchange that is written out: the statements, in the unit as it is, and what they do.
+
+    ``located``: the unit; ``nodes``: the statements; ``anchor``: the first call of them.
+    ``blocks`` or ``fault``: what is known.
+    """
+
+    located: Located
+    nodes: tuple[Node, ...]
+    anchor: Leaf
+    operation: str
+    blocks: Blocks | None = None
+    fault: Fault | None = None
+    tag: int | None = None
+
+    @property
+    def uneven(self) -> Uneven:
+        """The counts and displacements, in arrays that the run fills."""
+        names = ("send_counts", "send_displs", "receive_counts", "receive_displs")
+        lists = [PerRank(Ref(f"asphalt_{n}", f"asphalt_{n}"), Poly()) for n in names]
+        return Uneven(lists[0], lists[1], lists[2], lists[3])

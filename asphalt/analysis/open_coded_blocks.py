@@ -1,0 +1,258 @@
+"""What the messages of a group are together: how much goes from where to where, and to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from asphalt.analysis.algebra import Poly, folded_expr, poly
+from asphalt.analysis.block_copies import BlockCopy, block_copy
+from asphalt.analysis.message_loops import (
+    Message,
+    Odd,
+    called,
+    messages_of,
+    replaced,
+    starts_messages,
+)
+from asphalt.analysis.messages import Way
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.mpi_library import tells_of_the_receive
+from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.objects import designator_name
+from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded
+from asphalt.analysis.open_coded_groups import sets_scalar
+from asphalt.analysis.peers import Peers, equal, is_over_ranks, peers_of, unequal
+from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import Values
+from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
+from asphalt.ir.stmt import Assign, DoHead
+from asphalt.ir.tree import Do, Leaf, Node, leaves
+
+_ZERO = Poly()
+
+
+@dataclass(slots=True)
+class Group:
+    """The statements of a group by what they are for."""
+
+    messages: list[Message] = field(default_factory=list)
+    copies: list[Node] = field(default_factory=list)
+    waits: list[tuple[Leaf, MpiCall]] = field(default_factory=list)
+    settings: list[Leaf] = field(default_factory=list)
+
+
+def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> Group | Fault:
+    """The statements of a group; else one that is none of an exchange."""
+    group = Group()
+    for node in nodes:
+        if isinstance(node, Do) and starts_messages(node, scope):
+            found = messages_of(node, scope)
+            if isinstance(found, Odd):
+                return Fault("between", found.reason, found.leaf.span)
+            group.messages += found
+            continue
+        if isinstance(node, Leaf):
+            call = called(node, scope)
+            if call is not None and call.procedure.timing is Timing.COMPLETING:
+                group.waits.append((node, call))
+                continue
+            if sets_scalar(node):
+                group.settings.append(node)
+                continue
+        if sum(isinstance(leaf.what, Assign) for leaf in leaves(node)) == 1:
+            group.copies.append(node)
+            continue
+        span = next(iter(leaves(node))).span
+        return Fault("between", "a statement between the messages is none of the exchange", span)
+    return group
+
+
+def understood(coded: OpenCoded, group: Group, scope: Scope, values: Values) -> OpenCoded:
+    """What the messages of a group are together."""
+
+    def fault(kind: str, reason: str, leaf: Leaf) -> OpenCoded:
+        return replace(coded, fault=Fault(kind, reason, leaf.span))
+
+    ways = {way: [m for m in group.messages if m.envelope.way is way] for way in (Way.OUT, Way.IN)}
+    for way, messages in ways.items():
+        if len(messages) != 1:
+            text = f"a rank {way.value} more than one message of each other"
+            return fault("peers", text, messages[-1].leaf)
+    send, receive = ways[Way.OUT][0], ways[Way.IN][0]
+    if tells_of_the_receive(send.call.procedure):
+        return fault("ends", "a synchronous send tells that its receive has begun", send.leaf)
+    tags = [values.constants(m.envelope.tag).value for m in (send, receive)]
+    if tags[0] is None or tags[0] != tags[1] or tags[0] < 0:
+        return fault("peers", "the tags are not one constant", receive.leaf)
+    comms = [folded_expr(m.envelope.communicator) for m in (send, receive)]
+    if comms[0] != comms[1]:
+        return fault("peers", "messages are sent and received on two communicators", receive.leaf)
+    sides: list[_Side] = []
+    for message in (send, receive):
+        side = _side(message, scope, values)
+        if isinstance(side, str):
+            return fault("peers", side, message.leaf)
+        sides.append(side)
+    out, into = sides
+    if out.peers.ranks != into.peers.ranks:
+        return fault(
+            "peers", "sends and receives go through different numbers of ranks", receive.leaf
+        )
+    if out.peers.left_out != into.peers.left_out:
+        return fault("peers", "sends and receives leave out different ranks", receive.leaf)
+    own = out.peers.own or into.peers.own
+    for node in group.copies:
+        leaf = next(leaf for leaf in leaves(node) if isinstance(leaf.what, Assign))
+        copy = block_copy(node, scope, values)
+        if out.peers.left_out is None or copy is None or group.copies[0] is not node:
+            return fault(
+                "between", "a statement between the messages is none of the exchange", leaf
+            )
+        wrong = _wrong_copy(copy, out, into, out.peers.left_out, values)
+        if wrong is not None:
+            return fault("peers", wrong, leaf)
+    left_out = None if group.copies else out.peers.left_out
+    blocks = Blocks(
+        out.peers.ranks.expression(),
+        None if own is None else own.expression(),
+        _without(out.count, left_out),
+        out.displacement.expression(),
+        _without(into.count, left_out),
+        into.displacement.expression(),
+    )
+    return replace(coded, blocks=blocks, tag=tags[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The messages in one direction: ``count`` over ``PEER``, 0 where nothing goes; ``elements``:
+    the count where something does."""
+
+    peers: Peers
+    buffer: str
+    shape: Shape
+    displacement: Poly
+    count: Expr
+    elements: Poly
+
+
+def _side(message: Message, scope: Scope, values: Values) -> _Side | str:
+    """What is known of the messages in one direction; else why it is not."""
+    head = message.loop.head.what
+    assert isinstance(head, DoHead)
+    assert isinstance(head.var, Ref)
+    variable = head.var.name
+    peer = folded_expr(message.envelope.peer)
+    left_out: Poly | None = None
+    kept: list[Expr] = []
+    for condition in message.conditions:
+        sides = unequal(condition)
+        polys = None if sides is None else [poly(side) for side in sides]
+        if polys is not None and poly(peer) in polys:
+            other = polys[1 - polys.index(poly(peer))]
+            if left_out not in (None, other):
+                return "two ranks are left out"
+            left_out = other
+        else:
+            kept.append(condition)
+    peers = peers_of(message.loop, peer, left_out)
+    if isinstance(peers, str):
+        return peers
+
+    def of_peer(expr: Expr) -> Expr | None:
+        """An expression with the peer in the place of the loop's variable."""
+        named: Expr = replaced(expr, peer, PEER)  # type: ignore[assignment]
+        if variable in names_in(named) and not is_over_ranks(peer):
+            shift = poly(peer) - Poly.atom(Ref(variable, variable))
+            turn = (Poly.atom(PEER) - shift).expression()
+            named = replaced(named, Ref(variable, variable), turn)  # type: ignore[assignment]
+        return None if variable in names_in(named) else named
+
+    count, buffer = of_peer(message.count), of_peer(message.buffer)
+    guards = [of_peer(condition) for condition in kept]
+    if count is None or buffer is None or None in guards:
+        return "a count or a place depends on the turn, not on the rank alone"
+    name = designator_name(message.buffer)
+    if name is None or not isinstance(buffer, Ref | Component):
+        return "a buffer is no array"
+    shape = shape_of(name, scope, values, message.leaf)
+    displacement = None if shape is None else _displacement(buffer, shape)
+    if shape is None or displacement is None:
+        return "a buffer does not begin with an element whose place is known"
+    elements = poly(count)
+    for guard in guards:
+        assert guard is not None
+        if _is_positive(guard, elements):
+            count = Ref("max", "max", (Lit("integer", "0"), count))
+        else:
+            count = Ref("merge", "merge", (count, Lit("integer", "0"), guard))
+    return _Side(peers, name, shape, displacement, count, elements)
+
+
+def _displacement(buffer: Ref | Component, shape: Shape) -> Poly | None:
+    """Elements from the beginning of an array to the first one that is passed."""
+    if buffer.args is None:
+        return _ZERO
+    if len(buffer.args) != shape.rank:
+        return None
+    total = _ZERO
+    closed = False
+    for number, (arg, lower) in enumerate(zip(buffer.args, shape.lower, strict=True)):
+        if isinstance(arg, Section):
+            if arg != Section(None, None, None) or closed:
+                return None
+            continue
+        if not isinstance(arg, Lit | Ref | Component | Op):
+            return None
+        closed = True
+        total += (poly(arg) - lower) * shape.stride(number)
+    return total
+
+
+def _is_positive(guard: Expr, count: Poly) -> bool:
+    """Whether a condition says that a count is positive."""
+    match guard:
+        case Op(op="()", operands=(inner,)):
+            return _is_positive(inner, count)
+        case Op(op=">", operands=(a, b)):
+            return poly(a) - poly(b) == count
+        case Op(op="<", operands=(a, b)):
+            return poly(b) - poly(a) == count
+        case Op(op="/=", operands=(a, b)):
+            return count in (poly(a) - poly(b), poly(b) - poly(a))
+        case Op(op=".not.", operands=(inner,)):
+            sides = equal(inner)
+            return sides is not None and count in (
+                poly(sides[0]) - poly(sides[1]),
+                poly(sides[1]) - poly(sides[0]),
+            )
+    return False
+
+
+def _without(count: Expr, left_out: Poly | None) -> Expr:
+    """A count that is 0 for a rank that is left out."""
+    if left_out is None:
+        return count
+    own = Op("==", (PEER, left_out.expression()))
+    return Ref("merge", "merge", (Lit("integer", "0"), count, own))
+
+
+def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Values) -> str | None:
+    """Why a copy is not that of the block of the rank itself; None: it is."""
+
+    def at_own(value: Poly) -> Poly:
+        expr = replaced(value.expression(), PEER, own.expression())
+        return values.constants(expr)  # type: ignore[arg-type]
+
+    expected = (
+        (copy.source, out.buffer),
+        (copy.target, into.buffer),
+        (values.constants(copy.source_at.expression()), at_own(out.displacement)),
+        (values.constants(copy.target_at.expression()), at_own(into.displacement)),
+        (values.constants(copy.count.expression()), at_own(out.elements)),
+        (values.constants(copy.count.expression()), at_own(into.elements)),
+    )
+    if all(found == wanted for found, wanted in expected):
+        return None
+    return "what is copied is not known to be the block that the rank would send to itself"

@@ -1,0 +1,255 @@
+"""Packing nests that go through the send buffer with a counter.
+
+    at = 0
+    do p = 0, ranks - 1                            ! one block a rank
+      do k = 1, planes                             ! the loop that is tiled
+        do j = 1, rows(p)
+          do i = 1, n
+            at = at + 1
+            s(at) = w(i, first(p) + j, k)
+
+Iteration k adds the same number of elements to a block, whichever it is: ``n*rows(p)``.  So block p
+begins after what all blocks before it hold, and what iteration k adds to it is the k-th stretch of
+that many elements.  If the counter is set to where a tile begins in each block, the iterations of
+the nest may be executed tile by tile: they write different elements, and share nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asphalt.analysis.access import examine
+from asphalt.analysis.algebra import Poly, folded_expr, poly
+from asphalt.analysis.buffers import buffer_of
+from asphalt.analysis.constants import element_bytes
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.message_loops import substituted
+from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.shapes import shape_of
+from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
+from asphalt.ir.stmt import Assign, DoHead, Plain
+from asphalt.ir.tree import Do, Leaf, Node
+
+_ONE = Poly.constant(1)
+_PEER = Ref("asphalt_peer", "asphalt_peer")
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """How a counter goes through the send buffer.
+
+    ``variable``: the counter.  ``blocks``: the loop over the ranks; ``first`` and ``last`` are its
+    bounds, where the rank ``asphalt_peer`` is its variable minus ``first``.  ``unit``: elements
+    that one iteration of the tiled loop adds to the block of ``asphalt_peer``.  ``begins``: its
+    value before the nest.  ``copies``: what is written are elements of other arrays.
+    """
+
+    variable: Ref
+    blocks: Do
+    first: Expr
+    last: Expr
+    unit: Expr
+    begins: Poly
+    copies: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What a statement list adds to the counter.
+
+    ``after``: every element is written behind as many additions as its number (1), or before its
+    own (0); None: nothing is written.
+    """
+
+    count: Expr
+    after: int | None
+
+
+class _NoCounterError(Exception):
+    """The nest is not of this kind."""
+
+
+def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Counter | None:
+    """The counter of a packing nest whose last loop of ``loops`` is to be tiled; None: it has none.
+
+    ``position``: of the nest among the siblings of the call.
+    """
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    send = buffer_of(exchange, arguments.send)
+    if send is None or len(loops) != 2 or send.origin is not None or "%" in send.name:
+        return None
+    blocks, tiled = loops
+    if any(_bounds(loop) is None for loop in loops):
+        return None
+    shape = shape_of(send.name, exchange.scope, exchange.values, blocks.head)
+    if shape is None or shape.rank != 1:
+        return None
+    try:
+        found = _Nest(exchange, send.name, blocks, tiled)
+    except _NoCounterError:
+        return None
+    begin = _value_before(exchange, position, found.variable.name)
+    if begin is None:
+        return None
+    first, last = _bounds(blocks) or (Lit("integer", "0"), Lit("integer", "0"))
+    block = loop_variable(blocks)
+    assert block is not None
+    rank = (Poly.atom(_PEER) + poly(first)).expression()
+    unit = substituted(found.steps.count, {block: rank})
+    assert isinstance(unit, Lit | Ref | Op)
+    wanted = shape.lower[0] - Poly.constant(found.steps.after or 0)
+    if begin != wanted:
+        return None
+    return Counter(found.variable, blocks, first, last, unit, begin, found.copies)
+
+
+class _Nest:
+    """The statements of a nest, looked at once."""
+
+    def __init__(self, exchange: Exchange, buffer: str, blocks: Do, tiled: Do) -> None:
+        self.exchange = exchange
+        self.buffer = buffer
+        self.variables = {loop_variable(blocks), loop_variable(tiled)}
+        self.target: Ref | None = None
+        self.copies = True
+        self.fixed = {loop_variable(blocks)}
+        self.steps = self._list(tiled.body)
+        if self.target is None or self.steps.after is None:
+            raise _NoCounterError
+        self._shares_nothing(blocks)
+
+    @property
+    def variable(self) -> Ref:
+        """The counter."""
+        assert self.target is not None
+        return self.target
+
+    def _list(self, nodes: tuple[Node, ...]) -> _Steps:
+        """What a statement list adds to the counter."""
+        parts = [node for node in nodes if not _is_continue(node)]
+        if parts and all(isinstance(node, Leaf) for node in parts):
+            return self._statements(parts)
+        found = [self._loop(node) for node in parts]
+        kinds = {steps.after for steps in found}
+        if len(kinds) != 1:
+            raise _NoCounterError
+        total = found[0].count
+        for steps in found[1:]:
+            total = Op("+", (total, steps.count))
+        return _Steps(total, found[0].after)
+
+    def _loop(self, node: Node) -> _Steps:
+        bounds = _bounds(node) if isinstance(node, Do) else None
+        if bounds is None:
+            raise _NoCounterError
+        assert isinstance(node, Do)
+        low, high = bounds
+        if (names_in(low) | names_in(high)) & (self.variables - self.fixed):
+            raise _NoCounterError  # another number in every iteration
+        self.variables.add(loop_variable(node))
+        inner = self._list(node.body)
+        trips = (poly(high) - poly(low) + _ONE).expression()
+        if not _is_positive_constant(trips):
+            trips = Ref("max", "max", (Lit("integer", "0"), trips))
+        return _Steps(_product(trips, inner.count), inner.after)
+
+    def _statements(self, nodes: list[Node]) -> _Steps:
+        """Assignments one after the other: the counter goes on, elements are written."""
+        added = 0
+        places: list[int] = []
+        for node in nodes:
+            what = node.what if isinstance(node, Leaf) else None
+            if not isinstance(what, Assign) or what.pointer or not isinstance(what.target, Ref):
+                raise _NoCounterError
+            if what.target.args is None:
+                step = (poly(what.value) - Poly.atom(folded_expr(what.target))).value
+                if step is None or step < 1 or self.target not in (None, folded_expr(what.target)):
+                    raise _NoCounterError
+                self.target = Ref(what.target.name, what.target.name)
+                added += step
+                continue
+            if what.target.name != self.buffer or len(what.target.args) != 1:
+                raise _NoCounterError
+            self.copies = self.copies and isinstance(what.value, Ref)
+            (subscript,) = what.target.args
+            if not isinstance(subscript, Lit | Ref | Op):
+                raise _NoCounterError
+            value = poly(subscript)
+            atoms = [a for a in value.atoms if isinstance(a, Ref)]
+            if len(atoms) != 1 or self.target not in (None, atoms[0]):
+                raise _NoCounterError
+            self.target = self.target or Ref(atoms[0].name, atoms[0].name)
+            ahead = (value - Poly.atom(atoms[0])).value
+            if ahead is None:
+                raise _NoCounterError
+            places.append(added + ahead)
+        after = _after(places, added)
+        if after is None:
+            raise _NoCounterError
+        return _Steps(Lit("integer", str(added)), after)
+
+    def _shares_nothing(self, blocks: Do) -> None:
+        """Raise unless the iterations share nothing but the counter and their loops' variables."""
+        names = self.exchange.names
+        footprint = examine((blocks,), names)
+        own = {names.storage(name) for name in self.variables if name is not None}
+        counter, buffer = names.storage(self.variable.name), names.storage(self.buffer)
+        read = {a.storage for a in footprint.accesses if not a.writes}
+        symbol = self.exchange.scope.lookup(self.variable.name)
+        integer = symbol is not None and symbol.type is not None and symbol.type.base == "integer"
+        if (
+            not integer
+            or symbol is None
+            or symbol.dims is not None
+            or element_bytes(symbol, self.exchange.scope) != 4
+            or footprint.effects
+            or buffer in read
+            or not footprint.written() <= own | {counter, buffer}
+            or counter in own
+            or len({counter, buffer, *own}) != len(own) + 2
+        ):
+            raise _NoCounterError
+
+
+def _after(places: list[int], added: int) -> int | None:
+    """Whether elements are written behind the additions of their own (1) or before (0)."""
+    if places and all(1 <= place <= added for place in places):
+        return 1
+    return 0 if places and all(0 <= place < added for place in places) else None
+
+
+def _bounds(loop: Do) -> tuple[Expr, Expr] | None:
+    """The bounds of a loop that counts up by one."""
+    head = loop.head.what
+    if loop_variable(loop) is None or not isinstance(head, DoHead) or head.step is not None:
+        return None
+    return None if head.first is None or head.last is None else (head.first, head.last)
+
+
+def _is_continue(node: Node) -> bool:
+    return isinstance(node, Leaf) and node.what == Plain("continue")
+
+
+def _is_positive_constant(expr: Expr) -> bool:
+    return isinstance(expr, Lit) and (expr.integer or 0) > 0
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    one = Lit("integer", "1")
+    return b if a == one else a if b == one else Op("*", (a, b))
+
+
+def _value_before(exchange: Exchange, position: int, name: str) -> Poly | None:
+    """The value that a variable is given among the siblings in front of a nest."""
+    storage = exchange.names.storage(name)
+    for node in reversed(exchange.place.siblings[:position]):
+        what = node.what if isinstance(node, Leaf) else None
+        if isinstance(what, Assign):
+            target = what.target
+            if isinstance(target, Ref) and target.name == name and target.args is None:
+                value = exchange.values.constants(what.value)
+                return value if value.value is not None else None
+        if examine((node,), exchange.names).may_write(storage):
+            return None
+    return None

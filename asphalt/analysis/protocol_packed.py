@@ -1,0 +1,105 @@
+"""The check of schedules where an iteration adds more to one block than to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, product
+
+from asphalt.analysis.protocol import ProtocolError, check
+from asphalt.analysis.schedule_packed import PackedRank, PackedSizes, packed_schedule
+
+
+@dataclass(frozen=True, slots=True)
+class PackedExchange:
+    """What MPI_ALLTOALLV moves (MPI-4.0 section 6.8), with blocks that all iterations fill."""
+
+    sizes: PackedSizes
+
+    def trips_of(self, rank: int) -> int:
+        """The trip count of the producer on a rank."""
+        return self.sizes.ranks[rank].trips
+
+    def final_in(self, rank: int, element: int) -> int:
+        """Iteration i writes the i-th ``units`` elements of every block."""
+        own = self.sizes.ranks[rank]
+        for unit, begin in zip(own.units, own.displs, strict=True):
+            if begin <= element < begin + unit * own.trips:
+                return (element - begin) // unit
+        return -1
+
+    def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
+        """Element j of the block from rank p is element j of the block for this rank there."""
+        return {
+            self.sizes.ranks[rank].landing[peer] + inside: (
+                peer,
+                self.sizes.ranks[peer].displs[rank] + inside,
+            )
+            for peer in range(ranks)
+            for inside in range(self.sizes.ranks[peer].counts[rank])
+        }
+
+
+def check_packed_sizes(sizes: PackedSizes) -> ProtocolError | None:
+    """The fault of the schedule at given sizes, if it has one."""
+    programs = [packed_schedule(rank, sizes) for rank in range(len(sizes.ranks))]
+    return check(programs, PackedExchange(sizes))
+
+
+def packed_sizes(
+    units: tuple[tuple[int, ...], ...],
+    trips: tuple[int, ...],
+    tile: int,
+    depth: int,
+    without: int | None = None,
+) -> PackedSizes:
+    """Sizes where rank a adds ``units[a][b]`` elements for rank b in each of its ``trips[a]``.
+
+    ``without``: 1, no rank sends its own block; 2, the last iteration's elements are not sent.
+    """
+    number = len(units)
+    counts = [
+        tuple(
+            0
+            if without == 1 and peer == rank
+            else unit * max(0, trips[rank] - (1 if without == 2 else 0))
+            for peer, unit in enumerate(row)
+        )
+        for rank, row in enumerate(units)
+    ]
+    ranks = []
+    for rank, row in enumerate(units):
+        displs = tuple(accumulate([0, *(unit * trips[rank] for unit in row[:-1])]))
+        into = [counts[source][rank] for source in range(number)]
+        landing = tuple(accumulate([1, *into[:-1]]))
+        ranks.append(PackedRank(row, counts[rank], displs, landing, trips[rank]))
+    return PackedSizes(tuple(ranks), tile, depth)
+
+
+@cache
+def check_packed() -> ProtocolError | None:
+    """The first fault of the schedule over small sizes.
+
+    1 to 4 ranks; 0 to 3 elements an iteration and block, all different; 0 to 3 iterations, on every
+    rank others, none on some; K from 0 (not tiled) to 4; one and several tiles in flight; with and
+    without the own block, and blocks of which the last iteration is not sent.
+    """
+    for units, trips in _examples():
+        for tile, depth, without in product(range(5), (1, 3), (None, 1, 2)):
+            sizes = packed_sizes(units, trips, tile, depth, without)
+            fault = check_packed_sizes(sizes)
+            if fault is not None:
+                return ProtocolError(fault.kind, f"{fault.witness}, with {sizes}")
+    return None
+
+
+def _examples() -> Iterator[tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]]:
+    for unit, trips in product(range(3), range(4)):
+        yield ((unit,),), (trips,)
+    for ranks, turn in product(range(2, 5), range(4)):
+        units = tuple(
+            tuple((turn + 2 * rank + 3 * peer + rank * peer) % 4 for peer in range(ranks))
+            for rank in range(ranks)
+        )
+        yield units, tuple((turn + 3 * rank) % 4 for rank in range(ranks))

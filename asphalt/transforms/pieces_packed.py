@@ -1,0 +1,230 @@
+"""The messages of blocks to which an iteration adds different numbers of elements.
+
+A tile is K iterations, the same K on all ranks; its piece of the block for a rank is what they add
+to it (``analysis.schedule_packed``).  ``asphalt_units`` are the elements that one iteration adds,
+``asphalt_cuts`` those of the pieces that come from each rank.  Where the exchange is written out
+with messages, the lists of counts and displacements are made here.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.plan import Plan
+from asphalt.ir.expr import Expr, Keyword, Ref, Section
+from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
+from asphalt.ir.tree import Leaf, Node
+from asphalt.transforms.make import (
+    Maker,
+    add,
+    compare,
+    fn,
+    mul,
+    num,
+    quotient,
+    respelled,
+    simplified,
+    sub,
+    var,
+)
+from asphalt.transforms.pieces import (
+    ERROR,
+    FIRST,
+    FROM,
+    HI,
+    LAST,
+    LO,
+    ME,
+    NP,
+    PEER,
+    POSTED,
+    SLOT,
+    TILE,
+    TILED,
+    TILES,
+    D,
+    K,
+    some_tiles,
+)
+from asphalt.transforms.pieces_uneven import COMM, COUNT, CUTS, INDEX, UnevenPieces
+
+UNITS = var("asphalt_units")
+
+
+class PackedBlocks(UnevenPieces):
+    """Each tile is the piece of every block that its iterations fill."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        assert self.layout.packed is not None
+        self.packed = self.layout.packed
+        self.coded = plan.exchange.open_coded
+
+    # -- the entry ---------------------------------------------------------------------------
+
+    def prepare(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        lists = self._lists()
+        ranks = self._ranks()
+        highest = sub(ranks, num(1))
+        body = [inner.assign(fn(target.name, PEER), value) for target, value in lists]
+        shaped = tuple(fn(t.name, Section(num(0), simplified(highest), None)) for t, _ in lists)
+        return [
+            make.leaf(Allocation("allocate", shaped)),
+            make.do("asphalt_peer", num(0), simplified(highest), tuple(body)),
+        ]
+
+    def _lists(self) -> list[tuple[Ref, Expr]]:
+        """The lists that are made at the entry, with what belongs to ``asphalt_peer``."""
+        made: list[tuple[Ref, Expr]] = [(UNITS, self._written(self.packed.unit))]
+        blocks = None if self.coded is None else self.coded.blocks
+        if blocks is not None:
+            values = (
+                blocks.send_count,
+                blocks.send_displacement,
+                blocks.receive_count,
+                blocks.receive_displacement,
+            )
+            for numbers, value in zip(self.uneven.lists, values, strict=True):
+                assert isinstance(numbers.actual, Ref)
+                made.append((numbers.actual, self._written(value)))
+        return made
+
+    def _ranks(self) -> Expr:
+        """The ranks that the program goes through."""
+        if self.coded is not None and self.coded.blocks is not None:
+            return self._written(self.coded.blocks.ranks)
+        counter = self.packed.counter
+        if counter is None:
+            return self.ranks()
+        return self._written(simplified(add(sub(counter.last, counter.first), num(1))))
+
+    def _written(self, expr: Expr) -> Expr:
+        named = respelled(expr, self.scope)
+        assert not isinstance(named, Section | Keyword)
+        return named  # type: ignore[return-value]
+
+    def extra_guards(self) -> list[Expr]:
+        guards = [compare(self._ranks(), "==", self.ranks())]
+        counter = self.packed.counter
+        if self.coded is not None and self.coded.blocks is not None:
+            own = self.coded.blocks.own
+            if own is not None:
+                rank = fn("asphalt_rank", self.handle("comm"))
+                guards.append(compare(self._written(own), "==", rank))
+            if counter is not None:
+                trips = simplified(add(sub(counter.last, counter.first), num(1)))
+                if trips != simplified(self.coded.blocks.ranks):
+                    guards.append(compare(self._written(trips), "==", self.ranks()))
+        return guards
+
+    def enter(self, make: Maker, site: str) -> Leaf:
+        blocks = self.uneven
+        counted = self.packed.counter is not None
+        spread = num(0) if counted or blocks.spread is None else self.size(blocks.spread)
+        return make.call(
+            "asphalt_enter_packed",
+            self.handle("comm"),
+            self.datatype(),
+            quotient(fn("storage_size", self.buffer(self.layout.send)), num(8)),
+            UNITS,
+            self.trips(),
+            num(self.plan.grain),
+            var(f"asphalt_k_{site}"),
+            var(f"asphalt_d_{site}"),
+            self.legal(),
+            *(
+                self.whole_list(numbers)
+                for numbers in (
+                    blocks.send_counts,
+                    blocks.send_displacements,
+                    blocks.receive_counts,
+                )
+            ),
+            spread,
+            COMM,
+            ME,
+            NP,
+            K,
+            CUTS,
+            D,
+            ERROR,
+            self.name(site),
+        )
+
+    def decided(self, make: Maker) -> list[Node]:
+        received = self.whole_list(self.uneven.receive_counts)
+        tiles = quotient(sub(add(self.trips(), K), num(1)), K)
+        return [
+            make.assign(TILES, some_tiles(tiles)),
+            make.assign(POSTED, fn("asphalt_posts_of", received, NP, CUTS)),
+        ]
+
+    def whole(self, make: Maker) -> list[Node]:
+        return [
+            make.assign(K, fn("max", num(1), self.trips())),
+            make.assign(TILES, num(1)),
+            make.assign(POSTED, num(0)),
+        ]
+
+    def sends_a_tile(self) -> Expr:
+        return NP
+
+    def tiles(self) -> Expr:
+        return TILES
+
+    def posted_before(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        first = inner.assign(SLOT, mul(NP, D))
+        return [make.branch(TILED, (first, self.posts(inner)))]
+
+    # -- a tile ------------------------------------------------------------------------------
+
+    def this_tile(self, make: Maker) -> list[Node]:
+        return [
+            make.assign(LO, add(FIRST, mul(TILE, K))),
+            make.assign(HI, fn("min", sub(add(LO, K), num(1)), LAST)),
+        ]
+
+    def counted(self, make: Maker) -> tuple[Node, ...]:
+        counter = self.packed.counter
+        if counter is None:
+            return ()
+        head = counter.blocks.head.what
+        assert isinstance(head, DoHead)
+        assert head.var is not None
+        rank = self._written(simplified(sub(head.var, counter.first)))
+        block = self._written(self.uneven.send_displacements.of(rank))
+        start = add(block, mul(fn("asphalt_units", rank), sub(LO, FIRST)))
+        begins = counter.begins.value
+        total = start if not begins else add(start, num(begins))
+        variable = self._written(counter.variable)
+        return (make.leaf(Guarded(TILED, Assign(variable, total))),)
+
+    def send(self, make: Maker) -> list[Node]:
+        inner = make.inner()
+        deeper = inner.inner()
+        unit = fn("asphalt_units", PEER)
+        left = sub(self.of_peer(self.uneven.send_counts), FROM)
+        return [
+            make.assign(SLOT, mul(NP, fn("mod", TILE, D))),
+            self.wait(make, add(SLOT, num(1)), NP),
+            make.do(
+                "asphalt_i",
+                num(1),
+                NP,
+                (
+                    inner.assign(PEER, fn("modulo", add(ME, INDEX), NP)),
+                    inner.assign(FROM, mul(mul(TILE, K), unit)),
+                    inner.assign(COUNT, fn("min", mul(K, unit), left)),
+                    inner.branch(
+                        compare(COUNT, ">", num(0)),
+                        (self.send_piece(deeper, simplified(add(SLOT, INDEX))),),
+                    ),
+                ),
+            ),
+        ]
+
+    def afterwards(self, make: Maker) -> list[Node]:
+        return []
+
+    def made(self) -> tuple[Ref, ...]:
+        return tuple(target for target, _ in self._lists())

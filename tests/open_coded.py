@@ -1,0 +1,175 @@
+"""Programs that exchange blocks between all ranks with messages that are written out."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+_PROGRAM = """\
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3, nz = 8
+  integer :: i, z, p, q, turn, pending, many, me, np, ierr
+  integer, allocatable :: requests(:), statuses(:,:), counts(:)
+  real(8), allocatable :: s(:,:,:), r(:,:,:)
+{declare}
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(s(n,nz,0:np-1), r(n,nz,0:np-1), requests(2*np), statuses(MPI_STATUS_SIZE,2*np))
+  allocate(counts(0:np-1), source=n*nz)
+  r = 0
+{before}
+  do z = 1, nz
+    do p = 0, np - 1
+      do i = 1, n
+        s(i,z,p) = dble(i*z) + p*me
+      end do
+    end do
+  end do
+{exchange}{after}
+  print *, me, sum(r), r(1,:,0), r(n,nz,:)
+  call MPI_Finalize(ierr)
+end program exchange
+{beside}"""
+
+RECEIVES = """\
+pending = 0
+do turn = 1, np - 1
+  p = modulo(me - turn, np)
+  pending = pending + 1
+  call MPI_Irecv(r(1,1,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, &
+                 requests(pending), ierr)
+end do
+"""
+SENDS = """\
+do turn = 1, np - 1
+  p = modulo(me + turn, np)
+  pending = pending + 1
+  call MPI_Isend(s(1,1,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, &
+                 requests(pending), ierr)
+end do
+"""
+OWN = "r(:,:,me) = s(:,:,me)\n"
+WAIT = "call MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE, ierr)\n"
+RING = RECEIVES + SENDS + OWN + WAIT
+
+OVER_RANKS = """\
+do p = 0, np - 1
+  if (p == me) cycle
+  call MPI_Irecv(r(1,1,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, requests(p+1), ierr)
+end do
+do p = 0, np - 1
+  if (p /= me) then
+    call MPI_Isend(s(1,1,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, &
+                   requests(np+p+1), ierr)
+  end if
+end do
+"""
+WITH_NULL = (
+    "requests = MPI_REQUEST_NULL\n"
+    + OVER_RANKS
+    + ("call MPI_Waitall(2*np, requests, MPI_STATUSES_IGNORE, ierr)\n")
+)
+WITH_ITSELF = """\
+do p = 0, np - 1
+  call MPI_Irecv(r(1,1,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, requests(p+1), ierr)
+end do
+do turn = 1, np
+  call MPI_Isend(s(1,1,turn-1), n*nz, MPI_DOUBLE_PRECISION, turn - 1, 5, MPI_COMM_WORLD, &
+                 requests(np+turn), ierr)
+end do
+call MPI_Waitall(2*np, requests(1:2*np), statuses, ierr)
+"""
+BLOCKING = """\
+do turn = 0, np - 1
+  p = mod(me + turn, np)
+  q = mod(me - turn + np, np)
+  call MPI_Sendrecv(s(:,:,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, &
+                    r(:,:,q), n*nz, MPI_DOUBLE_PRECISION, q, 5, &
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+end do
+"""
+OWN_LOOP = """\
+do z = 1, nz
+  do i = 1, n
+    r(i,z,me) = s(i,z,me)
+  end do
+end do
+"""
+FIRST_SENDS = "pending = 0\n" + SENDS + RECEIVES.partition("\n")[2] + WAIT + OWN_LOOP
+GUARDED = (
+    (RECEIVES + SENDS + WAIT)
+    .replace(
+        "  pending = pending + 1\n",
+        "  many = counts(p)\n  if (many == 0) cycle\n  pending = pending + 1\n",
+    )
+    .replace(" n*nz,", " many,")
+)
+
+
+def program(
+    exchange: str = RING, *, before: str = "", after: str = "", declare: str = "", beside: str = ""
+) -> str:
+    """A program that computes planes and exchanges them; parts of it replaced."""
+    parts = {"before": before, "exchange": exchange, "after": after, "declare": declare}
+    return _PROGRAM.format(
+        **{name: indent(dedent(text), "  ") for name, text in parts.items()}, beside=dedent(beside)
+    )
+
+
+ACCEPTED = {
+    "a ring of non-blocking messages": program(),
+    "ranks in their order, and requests that are null": program(WITH_NULL + OWN),
+    "messages to oneself": program(WITH_ITSELF),
+    "blocking exchanges in a ring": program(BLOCKING),
+    "sends first, and the own block copied behind the wait": program(FIRST_SENDS),
+    "nothing is copied for the rank itself": program(RECEIVES + SENDS + WAIT),
+    "messages that may be empty": program(GUARDED),
+}
+
+_LATE = """\
+do step = 1, 4
+  pending = 0
+  do turn = 1, np - 1
+    p = modulo(me - turn, np)
+    if (step == 1) cycle
+    pending = pending + 1
+    call MPI_Irecv(r(1,1,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, &
+                   requests(pending), ierr)
+  end do
+  do turn = 1, np - 1
+    p = modulo(me + turn, np)
+    if (step == 4) cycle
+    pending = pending + 1
+    call MPI_Isend(s(1,1,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, &
+                   requests(pending), ierr)
+  end do
+  call MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE, ierr)
+  print *, me, step, sum(r)
+end do
+"""
+_NEST = """\
+  do z = 1, nz
+    do p = 0, np - 1
+      do i = 1, n
+        s(i,z,p) = dble(i*z) + p*me
+      end do
+    end do
+  end do
+"""
+
+
+def _late() -> str:
+    text = program(_LATE, declare="integer :: step\n").replace(_NEST, "")
+    nest = indent(_NEST.replace("dble(i*z)", "dble(i*z*step)"), "  ")
+    return text.replace("  do step = 1, 4\n", "  do step = 1, 4\n" + nest)
+
+
+NOT_AGREED = {
+    "longer receives": program(
+        RECEIVES + SENDS.replace("n*nz,", "n*(nz - me),") + OWN.replace(OWN, "") + WAIT
+    ),
+    "received at the next turn": _late(),
+}
+"""Programs that are right, but whose ranks find that sends and receives are not alike."""

@@ -1,0 +1,263 @@
+"""Exchanges of all ranks with all that are written out with messages between two ranks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from judging import SETTINGS
+from mpi_run import OPENMPI, RUNTIME, build, installed, run
+from open_coded import ACCEPTED, NOT_AGREED, OWN, RECEIVES, RING, SENDS, WAIT, program
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.peers import Peers, peers_of
+from asphalt.analysis.protocol import Fault, check
+from asphalt.analysis.protocol_packed import (
+    PackedExchange,
+    check_packed,
+    check_packed_sizes,
+    packed_sizes,
+)
+from asphalt.analysis.schedule_packed import packed_schedule
+from asphalt.frontend.expressions import parse_expression as expression
+from asphalt.ir.expr import Ref
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Do, Leaf
+from asphalt.project import Project
+from asphalt.report.model import SiteReport
+
+SECOND_WAIT = "call MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE, ierr)\n"
+PROBE = (
+    "call MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, seen, MPI_STATUS_IGNORE, ierr)\n"
+)
+TO_ITSELF = """\
+call MPI_Sendrecv(me, 1, MPI_INTEGER, me, {tag}, many, 1, MPI_INTEGER, me, {tag}, &
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+"""
+TWICE = """\
+do turn = 1, np - 1
+  p = modulo(me + turn, np)
+  pending = pending + 1
+  call MPI_Isend(s(1,1,p), n, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, requests(pending), ierr)
+  pending = pending + 1
+  call MPI_Isend(s(1,2,p), n, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, requests(pending), ierr)
+end do
+"""
+
+REFUSED = {
+    "a rank is missed": (program(RECEIVES + SENDS.replace("np - 1", "np - 2") + WAIT), "ASP070"),
+    "the first rank is missed": (
+        program(
+            RING.replace("do turn = 1, np - 1\n  p = modulo(me + turn, np)", "do p = 1, np - 1")
+        ),
+        "ASP070",
+    ),
+    "two messages for each rank": (program(RECEIVES + TWICE + WAIT), "ASP070"),
+    "tags that differ": (program(RECEIVES + SENDS.replace("p, 5,", "p, 6,") + WAIT), "ASP070"),
+    "a tag that depends on the rank": (program(RING.replace("p, 5,", "p, p,")), "ASP070"),
+    "a place that depends on the turn": (
+        program(RECEIVES + SENDS.replace("s(1,1,p)", "s(1,1,turn)") + WAIT),
+        "ASP070",
+    ),
+    "another block is copied": (
+        program(RECEIVES + SENDS + OWN.replace("s(:,:,me)", "s(:,:,0)") + WAIT),
+        "ASP070",
+    ),
+    "less than the block is copied": (
+        program(RECEIVES + SENDS + "r(:,2:nz,me) = s(:,2:nz,me)\n" + WAIT),
+        "ASP070",
+    ),
+    "a wait for some of them": (
+        program(RING.replace("all(pending,", "all(pending - 1,")),
+        "ASP071",
+    ),
+    "a wait for the sends alone": (
+        program(RECEIVES + SENDS + WAIT.replace("requests,", "requests(np:),")),
+        "ASP071",
+    ),
+    "requests that were counted before": (
+        program(RING.replace("pending = 0", "pending = many"), before="many = 0\n"),
+        "ASP071",
+    ),
+    "requests that are used again": (program(after=SECOND_WAIT), "ASP071"),
+    "statuses that are read": (
+        program(
+            RECEIVES + SENDS + WAIT.replace("MPI_STATUSES_IGNORE", "statuses"),
+            after="if (np > 1) print *, statuses(MPI_SOURCE,1)\n",
+        ),
+        "ASP071",
+    ),
+    "a loop variable that is read": (program(after="print *, turn\n"), "ASP071"),
+    "synchronous sends": (program(RING.replace("Isend", "Issend")), "ASP071"),
+    "a count that the messages set": (
+        program(RECEIVES + SENDS.replace("n*nz,", "merge(n*nz, 0, pending > 0),") + WAIT),
+        "ASP072",
+    ),
+    "a length from another loop": (
+        program(
+            RECEIVES.replace("  pending =", "  many = counts(p)\n  pending =", 1)
+            + SENDS.replace("n*nz,", "many,")
+            + WAIT
+        ),
+        "ASP071",
+    ),
+    "a print between them": (program(RECEIVES + "print *, me\n" + SENDS + WAIT), "ASP072"),
+    "work between them": (program(RECEIVES + SENDS + "s(1,1,me) = 3\n" + WAIT), "ASP072"),
+    "another message with the tag": (program(after=TO_ITSELF.format(tag=5)), "ASP073"),
+    "a probe": (program(before=PROBE, declare="logical :: seen\n"), "ASP073"),
+    "a program of which a part is unknown": (program(after="call elsewhere()\n"), "ASP073"),
+    "ranks that do not come": (
+        program("  " + RING + "end if\n").replace("  do z = 1", "  if (me < 2) then\n  do z = 1"),
+        "ASP201",
+    ),
+    "a count that is received": (
+        program((RECEIVES + SENDS + WAIT).replace(" n*nz,", " int(r(1,1,p)),")),
+        "ASP301",
+    ),
+}
+
+
+def report(path: Path, text: str) -> SiteReport:
+    """What is said of the one exchange of a program."""
+    (path / "exchange.f90").write_text(text)
+    project = Project(path / "exchange.f90", settings=SETTINGS)
+    assert project.problems == ()
+    (site,) = project.sites()
+    return site.report
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_an_exchange_with_messages_is_one_of_all_with_all(name: str, tmp_path: Path) -> None:
+    found = report(tmp_path, ACCEPTED[name])
+    assert (found.verdict, found.code) == ("proved", None)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str, tmp_path: Path) -> None:
+    text, code = REFUSED[name]
+    found = report(tmp_path, text)
+    assert (found.verdict, found.code) == ("refused", code)
+
+
+def test_messages_with_another_tag_are_none_of_these(tmp_path: Path) -> None:
+    assert report(tmp_path, program(after=TO_ITSELF.format(tag=6))).verdict == "proved"
+
+
+def test_a_halo_is_no_site(tmp_path: Path) -> None:
+    """Its loops go over neighbours, not over ranks."""
+    halo = RING.replace("modulo(me + turn, np)", "right(turn)").replace(
+        "modulo(me - turn, np)", "left(turn)"
+    )
+    text = program(halo, declare="integer :: left(9), right(9)\n", before="left = 0\nright = 0\n")
+    (tmp_path / "halo.f90").write_text(text)
+    assert Project(tmp_path / "halo.f90", settings=SETTINGS).sites() == ()
+
+
+# -- what becomes of it --------------------------------------------------------------------------
+
+
+def written(folder: Path, text: str) -> tuple[Path, Path, Path]:
+    """The original, what it becomes, and the header."""
+    (folder / "before").mkdir()
+    source = folder / "before" / "exchange.f90"
+    source.write_text(text)
+    (change,) = Project(source, settings=SETTINGS).transform()
+    (folder / "after").mkdir()
+    (folder / "after" / "exchange.f90").write_bytes(change.after)
+    (parameter,) = change.parameters
+    header = folder / "after" / "asphalt_params.inc"
+    header.write_text(
+        "".join(
+            f"      integer, parameter :: asphalt_{name}_{parameter.site} = @{name}@\n"
+            for name in "kd"
+        )
+    )
+    return source, folder / "after" / "exchange.f90", header
+
+
+def assert_same(
+    folder: Path, text: str, tilings: tuple[tuple[int, int], ...], ranks: tuple[int, ...]
+) -> None:
+    """What the transformed program prints, at some K and D and on some numbers of ranks."""
+    source, after, header = written(folder, text)
+    pattern = header.read_text()
+    for mpi in installed(OPENMPI):
+        original = build(mpi, [source], source.parent, FLAGS)
+        wanted = {number: run(mpi, original, number) for number in ranks}
+        assert all(outcome.code == 0 for outcome in wanted.values())
+        for tile, depth in tilings:
+            header.write_text(pattern.replace("@k@", str(tile)).replace("@d@", str(depth)))
+            program = build(mpi, [RUNTIME, after], after.parent, FLAGS)
+            for number in ranks:
+                found = run(mpi, program, number)
+                assert found.code == 0, found.stderr
+                lines = sorted(found.stdout.splitlines())
+                assert lines == sorted(wanted[number].stdout.splitlines()), (tile, depth, number)
+
+
+FLAGS = ("-O1", "-g", "-fcheck=all")
+
+
+def test_the_messages_stay_for_runs_that_do_not_tile(tmp_path: Path) -> None:
+    _, after, _ = written(tmp_path, program())
+    lines = [line.strip() for line in after.read_text().splitlines()]
+    begin = lines.index("else", lines.index("ierr = asphalt_err"))
+    kept = [line.strip() for line in RING.splitlines()]
+    assert lines[begin + 1 : begin + 1 + len(kept)] == kept
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_bits_are_equal_for_all_forms(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASPHALT_TILED", str(tmp_path / "tiled"))
+    tilings = ((1, 1), (2, 3), (3, 2), (20, 1), (0, 2))
+    assert_same(tmp_path, ACCEPTED[name], tilings, (1, 2, 3, 5))
+    assert (tmp_path / "tiled").exists()
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("name", NOT_AGREED)
+def test_sends_that_are_no_receives_are_left_to_the_program(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASPHALT_TILED", str(tmp_path / "tiled"))
+    assert_same(tmp_path, NOT_AGREED[name], ((1, 1), (3, 2)), (2, 3, 4))
+    assert not (tmp_path / "tiled").exists()
+
+
+def test_the_check_of_the_schedule_finds_faults() -> None:
+    assert check_packed() is None
+    sizes = packed_sizes(((2, 3), (1, 2)), (3, 4), 2, 2)
+    assert check_packed_sizes(sizes) is None
+    first, second = sizes.ranks
+    early = replace(sizes, ranks=(replace(first, units=(2, 4)), second))  # than it is computed
+    programs = [packed_schedule(rank, early) for rank in range(2)]
+    fault = check(programs, PackedExchange(sizes))
+    assert fault is not None
+    assert fault.kind is Fault.EARLY_SEND
+
+
+def test_ranks_of_a_loop() -> None:
+    def peers(text: str, first: str, last: str) -> object:
+        head = DoHead("count", Ref("turn", "turn"), expression(first), expression(last))
+        return peers_of(Do(Leaf(head), (), None), expression(text), None)
+
+    me, ranks = Poly.atom(Ref("me", "me")), Poly.atom(Ref("np", "np"))
+    assert peers("modulo(me + turn, np)", "1", "np - 1") == Peers(ranks, me, me)
+    assert peers("modulo(me - turn, np)", "1", "np - 1") == Peers(ranks, me, me)
+    assert peers("modulo(me + turn - 1, np)", "2", "np") == Peers(ranks, me, me)
+    assert peers("mod(me - turn + np, np)", "1", "np - 1") == Peers(ranks, me, me)
+    assert peers("mod(me + turn, np)", "0", "np - 1") == Peers(ranks, None, me)
+    assert peers("turn - 1", "1", "np") == Peers(ranks, None, None)
+    for text, first, last in (
+        ("mod(me - turn, np)", "1", "np - 1"),  # negative
+        ("modulo(me + 2*turn, np)", "1", "np - 1"),
+        ("modulo(me + turn, np)", "1", "np - 2"),
+        ("modulo(me + turn, np)", "0", "np"),
+        ("turn", "1", "np"),
+        ("ieor(me, turn)", "1", "np - 1"),
+    ):
+        assert isinstance(peers(text, first, last), str), text
