@@ -37,7 +37,7 @@ from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
-from asphalt.gain.model import Model, Price
+from asphalt.gain.model import PRECISION, Model, Price
 from asphalt.garbage import collected_seldom
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
@@ -50,6 +50,7 @@ from asphalt.transforms import (
     inline,
     motion,
     nonblocking,
+    opening,
     peeling,
     renaming,
     splitting,
@@ -67,6 +68,7 @@ PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)
     for module in (unrolling, inline, branches, hoisting)
 )
+OPENING = Transformation(opening.NAME, opening.check, opening.apply)
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
 EXPANDING = Transformation(expansion.NAME, expansion.check, expansion.apply)
 DEPARTING = Transformation(departure.NAME, departure.check, departure.apply)
@@ -259,17 +261,52 @@ class _Run:
         kept if more transfers overlap with work by it, and the unit loses nothing.
         """
         begin = _State(self.tree, ())
-        plain = self._renamed(begin, self._from(begin))
+        plain = found = self._renamed(begin, self._from(begin))
         prepared = self._closure(begin, PREPARING)
-        if not prepared.steps or len(prepared.steps) >= MOST_STEPS:
+        if len(prepared.steps) >= MOST_STEPS:
             return plain
-        more = self._renamed(prepared, self._from(prepared))
-        if len(more.transfers) <= len(plain.transfers) or self._loses(more, plain):
-            return plain
+        if prepared.steps:
+            more = self._renamed(prepared, self._from(prepared))
+            if len(more.transfers) > len(plain.transfers) and not self._loses(more, plain):
+                found = more
+        found = self._opened(prepared, found)
+        if found is plain or not prepared.steps:
+            return found
         # lines of what was inlined are none of this file as it stands: the procedure's own tells
         head = self.facts(self.tree).unit.head
         line = 1 if head is None else line_of(head)
-        return replace(more, transfers=tuple(replace(t, line=line) for t in more.transfers))
+        return replace(found, transfers=tuple(replace(t, line=line) for t in found.transfers))
+
+    def _opened(self, prepared: _State, found: Optimised) -> Optimised:
+        """The same with procedures inlined that compute what is behind receives, if that gains."""
+        opened = self._closure(prepared, (OPENING,))
+        if opened.tree is prepared.tree:
+            return found
+        more = self._renamed(opened, self._from(opened))
+        if more.content is None or self._hidden(more) <= self._hidden(found):
+            return found
+        # a procedure takes the same time wherever it stands, but may be priced otherwise
+        steps = ((opened.tree, more), (self.tree, found))
+        saved, before = (self.price(self._tree_of(o)).saved(self.price(t)) for t, o in steps)
+        least = [PRECISION * seconds for seconds in self.price(opened.tree).seconds]
+        differences = [s - b for s, b in zip(saved, before, strict=True)]
+        if any(d < -e for d, e in zip(differences, least, strict=True)):
+            return found
+        if not any(d > e for d, e in zip(differences, least, strict=True)):
+            return found
+        # what was inlined has no messages: all that there are stand in the same order
+        lines = (self._lines(state.tree) for state in (opened, prepared))
+        earlier = dict(zip(*lines, strict=True))
+        return replace(
+            more, transfers=tuple(replace(t, line=earlier[t.line]) for t in more.transfers)
+        )
+
+    def _lines(self, tree: Tree) -> list[int]:
+        """The lines of all calls of MPI."""
+        return [line_of(leaf) for leaf, _ in self.facts(tree).once(Messages).own_calls()]
+
+    def _tree_of(self, found: Optimised) -> Tree:
+        return self.tree if found.content is None else self.known.tree(found.content)
 
     def _renamed(self, begin: _State, found: Optimised) -> Optimised:
         """The same with the buffers of some transfers renamed: one after the other, each if more
@@ -299,10 +336,7 @@ class _Run:
 
     def _loses(self, more: Optimised, found: Optimised) -> bool:
         """Whether the unit takes longer with the steps of ``more``."""
-        prices = [
-            self.price(self.tree if one.content is None else self.known.tree(one.content))
-            for one in (more, found)
-        ]
+        prices = [self.price(self._tree_of(one)) for one in (more, found)]
         return prices[0].loses(prices[1])
 
     def _hidden(self, found: Optimised) -> tuple[int, int]:

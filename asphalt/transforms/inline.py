@@ -80,7 +80,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
             continue
         callee, call = target
         plan = planned(facts, leaf, place, call, callee, sites)
-        found.append(plan if isinstance(plan, Refused) else _step(facts, plan))
+        found.append(plan if isinstance(plan, Refused) else inlined(facts, plan))
     return tuple(found)
 
 
@@ -111,7 +111,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return declared.added(unit)
 
 
-def _step(facts: UnitFacts, plan: Inlining) -> Inline | Refused:
+def inlined(facts: UnitFacts, plan: Inlining) -> Inline | Refused:
+    """The step for a call that can be replaced, or why some of its text cannot."""
     name = plan.callee.unit.name
     try:
         nodes = tuple(map_leaves(node, _Rewritten(facts, plan).leaf) for node in plan.body)

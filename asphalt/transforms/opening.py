@@ -1,0 +1,91 @@
+"""Opening: a procedure that computes a nest comes to the place of its call, behind a transfer.
+
+Before::
+
+    call MPI_Recv(u(0), 1, MPI_REAL, left, 1, comm, status, ierr)
+    call smooth(n, u, v)
+
+After::
+
+    call MPI_Recv(u(0), 1, MPI_REAL, left, 1, comm, status, ierr)
+    ! asphalt: smooth of smoother.f90 stands here
+    do i = 1, n
+      v(i) = u(i-1) + u(i)
+    end do
+
+A call needs all that its procedure needs; of a nest, index-set splitting can take what needs no
+message into the window of the transfer.  It is inlining, of procedures that do not communicate, and
+makes the caller longer, so that the optimiser keeps it only where it gains (Danalis et al., ICS
+2009, section 6: communication and computation "at the same level").
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.exchange import Place, statements
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.inlining.plan import planned
+from asphalt.analysis.inlining.procedure import communicates
+from asphalt.analysis.invoked import invoked
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import Do, Leaf, Node, leaves
+from asphalt.transforms import inline
+from asphalt.transforms.dividing import MOST_STATEMENTS
+from asphalt.transforms.step import Found
+
+NAME = inline.NAME
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The calls behind receives whose procedures are a nest that may stand in their place: steps,
+    or why they stay."""
+    scopes = facts.effects.scopes
+    sites = CallSites(scopes)
+    found: list[Found] = []
+    for leaf, place in statements(facts.unit.body):
+        what = leaf.what
+        target = invoked(what, facts.scope) if isinstance(what, Call) else None
+        if target is None or not _is_nest(target[0]) or not _has_to_wait(leaf, place, facts):
+            continue
+        callee, call = target
+        if communicates(callee, scopes):
+            continue
+        plan = planned(facts, leaf, place, call, callee, sites)
+        found.append(plan if isinstance(plan, Refused) else inline.inlined(facts, plan))
+    return tuple(found)
+
+
+apply = inline.apply
+
+
+def _is_nest(callee: Located) -> bool:
+    """Whether a procedure has loops, and is short enough to be split into parts."""
+    body = callee.unit.body
+    number = sum(1 for node in body for _ in leaves(node))
+    return number <= MOST_STATEMENTS and any(isinstance(node, Do) for node in body)
+
+
+def _has_to_wait(leaf: Leaf, place: Place, facts: UnitFacts) -> bool:
+    """Whether a receive stands in front of a call in its list, and not all of the call can be
+    executed before it."""
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
+    level = place.levels[-1]
+    before = level.nodes[: level.position]
+    first = next((n for n, node in enumerate(before) if _receives(node, messages)), None)
+    if first is None:
+        return False
+    return any(order.why_not(node, leaf) is not None for node in before[first:])
+
+
+def _receives(node: Node, messages: Messages) -> bool:
+    return any(
+        access.store is Store.INCOMING
+        for _, call in messages.calls(node)
+        for access in library_row(call.procedure).accesses
+    )
