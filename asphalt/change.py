@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt import optimise
-from asphalt.analysis.verdict import Mark
+from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimise import Done, Optimised
@@ -94,32 +94,54 @@ def _place(located: Located) -> tuple[str, tuple[str, ...]]:
 def kept_blocking(tree: Tree, accepted: frozenset[str] = frozenset()) -> tuple[SiteReport, ...]:
     """A report for each blocking transfer and collective operation of a tree that cannot be made
     non-blocking, under the ``accepted`` assumptions."""
+    found = [
+        report
+        for located in user_units(tree, nonblocking_operations())
+        for one in optimise.kept_blocking(tree, located, accepted)
+        for report in _kept(located, *one)
+    ]
+    return tuple(sorted(found, key=lambda report: (report.file, report.line)))
+
+
+def nothing_beside(
+    tree: Tree, changes: Sequence[Change], accepted: frozenset[str] = frozenset()
+) -> tuple[SiteReport, ...]:
+    """A report for each that could be, and that none of the changes is about."""
     found: list[SiteReport] = []
     for located in user_units(tree, nonblocking_operations()):
-        for refused, operation in optimise.kept_blocking(tree, located, accepted):
-            span = refused.span
-            if span is None:
-                continue
-            marks = (
-                Mark(span, "offending", refused.message),
-                Mark(span, "exchange", "the transfer"),
-            )
-            found.append(
-                SiteReport(
-                    f"{located.unit.name or 'main'}:{span.first}",
-                    located.path,
-                    span.first,
-                    operation,
-                    located.unit.name,
-                    "refused" if refused.lifted_by is None else "assumed",
-                    code=refused.code.id,
-                    message=refused.message,
-                    witness=f"line {span.first}",
-                    assumptions=() if refused.lifted_by is None else (refused.lifted_by,),
-                    marks=tuple(mark_report(mark) for mark in marks),
-                )
-            )
+        lines = {
+            site.line
+            for change in changes
+            for site in change.sites
+            if site.file == located.path and site.verdict == "applied"
+        }
+        for one in optimise.nothing_beside(tree, located, lines, accepted):
+            found += _kept(located, *one)
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
+
+
+def _kept(located: Located, refused: Refused, operation: str) -> Iterator[SiteReport]:
+    """The report of a call that stays as it is."""
+    span = refused.span
+    if span is None:
+        return
+    marks = (
+        Mark(span, "offending", refused.message),
+        Mark(span, "exchange", "the transfer"),
+    )
+    yield SiteReport(
+        f"{located.unit.name or 'main'}:{span.first}",
+        located.path,
+        span.first,
+        operation,
+        located.unit.name,
+        "refused" if refused.lifted_by is None else "assumed",
+        code=refused.code.id,
+        message=refused.message,
+        witness=f"line {span.first}",
+        assumptions=() if refused.lifted_by is None else (refused.lifted_by,),
+        marks=tuple(mark_report(mark) for mark in marks),
+    )
 
 
 def _reports(found: Optimised) -> Iterator[SiteReport]:

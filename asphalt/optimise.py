@@ -24,12 +24,13 @@ a unit, of which there is a finite amount (section 5 of the paper).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 
 from asphalt.analyses import Analyses
+from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
@@ -57,7 +58,7 @@ from asphalt.transforms import (
     unrolling,
     waits,
 )
-from asphalt.transforms.beside import work_beside
+from asphalt.transforms.beside import started, work_beside
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Step, Transformation, Trial
@@ -164,15 +165,40 @@ def kept_blocking(
 ) -> tuple[tuple[Refused, str], ...]:
     """The blocking transfers and collective operations of a unit that cannot be made non-blocking,
     with the procedure."""
+    return tuple(
+        (found, spelled)
+        for found, spelled in _judged(tree, located, accepted)
+        if isinstance(found, Refused)
+    )
+
+
+def nothing_beside(
+    tree: Tree,
+    located: Located,
+    overlapped: Collection[int],
+    accepted: frozenset[str] = frozenset(),
+) -> tuple[tuple[Refused, str], ...]:
+    """Those that could be, but stay as they are: all but the ones of the lines ``overlapped``."""
+    message = "it could be non-blocking, but no work comes beside it that is worth it"
+    return tuple(
+        (Refused(NOTHING_BESIDE, message, found.leaf.span), spelled)
+        for found, spelled in _judged(tree, located, accepted)
+        if isinstance(found, nonblocking.Split) and found.line not in overlapped
+    )
+
+
+def _judged(
+    tree: Tree, located: Located, accepted: frozenset[str]
+) -> Iterator[tuple[nonblocking.Split | Refused, str]]:
+    """All of them, each with the procedure."""
     effects, uniformity = Analyses(tree).of(any_sizes=True)
     facts = UnitFacts(located, effects, tree.file(located.path).eol, uniformity, accepted)
     messages = facts.once(Messages)
     spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
-    return tuple(
-        (found, spelled.get(found.span, ""))
-        for found in facts.once(nonblocking.check)
-        if isinstance(found, Refused)
-    )
+    for found in facts.once(nonblocking.check):
+        assert isinstance(found, nonblocking.Split | Refused)
+        span = found.span if isinstance(found, Refused) else found.leaf.span
+        yield found, spelled.get(span, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,6 +533,14 @@ class _Run:
             found.append(replace(transfer, beside=tuple(texts)))
         return tuple(found)
 
+    def _own(self, state: _State) -> Iterator[Transfer]:
+        """The operations that the program itself starts, and that have more work beside them."""
+        after = started(self.facts(state.tree))
+        for request, before in started(self.facts(self.tree)).items():
+            now = after.get(request)
+            if now is not None and len(now.beside) > len(before.beside):
+                yield Transfer(before.line, before.operation, 1, beside=now.beside)
+
     def _result(self, begin: _State, state: _State, refused: tuple[Refused, ...]) -> Optimised:
         content = state.tree.content(self.path)
         gained = any(step.transformation in _GAINING for step in state.steps)
@@ -518,7 +552,8 @@ class _Run:
         elif changed and self.price(state.tree).loses(self.price(begin.tree)):
             ended = LOSING
             changed = False
-        transfers = tuple(sorted((*state.split, *state.ahead), key=lambda t: t.line))
+        found = (*state.split, *state.ahead, *(self._own(state) if changed else ()))
+        transfers = tuple(sorted(found, key=lambda t: t.line))
         return Optimised(
             self.path,
             self.chain[-1],

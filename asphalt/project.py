@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.change import Change as Change
-from asphalt.change import kept_blocking, optimised
+from asphalt.change import kept_blocking, nothing_beside, optimised
 from asphalt.findings import findings
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
@@ -159,6 +159,12 @@ class Project:
         if "nonblocking" not in self.settings.passes:
             return ()
         return kept_blocking(self._tree, self.settings.assume)
+
+    def nothing_beside(self, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
+        """Those that could be, but are not in these changes: no work comes beside them."""
+        if "nonblocking" not in self.settings.passes:
+            return ()
+        return nothing_beside(self._tree, changes, self.settings.assume)
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:

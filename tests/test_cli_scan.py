@@ -209,3 +209,43 @@ def test_a_code_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     name = min(ALL_CODES)
     assert main(["explain", name, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["id"] == name
+
+
+STARTED = """\
+subroutine shift(a, b, n, left, right)
+  use mpi
+  implicit none
+  integer :: n, left, right, i, ierr, requests(2)
+  real(8) :: a(n), b(n), c(n), d(n)
+  call MPI_Recv(c, n, MPI_REAL8, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  call MPI_Send(c, n, MPI_REAL8, right, 1, MPI_COMM_WORLD, ierr)
+  call MPI_Irecv(b, n, MPI_REAL8, left, 2, MPI_COMM_WORLD, requests(1), ierr)
+  call MPI_Isend(a, n, MPI_REAL8, right, 2, MPI_COMM_WORLD, requests(2), ierr)
+  call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierr)
+  do i = 1, n
+    d(i) = a(i) + c(i)
+  end do
+  do i = 1, n
+    a(i) = b(i) + d(i)
+  end do
+end subroutine shift
+"""
+
+
+def test_transfers_with_the_passes_for_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What would come beside each, or why it stays; operations that the program starts, too."""
+    path = tmp_path / "shift.f90"
+    path.write_text(STARTED)
+    status, out, _ = scan(capsys, "--passes", "transfers", str(path))
+    assert status == 0
+    lines = [line.split(":", 1)[1] for line in out.splitlines()]
+    assert [line.split()[:3] for line in lines] == [
+        ["6", "MPI_Recv", "refused"],
+        ["7", "MPI_Send", "proved"],
+        ["8", "MPI_Irecv", "proved"],
+        ["9", "MPI_Isend", "proved"],
+    ]
+    assert "ASP026" in lines[0]
+    assert "overlaps with do i = 1, n" in lines[2]

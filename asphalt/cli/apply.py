@@ -18,7 +18,15 @@ from asphalt.cli.options import (
     paths_argument,
     tile_option,
 )
-from asphalt.cli.session import note, open_project, report_of, reports_of, tell, warn_of
+from asphalt.cli.session import (
+    note,
+    open_project,
+    report_of,
+    reports_of,
+    tell,
+    transfers_after,
+    warn_of,
+)
 from asphalt.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
@@ -109,14 +117,8 @@ def _refuse_unwritable(file: Path) -> None:
 def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
     """The reports of all sites, those of the transformed ones as the transformation left them."""
     applied = {(site.file, site.id): site for change in changes for site in change.sites}
-    sites = reports_of(project)
-    known = {(site.file, site.id) for site in sites}
-    found = [applied.get((site.file, site.id), site) for site in sites]
-    wrong = project.findings
-    found += wrong
-    told = {(site.file, site.line) for site in wrong}
-    found += [site for site in project.kept_blocking() if (site.file, site.line) not in told]
-    found += [site for key, site in applied.items() if key not in known]  # transfers
+    found = [applied.get((site.file, site.id), site) for site in reports_of(project)]
+    found += transfers_after(project, changes, found)
     return tuple(sorted(found, key=lambda site: (site.file, site.line)))
 
 

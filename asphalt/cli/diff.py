@@ -57,7 +57,7 @@ def diff(
         for line in _steps(changes):
             note(line)
         if changes:
-            note(f"apply would also write {RUNTIME}, the runtime that the new code calls")
+            note(f"apply would also write {RUNTIME}, the runtime of new code")
         else:
             note("apply would change nothing")
     else:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from asphalt.cli.command import Command
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
-from asphalt.cli.session import open_project, reports_of, tell
-from asphalt.report.model import FINDING
+from asphalt.cli.session import open_project, reports_of, tell, transfers_after
+from asphalt.passes import TRANSFERS
+from asphalt.project import Project
+from asphalt.report.model import FINDING, SiteReport
 
 FOUND = frozenset({"refused", "assumed", FINDING})
 
@@ -39,15 +44,28 @@ def scan(
     """List the exchanges in files and trees, one a line.
 
     A line tells where the call is, the operation, the verdict, its code, and why.  Errors in
-    messages and requests that are proved are listed as findings.  All PATHs together are taken as
-    the whole program.
+    messages and requests that are proved are listed as findings.  With --passes for transfers, a
+    line for each tells what it would overlap with, or why it stays.  All PATHs together are taken
+    as the whole program.
     """
     project = open_project(paths, common, assume)
-    sites = (*reports_of(project), *project.findings)
+    sites = reports_of(project)
+    sites += _transfers(project, sites)
     listed = sites
     if everything:
-        wrong = {(found.file, found.line) for found in project.findings}
-        others = [one for one in project.transfers() if (one.file, one.line) not in wrong]
+        known = {(found.file, found.line) for found in sites}
+        others = [one for one in project.transfers() if (one.file, one.line) not in known]
         listed = (*sites, *others)
     tell(common, project, sorted(listed, key=lambda site: (site.file, site.line)))
     return int(check and any(site.verdict in FOUND for site in sites))
+
+
+def _transfers(project: Project, sites: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
+    """The findings, and what would become of transfers with the passes that are asked for."""
+    if not set(project.settings.passes) & set(TRANSFERS):
+        return project.findings
+    with Console(stderr=True).status("looking for work beside transfers"):
+        found = transfers_after(project, project.transform(), sites)
+    return tuple(
+        replace(site, verdict="proved") if site.verdict == "applied" else site for site in found
+    )

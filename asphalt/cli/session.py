@@ -12,7 +12,7 @@ from rich.text import Text
 
 from asphalt.cli.options import CommonOptions
 from asphalt.errors import InputError, UsageError
-from asphalt.project import Project
+from asphalt.project import Change, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
@@ -64,6 +64,20 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
         reports = [site.report for site in project.sites()]
     warn_of(project.remarks)
     return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
+
+
+def transfers_after(
+    project: Project, changes: Sequence[Change], sites: Collection[SiteReport]
+) -> tuple[SiteReport, ...]:
+    """The findings, and the transfers that the changes are about, or that stay as they are; without
+    what is among the ``sites`` already, in no order."""
+    found = list(project.findings)
+    told = {(site.file, site.line) for site in found}
+    stay = (*project.kept_blocking(), *project.nothing_beside(changes))
+    found += [site for site in stay if (site.file, site.line) not in told]
+    known = {(site.file, site.id) for site in sites}
+    done = (site for change in changes for site in change.sites)
+    return (*found, *(site for site in done if (site.file, site.id) not in known))
 
 
 def warn_of(problems: Iterable[Problem]) -> None:

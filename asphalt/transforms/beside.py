@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+from asphalt.analysis.algebra import folded
 from asphalt.analysis.messages import Messages, Part, called, part_of
-from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.expr import names_in
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An operation that a call of the program itself starts: its line, the MPI procedure, and the
+    loops and calls in its window, each by its first line."""
+
+    line: int
+    operation: str
+    beside: tuple[str, ...]
+
+
 def work_beside(facts: UnitFacts) -> Mapping[str, tuple[str, ...]]:
     """The loops and calls in the windows of a unit, each by its first line, by the variables of the
     request that the window belongs to."""
-    messages = facts.once(Messages)
     found: dict[str, list[str]] = {}
+    for _, call, texts in _windows(facts):
+        for name in names_in(call.args["request"]):
+            found.setdefault(name, []).extend(texts)
+    return {name: tuple(dict.fromkeys(texts)) for name, texts in found.items()}
+
+
+def started(facts: UnitFacts) -> Mapping[tuple[Expr, int], Started]:
+    """The operations that the program itself starts in a unit, by request: the first one with it,
+    the second one."""
+    found: dict[tuple[Expr, int], Started] = {}
+    seen: Counter[Expr] = Counter()
+    for leaf, call, texts in sorted(_windows(facts), key=lambda window: line_of(window[0])):
+        if call.binding != "runtime":
+            request = folded(call.args["request"])
+            operation = Started(line_of(leaf), call.procedure.spelled, tuple(dict.fromkeys(texts)))
+            found[request, seen[request]] = operation
+            seen[request] += 1
+    return found
+
+
+def _windows(facts: UnitFacts) -> Iterator[tuple[Leaf, MpiCall, list[str]]]:
+    """Each call that starts an operation, with the work in its window."""
+    messages = facts.once(Messages)
     for _, siblings in lists_in(facts.unit.body):
         place = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}
         for first, node in enumerate(siblings):
@@ -25,10 +61,7 @@ def work_beside(facts: UnitFacts) -> Mapping[str, tuple[str, ...]]:
                     continue
                 ends = {place.get(id(end), -1) for end in messages.completion(leaf) or ()}
                 if len(ends) == 1:
-                    texts = _work(siblings[first + 1 : ends.pop()], messages)
-                    for name in names_in(call.args["request"]):
-                        found.setdefault(name, []).extend(texts)
-    return {name: tuple(dict.fromkeys(texts)) for name, texts in found.items()}
+                    yield leaf, call, _work(siblings[first + 1 : ends.pop()], messages)
 
 
 def _work(nodes: tuple[Node, ...], messages: Messages) -> list[str]:

@@ -82,7 +82,17 @@ DIGITS = Code(
     "Accept it with `--assume bits`, for operations of the standard.",
 )
 
-STAY_BLOCKING = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS, ELSEWHERE, DIGITS)
+NOTHING_BESIDE = Code(
+    "ASP026",
+    "a transfer that no work comes beside",
+    "The call could be made non-blocking, but what stands between it and the first use of its "
+    "buffers, and what could be moved there, is no loop and no call; or all that was tried would "
+    "cost more than it hides.",
+    "Let work that does not need the message stand in front of its first use, in the same "
+    "procedure.",
+)
+
+STAY_BLOCKING = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS, ELSEWHERE, DIGITS, NOTHING_BESIDE)
 """Why a blocking transfer or collective operation is not made non-blocking."""
 CODES = (NOT_YET, UNMATCHED, UNKNOWN, *STAY_BLOCKING)
 
