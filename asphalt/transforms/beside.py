@@ -10,7 +10,7 @@ from asphalt.analysis.algebra import folded
 from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.expr import Arg, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in
@@ -36,11 +36,11 @@ def work_beside(facts: UnitFacts) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(dict.fromkeys(texts)) for name, texts in found.items()}
 
 
-def started(facts: UnitFacts) -> Mapping[tuple[Expr, int], Started]:
+def started(facts: UnitFacts) -> Mapping[tuple[Arg, int], Started]:
     """The operations that the program itself starts in a unit, by request: the first one with it,
     the second one."""
-    found: dict[tuple[Expr, int], Started] = {}
-    seen: Counter[Expr] = Counter()
+    found: dict[tuple[Arg, int], Started] = {}
+    seen: Counter[Arg] = Counter()
     for leaf, call, texts in sorted(_windows(facts), key=lambda window: line_of(window[0])):
         if call.binding != "runtime":
             request = folded(call.args["request"])
