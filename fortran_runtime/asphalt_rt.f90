@@ -29,6 +29,7 @@ module asphalt_rt
   public :: asphalt_iallgather, asphalt_iallgatherv
   public :: asphalt_ialltoall, asphalt_ialltoallv, asphalt_ialltoallw
   public :: asphalt_queue, asphalt_post, asphalt_take, asphalt_send
+  public :: asphalt_private
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
@@ -82,6 +83,9 @@ module asphalt_rt
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
 
+  !> The greatest tag that every MPI has (MPI-3.1 section 8.1.2).
+  integer, parameter :: most_tags = 32767
+
   !> The most elements of a piece, and of what a rank sends: the sum of both is a default integer.
   integer(int64), parameter :: most_elements = 1073741823_int64
 
@@ -100,6 +104,8 @@ module asphalt_rt
     integer :: own = MPI_COMM_NULL
     !> Bytes of the blocks of exchanges that came by and would have been tiled, were there `own`.
     integer(int64) :: met = 0
+    !> Collective operations that were carried out as messages on `own`.
+    integer :: exchanges = 0
     type(site_memory), pointer :: sites => null()
   end type companion
 
@@ -1097,6 +1103,28 @@ contains
     end if
   end subroutine private_duplicate
 
+  !> The private duplicate of `comm`, and a tag for the messages of one operation on it: no other
+  !! one has it that may be under way at the same time, and `asphalt_enter` has none of these.
+  !!
+  !! All ranks of `comm` call it together.
+  subroutine asphalt_private(comm, own, tag, usable)
+    integer, intent(in) :: comm
+    integer, intent(out) :: own, tag
+    logical, intent(out) :: usable
+    type(companion), pointer :: carried
+    integer :: ierror
+
+    own = MPI_COMM_NULL
+    tag = 0
+    usable = .true.
+    ierror = MPI_SUCCESS
+    call private_duplicate(comm, own, .true., usable, ierror)
+    if (.not. usable) return
+    call find_companion(comm, carried, ierror)
+    carried%exchanges = 1 + mod(carried%exchanges, most_tags)
+    tag = carried%exchanges
+  end subroutine asphalt_private
+
   !> A communicator with the ranks of `comm` in their order, and nothing else of it.
   subroutine duplicate(comm, in_step, own, ierror)
     integer, intent(in) :: comm
@@ -1854,3 +1882,644 @@ contains
     if (ierror == MPI_SUCCESS) ierror = error
   end subroutine asphalt_waitall
 end module asphalt_rt
+
+!> Collective operations as messages between two ranks, one for each block, so that the work on one
+!! block, before or behind the operation, overlaps with the messages of the others.
+!!
+!! `asphalt_alltoall_blocks` and its like stand for the call and start it.  The work behind it asks
+!! for each block with `asphalt_await_block`; where the work is before it, `later` is true, each
+!! block is sent with `asphalt_send_block` when it is filled, and `asphalt_send_blocks` stands where
+!! the call stood.  `asphalt_finish_blocks` completes what is left.
+!!
+!! Messages travel on the private duplicate of the communicator.  All sends are started, and nothing
+!! between the start and `asphalt_finish_blocks` waits for anything but these messages: so each of
+!! them is received, in whatever order the receives are posted.  Blocks that are so short that their
+!! messages would cost more than what they hide are left to the non-blocking form of the operation,
+!! which is decided by what is equal on all ranks; so are intercommunicators.
+module asphalt_decomposition
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr, c_ptr, c_signed_char, c_size_t
+  use asphalt_rt
+  use mpi, only: MPI_ADDRESS_KIND, MPI_REQUEST_NULL, MPI_ROOT, MPI_STATUS_SIZE, &
+                 MPI_STATUSES_IGNORE, MPI_SUCCESS
+  implicit none
+  private
+  public :: asphalt_blocks
+  public :: asphalt_alltoall_blocks, asphalt_alltoallv_blocks
+  public :: asphalt_allgather_blocks, asphalt_allgatherv_blocks
+  public :: asphalt_gather_blocks, asphalt_gatherv_blocks
+  public :: asphalt_scatter_blocks, asphalt_scatterv_blocks
+  public :: asphalt_to_take, asphalt_await_block
+  public :: asphalt_to_send, asphalt_send_block, asphalt_send_blocks
+  public :: asphalt_finish_blocks
+
+  integer, parameter :: int64 = selected_int_kind(18)
+
+  !> Bytes of a block from which on it is worth a message of its own.
+  integer(int64), parameter :: least_message = 4096_int64
+  !> Receives that are posted at first.
+  integer, parameter :: first_window = 2
+
+  !> One buffer: what goes to, or comes from, each rank.
+  type :: divided
+    integer(MPI_ADDRESS_KIND) :: address = 0
+    integer :: datatype = 0
+    integer, allocatable :: counts(:), requests(:)
+    !> In bytes.
+    integer(MPI_ADDRESS_KIND), allocatable :: displs(:)
+    !> Whether the message is still to be started.
+    logical, allocatable :: left(:)
+  end type divided
+
+  !> Operations that may start later.
+  integer, parameter :: alltoall = 1, scatter = 2, scatterv = 3
+
+  !> A collective operation on its way.
+  type :: asphalt_blocks
+    private
+    integer :: comm = 0, tag = 0, me = 0, np = 1
+    !> The rank that receives or sends all, or -1.
+    integer :: root = -1
+    type(divided) :: out, in
+    !> How many receives may be under way at once.
+    integer :: window = first_window
+    !> Whether it is one operation; its request, and the arguments where it is to start later.
+    logical :: whole = .true.
+    integer :: request = MPI_REQUEST_NULL
+    integer :: operation = 0, sendcount = 0, sendtype = 0, recvcount = 0, recvtype = 0
+    integer :: users_comm = 0
+    integer, allocatable :: sendcounts(:), displs(:)
+  end type asphalt_blocks
+
+  interface
+    subroutine MPI_Get_address(location, address, ierror)
+      import :: MPI_ADDRESS_KIND
+      implicit none
+      !GCC$ attributes no_arg_check :: location
+      !DIR$ ignore_tkr location
+      integer, dimension(*), asynchronous :: location
+      integer(MPI_ADDRESS_KIND), intent(out) :: address
+      integer, intent(out) :: ierror
+    end subroutine MPI_Get_address
+
+    type(c_ptr) function memcpy(to, from, bytes) bind(c, name='memcpy')
+      import :: c_ptr, c_signed_char, c_size_t
+      implicit none
+      !GCC$ attributes no_arg_check :: to, from
+      !DIR$ ignore_tkr to, from
+      integer(c_signed_char), dimension(*) :: to, from
+      integer(c_size_t), value :: bytes
+    end function memcpy
+  end interface
+
+contains
+
+  !> MPI_Alltoall.
+  subroutine asphalt_alltoall_blocks(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+                                     comm, blocks, later)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
+    type(asphalt_blocks), intent(inout) :: blocks
+    logical, intent(in), optional :: later
+
+    call open_blocks(blocks, comm, -1, bytes_of(sendcount, sendtype))
+    if (blocks%whole) then
+      call keep(blocks, alltoall, sendcount, sendtype, recvcount, recvtype, comm)
+    else
+      call divide(blocks%out, sendbuf, sendtype, spread_out(sendcount, blocks%np), &
+                  one_by_one(sendcount, blocks%np))
+      call divide(blocks%in, recvbuf, recvtype, spread_out(recvcount, blocks%np), &
+                  one_by_one(recvcount, blocks%np))
+    end if
+    call start(blocks, sendbuf, recvbuf, later)
+  end subroutine asphalt_alltoall_blocks
+
+  !> MPI_Alltoallv.
+  subroutine asphalt_alltoallv_blocks(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+                                      rdispls, recvtype, comm, blocks)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendtype, recvtype, comm
+    integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer :: np
+
+    call open_blocks(blocks, comm, -1, least_message)
+    if (blocks%whole) then
+      call asphalt_ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+                              rdispls, recvtype, comm, blocks%request)
+      return
+    end if
+    np = blocks%np
+    call divide(blocks%out, sendbuf, sendtype, sendcounts(:np), wide(sdispls(:np)))
+    call divide(blocks%in, recvbuf, recvtype, recvcounts(:np), wide(rdispls(:np)))
+    call start(blocks, sendbuf, recvbuf)
+  end subroutine asphalt_alltoallv_blocks
+
+  !> MPI_Allgather.
+  subroutine asphalt_allgather_blocks(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+                                      comm, blocks)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
+    type(asphalt_blocks), intent(inout) :: blocks
+
+    call open_blocks(blocks, comm, -1, bytes_of(sendcount, sendtype))
+    if (blocks%whole) then
+      call asphalt_iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+                              blocks%request)
+      return
+    end if
+    call divide(blocks%out, sendbuf, sendtype, spread_out(sendcount, blocks%np), &
+                at_once(blocks%np))
+    call divide(blocks%in, recvbuf, recvtype, spread_out(recvcount, blocks%np), &
+                one_by_one(recvcount, blocks%np))
+    call start(blocks, sendbuf, recvbuf)
+  end subroutine asphalt_allgather_blocks
+
+  !> MPI_Allgatherv.
+  subroutine asphalt_allgatherv_blocks(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+                                       recvtype, comm, blocks)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvtype, comm
+    integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer :: np
+
+    call open_blocks(blocks, comm, -1, least_message)
+    if (blocks%whole) then
+      call asphalt_iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+                               recvtype, comm, blocks%request)
+      return
+    end if
+    np = blocks%np
+    call divide(blocks%out, sendbuf, sendtype, spread_out(sendcount, np), at_once(np))
+    call divide(blocks%in, recvbuf, recvtype, recvcounts(:np), wide(displs(:np)))
+    call start(blocks, sendbuf, recvbuf)
+  end subroutine asphalt_allgatherv_blocks
+
+  !> MPI_Gather.
+  subroutine asphalt_gather_blocks(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+                                   root, comm, blocks)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
+    type(asphalt_blocks), intent(inout) :: blocks
+
+    call open_blocks(blocks, comm, root, bytes_of(sendcount, sendtype))
+    if (blocks%whole) then
+      call asphalt_igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
+                           blocks%request)
+      return
+    end if
+    call divide_for_one(blocks, blocks%out, sendbuf, sendtype, sendcount)
+    if (blocks%me == root) then
+      call divide(blocks%in, recvbuf, recvtype, spread_out(recvcount, blocks%np), &
+                  one_by_one(recvcount, blocks%np))
+    else
+      call divide_for_none(blocks, blocks%in)
+    end if
+    call start(blocks, sendbuf, recvbuf)
+  end subroutine asphalt_gather_blocks
+
+  !> MPI_Gatherv.
+  subroutine asphalt_gatherv_blocks(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+                                    recvtype, root, comm, blocks)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvtype, root, comm
+    integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer :: np
+
+    call open_blocks(blocks, comm, root, least_message)
+    if (blocks%whole) then
+      call asphalt_igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+                            root, comm, blocks%request)
+      return
+    end if
+    np = blocks%np
+    call divide_for_one(blocks, blocks%out, sendbuf, sendtype, sendcount)
+    if (blocks%me == root) then
+      call divide(blocks%in, recvbuf, recvtype, recvcounts(:np), wide(displs(:np)))
+    else
+      call divide_for_none(blocks, blocks%in)
+    end if
+    call start(blocks, sendbuf, recvbuf)
+  end subroutine asphalt_gatherv_blocks
+
+  !> MPI_Scatter.
+  subroutine asphalt_scatter_blocks(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+                                    root, comm, blocks, later)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
+    type(asphalt_blocks), intent(inout) :: blocks
+    logical, intent(in), optional :: later
+
+    call open_blocks(blocks, comm, root, bytes_of(recvcount, recvtype))
+    if (blocks%whole) then
+      call keep(blocks, scatter, sendcount, sendtype, recvcount, recvtype, comm)
+    else
+      if (blocks%me == root) then
+        call divide(blocks%out, sendbuf, sendtype, spread_out(sendcount, blocks%np), &
+                    one_by_one(sendcount, blocks%np))
+      else
+        call divide_for_none(blocks, blocks%out)
+      end if
+      call divide_for_one(blocks, blocks%in, recvbuf, recvtype, recvcount)
+    end if
+    call start(blocks, sendbuf, recvbuf, later)
+  end subroutine asphalt_scatter_blocks
+
+  !> MPI_Scatterv.
+  subroutine asphalt_scatterv_blocks(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+                                     recvtype, root, comm, blocks, later)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: sendtype, recvcount, recvtype, root, comm
+    integer, intent(in), dimension(*), asynchronous :: sendcounts, displs
+    type(asphalt_blocks), intent(inout) :: blocks
+    logical, intent(in), optional :: later
+    integer :: np
+
+    call open_blocks(blocks, comm, root, least_message)
+    np = blocks%np
+    if (blocks%whole) then
+      call keep(blocks, scatterv, 0, sendtype, recvcount, recvtype, comm)
+      allocate (blocks%sendcounts(np), source=0)
+      allocate (blocks%displs(np), source=0)
+      if (root == blocks%me .or. root == MPI_ROOT) then
+        blocks%sendcounts = sendcounts(:np)
+        blocks%displs = displs(:np)
+      end if
+    else
+      if (blocks%me == root) then
+        call divide(blocks%out, sendbuf, sendtype, sendcounts(:np), wide(displs(:np)))
+      else
+        call divide_for_none(blocks, blocks%out)
+      end if
+      call divide_for_one(blocks, blocks%in, recvbuf, recvtype, recvcount)
+    end if
+    call start(blocks, sendbuf, recvbuf, later)
+  end subroutine asphalt_scatterv_blocks
+
+  !> The value that the variable of a loop from `first` to `last` has in its iteration `turn` where
+  !! it works on one received block after the other: the own block first, then those that come
+  !! first.  `zero`: the value for the block of rank 0.
+  pure integer function asphalt_to_take(blocks, turn, first, last, zero)
+    type(asphalt_blocks), intent(in) :: blocks
+    integer, intent(in) :: turn, first, last, zero
+
+    asphalt_to_take = first + modulo(blocks%me + zero - turn, last - first + 1)
+  end function asphalt_to_take
+
+  !> The same of a loop that fills the blocks that are sent: the own block last, where the loop goes
+  !! over those of all ranks.
+  pure integer function asphalt_to_send(blocks, turn, first, last, zero)
+    type(asphalt_blocks), intent(in) :: blocks
+    integer, intent(in) :: turn, first, last, zero
+
+    asphalt_to_send = first + modulo(blocks%me + zero - 2 * first + 1 + turn, last - first + 1)
+  end function asphalt_to_send
+
+  !> Waits for the block of a rank, which the caller may access afterwards.  Of what is no rank,
+  !! there is nothing to wait for.
+  subroutine asphalt_await_block(blocks, rank, recvbuf)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(in) :: rank
+    !GCC$ attributes no_arg_check :: recvbuf
+    !DIR$ ignore_tkr recvbuf
+    integer, dimension(*), asynchronous :: recvbuf
+    integer :: unused(MPI_STATUS_SIZE), error
+    logical :: done
+
+    if (blocks%whole) then
+      call MPI_Wait(blocks%request, unused, error)
+    else if (rank >= 0 .and. rank < blocks%np) then
+      if (any(blocks%in%left)) then
+        ! all that was posted is here: the network is faster than the work, or late ranks come now
+        call MPI_Testall(blocks%np, blocks%in%requests, done, MPI_STATUSES_IGNORE, error)
+        if (done) blocks%window = min(2 * blocks%window, blocks%np)
+        call receive(blocks, rank)
+        call post(blocks)
+      end if
+      call MPI_Wait(blocks%in%requests(rank + 1), unused, error)
+      if (any(blocks%in%left)) call post(blocks)
+    end if
+    call asphalt_sync(recvbuf)
+  end subroutine asphalt_await_block
+
+  !> Sends the block of a rank, which the caller does not change any more.
+  subroutine asphalt_send_block(blocks, rank, sendbuf)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(in) :: rank
+    !GCC$ attributes no_arg_check :: sendbuf
+    !DIR$ ignore_tkr sendbuf
+    integer, dimension(*), asynchronous :: sendbuf
+
+    call asphalt_sync(sendbuf)
+    if (blocks%whole .or. rank < 0 .or. rank >= blocks%np) return
+    call send(blocks, rank)
+  end subroutine asphalt_send_block
+
+  !> Sends the blocks that are not sent yet.
+  subroutine asphalt_send_blocks(blocks, sendbuf, recvbuf)
+    type(asphalt_blocks), intent(inout) :: blocks
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer :: turn
+
+    call asphalt_sync(sendbuf)
+    if (blocks%whole) then
+      call start_whole(blocks, sendbuf, recvbuf)
+      return
+    end if
+    do turn = 1, blocks%np
+      call send(blocks, modulo(blocks%me + turn, blocks%np))
+    end do
+  end subroutine asphalt_send_blocks
+
+  !> Waits for everything: both buffers are the caller's again.
+  subroutine asphalt_finish_blocks(blocks, sendbuf, recvbuf)
+    type(asphalt_blocks), intent(inout) :: blocks
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer :: unused(MPI_STATUS_SIZE), error
+
+    if (blocks%whole) then
+      call MPI_Wait(blocks%request, unused, error)
+    else
+      blocks%window = blocks%np
+      call post(blocks)
+      call MPI_Waitall(blocks%np, blocks%in%requests, MPI_STATUSES_IGNORE, error)
+      call MPI_Waitall(blocks%np, blocks%out%requests, MPI_STATUSES_IGNORE, error)
+    end if
+    call asphalt_sync(sendbuf)
+    call asphalt_sync(recvbuf)
+  end subroutine asphalt_finish_blocks
+
+  !> Decides whether an operation is carried out as messages, by what all ranks know to be equal:
+  !! the communicator, and how many bytes a block has.
+  subroutine open_blocks(blocks, comm, root, bytes)
+    type(asphalt_blocks), intent(out) :: blocks
+    integer, intent(in) :: comm, root
+    integer(int64), intent(in) :: bytes
+    logical :: between_groups, usable
+    integer :: error
+
+    blocks%root = root
+    call MPI_Comm_test_inter(comm, between_groups, error)
+    if (error /= MPI_SUCCESS) return
+    if (between_groups) then
+      call MPI_Comm_remote_size(comm, blocks%np, error)
+      return
+    end if
+    call MPI_Comm_size(comm, blocks%np, error)
+    if (error == MPI_SUCCESS) call MPI_Comm_rank(comm, blocks%me, error)
+    if (error /= MPI_SUCCESS .or. bytes < least_message) return
+    call asphalt_private(comm, blocks%comm, blocks%tag, usable)
+    blocks%whole = .not. usable
+  end subroutine open_blocks
+
+  !> What a buffer has for each rank; `displs`: in elements.
+  subroutine divide(side, buf, datatype, counts, displs)
+    type(divided), intent(inout) :: side
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: datatype, counts(:)
+    integer(MPI_ADDRESS_KIND), intent(in) :: displs(:)
+    integer(MPI_ADDRESS_KIND) :: lower, extent
+    integer :: error
+
+    call MPI_Get_address(buf, side%address, error)
+    call MPI_Type_get_extent(datatype, lower, extent, error)
+    side%datatype = datatype
+    allocate (side%counts(size(counts)), source=counts)
+    allocate (side%displs(size(counts)), source=displs * extent)
+    allocate (side%requests(size(counts)), source=MPI_REQUEST_NULL)
+    allocate (side%left(size(counts)), source=.true.)
+  end subroutine divide
+
+  !> The same for a buffer that has something for the root alone.
+  subroutine divide_for_one(blocks, side, buf, datatype, count)
+    type(asphalt_blocks), intent(in) :: blocks
+    type(divided), intent(inout) :: side
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: datatype, count
+
+    call divide(side, buf, datatype, spread_out(count, blocks%np), at_once(blocks%np))
+    side%left = .false.
+    side%left(blocks%root + 1) = .true.
+  end subroutine divide_for_one
+
+  !> The same for a buffer that means nothing on this rank.
+  subroutine divide_for_none(blocks, side)
+    type(asphalt_blocks), intent(in) :: blocks
+    type(divided), intent(inout) :: side
+
+    allocate (side%requests(blocks%np), source=MPI_REQUEST_NULL)
+    allocate (side%left(blocks%np), source=.false.)
+  end subroutine divide_for_none
+
+  !> The same count for all ranks.
+  pure function spread_out(count, np) result(counts)
+    integer, intent(in) :: count, np
+    integer :: counts(np)
+
+    counts = count
+  end function spread_out
+
+  !> Displacements of blocks of `count` elements, one behind the other.
+  pure function one_by_one(count, np) result(displs)
+    integer, intent(in) :: count, np
+    integer(MPI_ADDRESS_KIND) :: displs(np)
+    integer :: rank
+
+    displs = [(int(rank, MPI_ADDRESS_KIND) * count, rank = 0, np - 1)]
+  end function one_by_one
+
+  !> Displacements of one block for all ranks.
+  pure function at_once(np) result(displs)
+    integer, intent(in) :: np
+    integer(MPI_ADDRESS_KIND) :: displs(np)
+
+    displs = 0
+  end function at_once
+
+  !> Displacements that do not overflow.
+  elemental integer(MPI_ADDRESS_KIND) function wide(displacement)
+    integer, intent(in) :: displacement
+
+    wide = displacement
+  end function wide
+
+  !> Bytes of a block.
+  integer(int64) function bytes_of(count, datatype)
+    integer, intent(in) :: count, datatype
+    integer :: bytes, error
+
+    call MPI_Type_size(datatype, bytes, error)
+    bytes_of = 0
+    if (error == MPI_SUCCESS) bytes_of = int(count, int64) * bytes
+  end function bytes_of
+
+  !> Remembers the arguments of an operation that is started as one.
+  subroutine keep(blocks, operation, sendcount, sendtype, recvcount, recvtype, comm)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(in) :: operation, sendcount, sendtype, recvcount, recvtype, comm
+
+    blocks%operation = operation
+    blocks%sendcount = sendcount
+    blocks%sendtype = sendtype
+    blocks%recvcount = recvcount
+    blocks%recvtype = recvtype
+    blocks%users_comm = comm
+  end subroutine keep
+
+  !> Starts an operation as one, if it has not been started.
+  subroutine start_whole(blocks, sendbuf, recvbuf)
+    type(asphalt_blocks), intent(inout) :: blocks
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+
+    select case (blocks%operation)
+    case (alltoall)
+      call asphalt_ialltoall(sendbuf, blocks%sendcount, blocks%sendtype, recvbuf, &
+                             blocks%recvcount, blocks%recvtype, blocks%users_comm, blocks%request)
+    case (scatter)
+      call asphalt_iscatter(sendbuf, blocks%sendcount, blocks%sendtype, recvbuf, &
+                            blocks%recvcount, blocks%recvtype, blocks%root, blocks%users_comm, &
+                            blocks%request)
+    case (scatterv)
+      call asphalt_iscatterv(sendbuf, blocks%sendcounts, blocks%displs, blocks%sendtype, recvbuf, &
+                             blocks%recvcount, blocks%recvtype, blocks%root, blocks%users_comm, &
+                             blocks%request)
+    end select
+  end subroutine start_whole
+
+  !> Starts an operation: all of its messages, or where blocks are filled `later` all receives, for
+  !! then the sends come one after the other.
+  subroutine start(blocks, sendbuf, recvbuf, later)
+    type(asphalt_blocks), intent(inout) :: blocks
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    logical, intent(in), optional :: later
+    logical :: waits
+
+    waits = .false.
+    if (present(later)) waits = later
+    if (.not. blocks%whole) then
+      if (waits) blocks%window = blocks%np
+      call post(blocks)
+    end if
+    if (.not. waits) call asphalt_send_blocks(blocks, sendbuf, recvbuf)
+  end subroutine start
+
+  !> Starts the send to a rank, if it has not been started; what is the own one's is copied.
+  subroutine send(blocks, rank)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(in) :: rank
+    integer(c_signed_char), pointer :: byte
+    integer :: to
+
+    to = rank + 1
+    if (.not. blocks%out%left(to)) return
+    blocks%out%left(to) = .false.
+    if (rank == blocks%me) then
+      call copy_own(blocks)
+    else
+      call find(blocks%out, to, byte)
+      call asphalt_isend(byte, blocks%out%counts(to), blocks%out%datatype, rank, blocks%tag, &
+                         blocks%comm, blocks%out%requests(to))
+    end if
+  end subroutine send
+
+  !> Posts the next receives, as many as may be under way.
+  subroutine post(blocks)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer :: turn, first, direction, under_way
+
+    first = blocks%me
+    direction = -1
+    if (blocks%root >= 0) then  ! the loops of a root keep their order
+      first = -1
+      direction = 1
+    end if
+    under_way = count(blocks%in%requests /= MPI_REQUEST_NULL)
+    do turn = 1, blocks%np
+      if (under_way >= blocks%window) return
+      associate (rank => modulo(first + direction * turn, blocks%np))
+        if (.not. blocks%in%left(rank + 1)) cycle
+        call receive(blocks, rank)
+        if (rank /= blocks%me) under_way = under_way + 1
+      end associate
+    end do
+  end subroutine post
+
+  !> Posts the receive from a rank, if it has not been posted.
+  subroutine receive(blocks, rank)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(in) :: rank
+    integer(c_signed_char), pointer :: byte
+    integer :: from
+
+    from = rank + 1
+    if (.not. blocks%in%left(from)) return
+    blocks%in%left(from) = .false.
+    if (rank == blocks%me) return  ! copied when it would be sent
+    call find(blocks%in, from, byte)
+    call asphalt_irecv(byte, blocks%in%counts(from), blocks%in%datatype, rank, blocks%tag, &
+                       blocks%comm, blocks%in%requests(from))
+  end subroutine receive
+
+  !> Copies the block that a rank has for itself.
+  subroutine copy_own(blocks)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer(c_signed_char), pointer :: from, to
+    integer(MPI_ADDRESS_KIND) :: lower, extent
+    type(c_ptr) :: unused
+    integer :: own, bytes, request, ignored(MPI_STATUS_SIZE), error
+
+    own = blocks%me + 1
+    call MPI_Type_size(blocks%out%datatype, bytes, error)
+    call MPI_Type_get_extent(blocks%out%datatype, lower, extent, error)
+    call find(blocks%out, own, from)
+    call find(blocks%in, own, to)
+    if (blocks%out%datatype == blocks%in%datatype .and. lower == 0 .and. extent == bytes) then
+      unused = memcpy(to, from, int(blocks%out%counts(own), c_size_t) * bytes)
+      return
+    end if
+    call asphalt_irecv(to, blocks%in%counts(own), blocks%in%datatype, blocks%me, blocks%tag, &
+                       blocks%comm, blocks%in%requests(own))
+    call asphalt_isend(from, blocks%out%counts(own), blocks%out%datatype, blocks%me, blocks%tag, &
+                       blocks%comm, request)
+    call MPI_Wait(request, ignored, error)
+    call MPI_Wait(blocks%in%requests(own), ignored, error)
+  end subroutine copy_own
+
+  !> The first byte of the block of a rank, counted from 1.
+  subroutine find(side, rank, byte)
+    type(divided), intent(in) :: side
+    integer, intent(in) :: rank
+    integer(c_signed_char), pointer, intent(out) :: byte
+
+    call c_f_pointer(transfer(side%address + side%displs(rank), c_null_ptr), byte)
+  end subroutine find
+end module asphalt_decomposition

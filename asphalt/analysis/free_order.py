@@ -29,15 +29,21 @@ def region_of(nest: Do, facts: UnitFacts) -> Region:
     return Region(facts.values, nest.head, frozenset(a.storage for a in writes), writes)
 
 
-def why_ordered(chain: tuple[Do, ...], loops: tuple[Do, ...], facts: UnitFacts) -> str | None:
+def why_ordered(
+    chain: tuple[Do, ...],
+    loops: tuple[Do, ...],
+    facts: UnitFacts,
+    apart: frozenset[str] = frozenset(),
+) -> str | None:
     """Why iterations of some ``loops`` of a nest must keep their order; None: they need not.
 
     ``chain``: the nest's loops from the outermost to the innermost of ``loops``, perfectly nested.
+    ``apart``: storages of which each iteration is known to access elements of its own.
     """
     nest = chain[0]
     accesses = facts.footprint(nest).accesses
     region = region_of(nest, facts)
-    own = {facts.names.storage(name) for loop in chain if (name := loop_variable(loop))}
+    own = frozenset(facts.names.storage(name) for loop in chain if (name := loop_variable(loop)))
 
     @cache
     def passes_nothing_on(storage: str) -> bool:
@@ -48,7 +54,7 @@ def why_ordered(chain: tuple[Do, ...], loops: tuple[Do, ...], facts: UnitFacts) 
             return f"{storage} may be read behind the loops"
     for a in accesses:
         for b in accesses:
-            if not (a.writes or b.writes) or not a.meets(b) or a.storage in own:
+            if not (a.writes or b.writes) or not a.meets(b) or a.storage in own | apart:
                 continue
             if not a.path and passes_nothing_on(a.storage):
                 continue

@@ -12,6 +12,8 @@ from asphalt.analysis.mpi_table import table
 from asphalt.analysis.words import words
 
 MODULE = "asphalt_rt"
+BLOCKS = "asphalt_decomposition"
+"""The module, in the same file, for collective operations whose blocks come and go one by one."""
 
 
 QUEUE = "queue"

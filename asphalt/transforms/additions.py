@@ -22,27 +22,33 @@ _PREFIX = "asphalt_"
 
 
 def added(
-    unit: Unit, form: Form, eol: str, runtime: Iterable[str], declarations: Iterable[Decl]
+    unit: Unit,
+    form: Form,
+    eol: str,
+    runtime: Iterable[str],
+    declarations: Iterable[Decl],
+    *,
+    module: str = MODULE,
 ) -> Unit:
-    """The unit with these names of the run-time module and these variables, where it has not got
+    """The unit with these names of a run-time module and these variables, where it has not got
     them."""
     make = Maker(column_of(unit, form), 2, form is Form.FREE, eol)
-    unit = _with_names(unit, sorted(set(runtime)), make)
+    unit = _with_names(unit, sorted(set(runtime)), make, module)
     for declaration in declarations:
         unit = _with_variables(unit, declaration, make)
     return unit
 
 
-def _with_names(unit: Unit, names: list[str], make: Maker) -> Unit:
+def _with_names(unit: Unit, names: list[str], make: Maker, module: str) -> Unit:
     items = tuple(UseItem(name, name) for name in names)
     for node in unit.spec:
-        if isinstance(node, Leaf) and isinstance(node.what, Use) and node.what.module == MODULE:
+        if isinstance(node, Leaf) and isinstance(node.what, Use) and node.what.module == module:
             new = tuple(item for item in items if item not in node.what.items)
             if not new:
                 return unit
             longer = replace(node.what, items=(*node.what.items, *new))
             return _rewritten(unit, node, rewrite(node, longer))
-    use = make.leaf(Use(MODULE, True, items))
+    use = make.leaf(Use(module, True, items))
     return insert_behind(unit, last_use(unit), (use,)) if names else unit
 
 

@@ -42,7 +42,9 @@ RUN_PLACES = {
 """The same for the command of a run."""
 DEFAULT_BUILD = "{fc} -O2 -g {sources} -o {exe}"
 LOG = "asphalt-build.log"
-_RUNTIME_MISSING = re.compile(r"asphalt_rt\.mod|undefined reference to [`'\"]?__asphalt_rt_")
+_RUNTIME_MISSING = re.compile(
+    r"asphalt_(rt|decomposition)\.mod|undefined reference to [`'\"]?__asphalt_(rt|decomposition)_"
+)
 _CMAKE = "CMakeFiles"  # trial programs of CMake's own
 _LEAST_SECONDS = 1800.0  # what a build may take; the time limit is meant for runs
 _INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})

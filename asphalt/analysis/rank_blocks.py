@@ -1,0 +1,178 @@
+"""Buffers of collective operations as blocks, one for each rank, and loops over these blocks.
+
+The blocks of a buffer are runs of its last dimension: so many planes for each rank, one behind the
+other, or what arrays of counts and displacements say (MPI-4.0 sections 6.5 to 6.8).  Where every
+iteration of a loop stays within one block, which follows from the variable of the loop, the blocks
+can come and go one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.access import ALIASED, Access
+from asphalt.analysis.algebra import Poly, folded
+from asphalt.analysis.constants import element_bytes
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.objects import symbol_named
+from asphalt.analysis.regions import Region, loop_variable
+from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section, names_in, walk
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Do, Leaf, leaves
+
+_ONE = Poly.constant(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An array with one element for each rank, and its first index."""
+
+    name: str
+    lower: Poly
+
+    def of(self, rank: Poly) -> Poly:
+        """The element for a rank."""
+        index = folded((rank + self.lower).expression())
+        return Poly.atom(Ref(self.name, self.name, (index,)))
+
+
+@dataclass(frozen=True, slots=True)
+class RankBlocks:
+    """The blocks of an array with ``dimensions`` dimensions, whose last one begins at ``lower``:
+    ``planes`` of it for each rank, or ``counts`` from ``displs`` on.
+
+    ``names``: the variables that this depends on (folded).
+    """
+
+    storage: str
+    dimensions: int
+    lower: Poly
+    planes: Poly = _ONE
+    counts: Listed | None = None
+    displs: Listed | None = None
+    names: frozenset[str] = frozenset()
+
+    def of(self, rank: Poly) -> tuple[Poly, Poly]:
+        """The first and the last index of the last dimension in the block of a rank."""
+        if self.counts is not None and self.displs is not None:
+            first = self.lower + self.displs.of(rank)
+            return first, first + self.counts.of(rank) - _ONE
+        first = self.lower + self.planes * rank
+        return first, first + self.planes - _ONE
+
+
+def rank_blocks(
+    buffer: Expr, count: Expr, datatype: Expr, displs: Expr | None, leaf: Leaf, facts: UnitFacts
+) -> RankBlocks | str:
+    """The blocks of a buffer of the call ``leaf``, or why they are not known.
+
+    ``displs``: an array, as ``count`` is one then; None: one count for all ranks.
+    """
+    scope, values = facts.scope, facts.values
+    symbol = symbol_named(buffer.name, scope) if isinstance(buffer, Ref) else None
+    if not isinstance(buffer, Ref) or symbol is None:
+        return "a buffer is no variable"
+    storage = storage_of(buffer.name, scope)
+    if storage == ALIASED:
+        return f"{buffer.spelled} may have other names"
+    known = predefined_type(datatype, scope)
+    if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
+        return f"the datatype is not known to be that of an element of {buffer.spelled}"
+    shape = shape_of(buffer.name, scope, values, leaf)
+    if shape is None or not _begins(buffer, shape, leaf, facts):
+        return f"the blocks are not known to begin where {buffer.spelled} does"
+    names = {name for part in (*shape.lower, *shape.extent[:-1]) for name in _names(part)}
+    begin = RankBlocks(storage, shape.rank, shape.lower[-1])
+    if displs is not None:
+        counts, places = _listed(count, leaf, facts), _listed(displs, leaf, facts)
+        if shape.rank > 1 or counts is None or places is None:
+            return f"{buffer.spelled} is not cut by arrays with an element for each rank"
+        names |= {counts.name, places.name}
+        return replace(begin, counts=counts, displs=places, names=frozenset(names))
+    number = values.polynomial(count, leaf)
+    planes = number.divided_by(shape.stride(shape.rank - 1))
+    if planes is None:
+        return f"a block is not made of planes of {buffer.spelled}"
+    return replace(begin, planes=planes, names=frozenset(names | _names(number)))
+
+
+def iteration_rank(
+    loop: Do, blocks: RankBlocks, accesses: Iterable[Access], facts: UnitFacts
+) -> int | None:
+    """What has to be added to the variable of a loop to get the rank whose block is the only one
+    that an iteration accesses; None: there is no such number.
+
+    ``accesses``: those of the loop to the buffer.
+    """
+    head, variable = loop.head.what, loop_variable(loop)
+    if not isinstance(head, DoHead) or variable is None or head.first is None:
+        return None
+    here = facts.names.storage(variable)
+    writes = tuple(a for a in facts.footprint(loop).accesses if a.writes)
+    changing = {a.storage for a in writes}
+    fixed = {storage_of(name, facts.scope) for name in blocks.names}
+    if ALIASED in (here, *changing) or fixed & changing:
+        return None
+    # one iteration: its variable has one value
+    start = next(leaves(loop.body[0]))
+    region = Region(facts.values, start, frozenset(changing - {here}), writes)
+    inside = [region.refined(replace(a, loops=_without(a, loop))) for a in accesses]
+    if any(not _is_bounded(a, blocks) for a in inside):
+        return None
+    first = facts.values.constants(head.first).value
+    for offset in dict.fromkeys((*(() if first is None else (-first,)), -1, 0)):
+        own = blocks.of(Poly.atom(Ref(variable, variable)) + Poly.constant(offset))
+        last = blocks.dimensions - 1
+        if all(region.out_of_bounds(a, last, *own) is None for a in inside):
+            return offset
+    return None
+
+
+def _without(access: Access, loop: Do) -> tuple[Do, ...]:
+    return tuple(other for other in access.loops if other is not loop)
+
+
+def _is_bounded(access: Access, blocks: RankBlocks) -> bool:
+    """Whether it is known which indices of the last dimension an access has."""
+    if access.path or access.subscripts is None or len(access.subscripts) != blocks.dimensions:
+        return False
+    last = access.subscripts[-1]
+    return not isinstance(last, Section) or None not in (last.lower, last.upper)
+
+
+def _begins(buffer: Ref, shape: Shape, leaf: Leaf, facts: UnitFacts) -> bool:
+    """Whether a buffer is a whole array, or its first element."""
+    if buffer.args is None:
+        return True
+    if len(buffer.args) != shape.rank:
+        return False
+    for index, lower in zip(buffer.args, shape.lower, strict=True):
+        if isinstance(index, Section | Keyword | AltReturn):
+            return False
+        if facts.values.polynomial(index, leaf) != lower:
+            return False
+    return True
+
+
+def _listed(array: Expr, leaf: Leaf, facts: UnitFacts) -> Listed | None:
+    """A whole array with one dimension."""
+    if not isinstance(array, Ref) or array.args is not None:
+        return None
+    shape = shape_of(array.name, facts.scope, facts.values, leaf)
+    return Listed(array.name, shape.lower[0]) if shape is not None and shape.rank == 1 else None
+
+
+def _names(poly: Poly | None) -> set[str]:
+    if poly is None:
+        return set()
+    return {
+        name
+        for atom in poly.atoms
+        for part in walk(atom)
+        if isinstance(part, Ref)
+        for name in names_in(part)
+    }

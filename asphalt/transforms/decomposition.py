@@ -1,0 +1,262 @@
+"""Decomposition: a collective operation becomes messages, one for each block.
+
+Before::
+
+    call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)
+    do p = 1, np
+      ...                              ! uses r(:, p) and no other column
+    end do
+
+After::
+
+    call asphalt_alltoall_blocks(s, n, MPI_REAL, r, n, MPI_REAL, comm, asphalt_blocks_1)
+    do asphalt_turn_1 = 1, np
+      p = asphalt_to_take(asphalt_blocks_1, asphalt_turn_1, 1, np, 1)
+      call asphalt_await_block(asphalt_blocks_1, p - 1, r)
+      ...
+    end do
+    call asphalt_finish_blocks(asphalt_blocks_1, s, r)
+
+So the work on one block overlaps with the messages of the others (Danalis et al., ICS 2009, section
+5, "collective decomposition"), where the non-blocking form of the operation overlaps only with work
+that uses no block at all.  A loop in front of the call that fills one block in each iteration sends
+it from there.  Where all ranks work on blocks, each begins with another one, lest all wait for the
+same rank: the iterations have to be independent.  Those of a root keep their order.
+
+All ranks come to the call together, which ``nonblocking`` has proved, and nothing between the start
+and the end waits for another message: then all messages are received, however late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.divided_loops import Worker
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.runtime_calls import BLOCKS
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit
+from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
+from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, rewrite
+from asphalt.transforms import nonblocking
+from asphalt.transforms.additions import added
+from asphalt.transforms.charge_edit import maker_at
+from asphalt.transforms.divided_call import Divided, DividedCall
+from asphalt.transforms.edit import lists_in, rewrite_list
+from asphalt.transforms.make import add, fn, num, sub, var
+from asphalt.transforms.new_names import next_number
+from asphalt.transforms.step import Found, Step
+
+NAME = "decomposition"
+VARIABLE = "asphalt_blocks_"
+TURN = "asphalt_turn_"
+_TYPE = "asphalt_blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The call at ``position`` of the list that ``path`` leads to becomes messages.
+
+    ``split``: how it would be started as one.  ``divided``: the loops over its blocks.
+    """
+
+    path: tuple[int, ...]
+    position: int
+    split: nonblocking.Split
+    divided: Divided
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The loops whose work overlaps with the messages, by their first lines."""
+        return tuple(
+            " ".join((worker.loop.head.body or "").replace("&", " ").split())
+            for worker in self.divided.workers
+        )
+
+    @property
+    def begin(self) -> int:
+        """The position of the first statement that changes."""
+        return self.position if self.divided.producer is None else self.divided.producer[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Decompose(Step):
+    """Some calls become messages, of which none stands between start and end of another."""
+
+    parts: tuple[Part, ...]
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The step for all collective operations of a unit that can become messages beside the work on
+    their blocks; (): there are none."""
+    parts = _apart(one for one in _judged(facts) if isinstance(one, Part))
+    if not parts:
+        return ()
+    names = ", ".join(f"{part.split.operation} of line {part.split.line}" for part in parts)
+    evidence = dict.fromkeys(text for part in parts for text in _evidence(part))
+    does = f"one message for each block: {names}"
+    return (Decompose(parts[0].split.line, does, tuple(evidence), parts),)
+
+
+def reasons(facts: UnitFacts) -> tuple[str, ...]:
+    """Why other ones stay one operation."""
+    return tuple(one for one in _judged(facts) if isinstance(one, str))
+
+
+def _judged(facts: UnitFacts) -> tuple[Part | str, ...]:
+    messages = Messages(facts)
+    order = Independence(facts, messages)
+    splits = {
+        id(one.leaf): one
+        for one in nonblocking.check(facts)
+        if isinstance(one, nonblocking.Split) and one.call.procedure.collective
+    }
+    found: list[Part | str] = []
+    for path, siblings in lists_in(facts.unit.body):
+        for position, node in enumerate(siblings):
+            split = splits.get(id(node))
+            if split is None:
+                continue
+            divided = DividedCall(facts, order, siblings, position, split.call).found()
+            if isinstance(divided, Divided):
+                found.append(Part(path, position, split, divided))
+            else:
+                found.append(f"line {split.line}: {split.operation}: {divided}")
+    return tuple(found)
+
+
+def _apart(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Those of which none begins before the end of another in its list: a loop that uses the blocks
+    of one operation and fills those of the next belongs to the first."""
+    found: list[Part] = []
+    for part in parts:
+        ends = [other.divided.end for other in found if other.path == part.path]
+        last = max(ends, default=-1)
+        if part.begin <= last and part.divided.consumer is not None:
+            part = replace(part, divided=replace(part.divided, producer=None))
+        if part.begin > last:
+            found.append(part)
+    return tuple(found)
+
+
+def _evidence(part: Part) -> tuple[str, ...]:
+    workers = part.divided.workers
+    own = tuple(f"each iteration of line {w.line} is about one block alone" for w in workers)
+    return (*part.split.evidence, *own)
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with these collective operations decomposed."""
+    assert isinstance(step, Decompose)
+    first, turn = next_number(facts, VARIABLE), f"{TURN}{next_number(facts, TURN)}"
+    body, names = facts.unit.body, set[str]()
+    numbered = tuple(enumerate(step.parts, first))
+    # inner lists first, and of each the last call first, so that positions stay
+    for number, part in sorted(numbered, key=lambda n: (-len(n[1].path), -n[1].position)):
+        made = _Made(facts, part, var(f"{VARIABLE}{number}"), turn)
+        body = rewrite_list(body, (*part.path, 0), made.siblings)
+        names |= made.names
+    variables = [f"{VARIABLE}{number}" for number, _ in numbered]
+    entities = tuple(Entity(name, name, None) for name in variables)
+    declared = [Decl("type", TypeSpec("type", name=_TYPE), (), None, entities)]
+    if turn in names:
+        declared.append(Decl("type", TypeSpec("integer"), (), None, (Entity(turn, turn, None),)))
+    unit, form = replace(facts.unit, body=body), facts.located.form
+    return added(unit, form, facts.eol, {_TYPE, *names} - {turn}, declared, module=BLOCKS)
+
+
+class _Made:
+    """The statements of one call; ``names``: those that they use."""
+
+    def __init__(self, facts: UnitFacts, part: Part, blocks: Expr, turn: str) -> None:
+        self.facts = facts
+        self.part = part
+        self.blocks = blocks
+        self.turn = turn
+        self.names: set[str] = set()
+        (side,) = part.split.sides
+        self.arguments = side.arguments
+        self.buffers = side.buffers
+        self.name = side.start.replace("asphalt_i", "asphalt_", 1) + "_blocks"
+        self.mark = f"asphalt: {part.split.operation} in messages, one for each block"
+
+    def siblings(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The list with the call in it."""
+        divided, position = self.part.divided, self.part.position
+        new: list[Node] = []
+        for number, node in enumerate(nodes):
+            if divided.producer is not None and number == divided.producer[0]:
+                make = maker_at(node, self.facts.located.form, self.facts.eol)
+                later = Keyword("later", "later", Lit("logical", ".true."))
+                what = self._call(self.name, *self.arguments, self.blocks, later)
+                new += (make.leaf(what, self.mark), self._with(node, divided.producer[1], True))
+            elif number == position:
+                assert isinstance(node, Leaf)
+                new += self._instead(node)
+            elif divided.consumer is not None and number == divided.consumer[0]:
+                new.append(self._with(node, divided.consumer[1], False))
+            else:
+                new.append(node)
+            if number == divided.end:
+                make = maker_at(nodes[position], self.facts.located.form, self.facts.eol)
+                finish = self._call("asphalt_finish_blocks", self.blocks, *self.buffers)
+                new.append(make.leaf(finish))
+        return tuple(new)
+
+    def _call(self, name: str, *arguments: Arg) -> Call:
+        self.names.add(name)
+        return Call(var(name), arguments)
+
+    def _instead(self, leaf: Leaf) -> tuple[Node, ...]:
+        if self.part.divided.producer is None:
+            mark, what = self.mark, self._call(self.name, *self.arguments, self.blocks)
+        else:
+            mark = f"asphalt: blocks of {self.part.split.operation} that are not sent yet"
+            what = self._call("asphalt_send_blocks", self.blocks, *self.buffers)
+        return nonblocking.instead([what], mark, self.facts)(leaf)
+
+    def _with(self, node: Node, worker: Worker, sends: bool) -> Node:
+        """A node with the loop in it changed."""
+        match node:
+            case Do() if node is worker.loop:
+                return self._loop(node, worker, sends)
+            case Branch(arms=arms):
+                return replace(
+                    node,
+                    arms=tuple(
+                        replace(a, body=tuple(self._with(n, worker, sends) for n in a.body))
+                        for a in arms
+                    ),
+                )
+        return node
+
+    def _loop(self, loop: Do, worker: Worker, sends: bool) -> Do:
+        head = loop.head.what
+        assert isinstance(head, DoHead)
+        assert head.var is not None
+        make = maker_at(loop.body[0], self.facts.located.form, self.facts.eol)
+        rank = _plus(head.var, worker.offset)
+        if sends:
+            send = self._call("asphalt_send_block", self.blocks, rank, self.buffers[0])
+            body: tuple[Node, ...] = (*loop.body, make.leaf(send))
+        else:
+            take = self._call("asphalt_await_block", self.blocks, rank, self.buffers[-1])
+            body = (make.leaf(take), *loop.body)
+        if not worker.turned:
+            return replace(loop, body=body)
+        assert head.first is not None
+        assert head.last is not None
+        function = "asphalt_to_send" if sends else "asphalt_to_take"
+        self.names |= {function, self.turn}
+        zero = num(-worker.offset)
+        value = fn(function, self.blocks, var(self.turn), head.first, head.last, zero)
+        turned = rewrite(loop.head, replace(head, var=var(self.turn)))
+        return Do(turned, (make.leaf(Assign(head.var, value)), *body), loop.end)
+
+
+def _plus(variable: Expr, offset: int) -> Expr:
+    if offset == 0:
+        return variable
+    return add(variable, num(offset)) if offset > 0 else sub(variable, num(-offset))
