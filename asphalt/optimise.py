@@ -44,6 +44,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.transforms import (
     branches,
+    decomposition,
     departure,
     expansion,
     fission,
@@ -73,6 +74,7 @@ OPENING = Transformation(opening.NAME, opening.check, opening.apply)
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
 EXPANDING = Transformation(expansion.NAME, expansion.check, expansion.apply)
 DEPARTING = Transformation(departure.NAME, departure.check, departure.apply)
+DECOMPOSING = Transformation(decomposition.NAME, decomposition.check, decomposition.apply)
 STARTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
 WIDENING = (
     Transformation(fission.NAME, fission.check, fission.apply),
@@ -82,9 +84,9 @@ DIVIDING = tuple(
     Transformation(module.NAME, module.check, module.apply)
     for module in (waits, splitting, peeling)
 )
-_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, *WIDENING, *DIVIDING)
+_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING)
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
-_GAINING = frozenset({expansion.NAME, motion.NAME})
+_GAINING = frozenset({decomposition.NAME, expansion.NAME, motion.NAME})
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""
 FIXPOINT = "no transformation finds another step"
@@ -370,24 +372,54 @@ class _Run:
         if found.content is None:
             return 0, 0
         facts = self.facts(self.known.tree(found.content))
-        return len(found.transfers), motion.hidden_work(facts)
+        work = motion.hidden_work(facts) + decomposition.hidden_work(facts)
+        return len(found.transfers), work
 
     def _from(self, begin: _State) -> Optimised:
+        """All transfers overlapped; collective operations whose blocks are filled or used one by
+        one become messages unless one operation overlaps with more, or costs less."""
+        whole, blocks = self._formed(begin, ()), self._in_blocks(begin)
+        if not blocks:
+            return whole
+        parted = self._formed(begin, blocks)
+        is_worse = self._hidden(parted) < self._hidden(whole) or self._loses(parted, whole)
+        return whole if is_worse else parted
+
+    def _in_blocks(self, begin: _State) -> tuple[Transfer, ...]:
+        """The collective operations that can become messages, one for each block."""
+        if decomposition.NAME not in self.passes:
+            return ()
+        return tuple(
+            Transfer(part.split.line, part.split.operation, 1, part.split.assumed, part.beside)
+            for part in decomposition.parts_of(self.facts(begin.tree))
+        )
+
+    def _decomposed(self, state: _State, blocks: tuple[Transfer, ...]) -> _State:
+        facts = self.facts(state.tree)
+        for step in DECOMPOSING.check(facts) if blocks else ():
+            if isinstance(step, decomposition.Decompose) and len(step.parts) == len(blocks):
+                state = self._applied(state, facts, DECOMPOSING, step)
+                return replace(state, ahead=(*state.ahead, *blocks))
+        return state
+
+    def _formed(self, begin: _State, blocks: tuple[Transfer, ...]) -> Optimised:
         """All transfers split that overlap with work; with receives posted ahead and sends from
-        copies only if the copies cost less than what they hide."""
-        state, refused = self._overlapped(begin, self._ahead(begin))
-        if state.ahead:
-            without, others = self._overlapped(begin, ())
+        copies only if the copies cost less than what they hide.  ``blocks``: become messages."""
+        ahead = self._ahead(begin)
+        state, refused = self._overlapped(begin, ahead, blocks)
+        if ahead and state.ahead:
+            without, others = self._overlapped(begin, (), blocks)
             if not self.price(state.tree).gains(self.price(without.tree)):
                 state, refused = without, others
         state = replace(state, split=self._beside(begin, state))
         return self._result(begin, state, refused)
 
     def _overlapped(
-        self, begin: _State, ahead: tuple[Transfer, ...]
+        self, begin: _State, ahead: tuple[Transfer, ...], blocks: tuple[Transfer, ...]
     ) -> tuple[_State, tuple[Refused, ...]]:
-        """The transfers split whose windows get work, with the receives ``ahead`` posted."""
-        left = frozenset(transfer.line for transfer in ahead)
+        """The transfers split whose windows get work, with the receives ``ahead`` posted, and
+        ``blocks`` as messages."""
+        left = frozenset(transfer.line for transfer in (*ahead, *blocks))
         while True:
             state, refused = self._split(begin, left)
             if ahead:
@@ -397,7 +429,8 @@ class _Run:
                 state = self._divided(state, dividing)
             idle = self._idle(begin, state)
             if not idle:
-                return self._departed(begin, state, left), refused
+                state = self._departed(begin, state, left)
+                return self._decomposed(state, blocks), refused
             left |= idle
 
     def _departed(self, begin: _State, state: _State, left: frozenset[int]) -> _State:

@@ -15,6 +15,7 @@ TRANSFERS = (
     "renaming",
     "expansion",
     "nonblocking",
+    "decomposition",
     "fission",
     "motion",
     "waits",

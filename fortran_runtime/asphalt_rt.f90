@@ -1106,9 +1106,11 @@ contains
   !> The private duplicate of `comm`, and a tag for the messages of one operation on it: no other
   !! one has it that may be under way at the same time, and `asphalt_enter` has none of these.
   !!
-  !! All ranks of `comm` call it together.
-  subroutine asphalt_private(comm, own, tag, usable)
+  !! All ranks of `comm` call it together, with the same `block`: bytes of a block, 0 where they are
+  !! not known to be equal.  Not `usable`: too little has come by yet to be worth a duplicate.
+  subroutine asphalt_private(comm, block, own, tag, usable)
     integer, intent(in) :: comm
+    integer(int64), intent(in) :: block
     integer, intent(out) :: own, tag
     logical, intent(out) :: usable
     type(companion), pointer :: carried
@@ -1116,11 +1118,11 @@ contains
 
     own = MPI_COMM_NULL
     tag = 0
-    usable = .true.
-    ierror = MPI_SUCCESS
-    call private_duplicate(comm, own, .true., usable, ierror)
-    if (.not. usable) return
     call find_companion(comm, carried, ierror)
+    usable = ierror == MPI_SUCCESS
+    if (usable .and. block > 0) usable = .not. too_early(carried, block, .true.)
+    if (usable) call private_duplicate(comm, own, .true., usable, ierror)
+    if (.not. usable) return
     carried%exchanges = 1 + mod(carried%exchanges, most_tags)
     tag = carried%exchanges
   end subroutine asphalt_private
@@ -1915,9 +1917,13 @@ module asphalt_decomposition
   integer, parameter :: int64 = selected_int_kind(18)
 
   !> Bytes of a block from which on it is worth a message of its own.
-  integer(int64), parameter :: least_message = 4096_int64
-  !> Receives that are posted at first.
-  integer, parameter :: first_window = 2
+  integer(int64), parameter :: least_message = 16384_int64
+  !> Where the ranks do not know of all blocks how long they are.
+  integer(int64), parameter :: not_known = 0_int64
+  !> Receives that are posted at first: at least so many, and so many bytes.  More of them share
+  !! the link, and the first block comes later; fewer do not hide what it takes to post them.
+  integer, parameter :: least_window = 2
+  integer(int64), parameter :: bytes_in_window = 131072_int64
 
   !> One buffer: what goes to, or comes from, each rank.
   type :: divided
@@ -1941,7 +1947,7 @@ module asphalt_decomposition
     integer :: root = -1
     type(divided) :: out, in
     !> How many receives may be under way at once.
-    integer :: window = first_window
+    integer :: window = least_window
     !> Whether it is one operation; its request, and the arguments where it is to start later.
     logical :: whole = .true.
     integer :: request = MPI_REQUEST_NULL
@@ -1983,7 +1989,7 @@ contains
     type(asphalt_blocks), intent(inout) :: blocks
     logical, intent(in), optional :: later
 
-    call open_blocks(blocks, comm, -1, bytes_of(sendcount, sendtype))
+    call open_blocks(blocks, comm, -1, max(1_int64, bytes_of(sendcount, sendtype)))
     if (blocks%whole) then
       call keep(blocks, alltoall, sendcount, sendtype, recvcount, recvtype, comm)
     else
@@ -2006,7 +2012,7 @@ contains
     type(asphalt_blocks), intent(inout) :: blocks
     integer :: np
 
-    call open_blocks(blocks, comm, -1, least_message)
+    call open_blocks(blocks, comm, -1, not_known)
     if (blocks%whole) then
       call asphalt_ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
                               rdispls, recvtype, comm, blocks%request)
@@ -2027,7 +2033,7 @@ contains
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
     type(asphalt_blocks), intent(inout) :: blocks
 
-    call open_blocks(blocks, comm, -1, bytes_of(sendcount, sendtype))
+    call open_blocks(blocks, comm, -1, max(1_int64, bytes_of(sendcount, sendtype)))
     if (blocks%whole) then
       call asphalt_iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
                               blocks%request)
@@ -2049,9 +2055,12 @@ contains
     integer, intent(in) :: sendcount, sendtype, recvtype, comm
     integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
     type(asphalt_blocks), intent(inout) :: blocks
-    integer :: np
+    integer(int64) :: bytes
+    integer :: np, error
 
-    call open_blocks(blocks, comm, -1, least_message)
+    call MPI_Comm_size(comm, np, error)
+    bytes = max(1_int64, bytes_of(1, recvtype) * sum(int(recvcounts(:np), int64)) / np)
+    call open_blocks(blocks, comm, -1, bytes)
     if (blocks%whole) then
       call asphalt_iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
                                recvtype, comm, blocks%request)
@@ -2072,7 +2081,7 @@ contains
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
     type(asphalt_blocks), intent(inout) :: blocks
 
-    call open_blocks(blocks, comm, root, bytes_of(sendcount, sendtype))
+    call open_blocks(blocks, comm, root, max(1_int64, bytes_of(sendcount, sendtype)))
     if (blocks%whole) then
       call asphalt_igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
                            blocks%request)
@@ -2099,7 +2108,7 @@ contains
     type(asphalt_blocks), intent(inout) :: blocks
     integer :: np
 
-    call open_blocks(blocks, comm, root, least_message)
+    call open_blocks(blocks, comm, root, not_known)
     if (blocks%whole) then
       call asphalt_igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
                             root, comm, blocks%request)
@@ -2125,7 +2134,7 @@ contains
     type(asphalt_blocks), intent(inout) :: blocks
     logical, intent(in), optional :: later
 
-    call open_blocks(blocks, comm, root, bytes_of(recvcount, recvtype))
+    call open_blocks(blocks, comm, root, max(1_int64, bytes_of(recvcount, recvtype)))
     if (blocks%whole) then
       call keep(blocks, scatter, sendcount, sendtype, recvcount, recvtype, comm)
     else
@@ -2152,7 +2161,7 @@ contains
     logical, intent(in), optional :: later
     integer :: np
 
-    call open_blocks(blocks, comm, root, least_message)
+    call open_blocks(blocks, comm, root, not_known)
     np = blocks%np
     if (blocks%whole) then
       call keep(blocks, scatterv, 0, sendtype, recvcount, recvtype, comm)
@@ -2271,7 +2280,7 @@ contains
   end subroutine asphalt_finish_blocks
 
   !> Decides whether an operation is carried out as messages, by what all ranks know to be equal:
-  !! the communicator, and how many bytes a block has.
+  !! the communicator, and how many bytes a block has, or that this is `not_known`.
   subroutine open_blocks(blocks, comm, root, bytes)
     type(asphalt_blocks), intent(out) :: blocks
     integer, intent(in) :: comm, root
@@ -2288,8 +2297,8 @@ contains
     end if
     call MPI_Comm_size(comm, blocks%np, error)
     if (error == MPI_SUCCESS) call MPI_Comm_rank(comm, blocks%me, error)
-    if (error /= MPI_SUCCESS .or. bytes < least_message) return
-    call asphalt_private(comm, blocks%comm, blocks%tag, usable)
+    if (error /= MPI_SUCCESS .or. (bytes > 0 .and. bytes < least_message)) return
+    call asphalt_private(comm, bytes, blocks%comm, blocks%tag, usable)
     blocks%whole = .not. usable
   end subroutine open_blocks
 
@@ -2426,11 +2435,26 @@ contains
     waits = .false.
     if (present(later)) waits = later
     if (.not. blocks%whole) then
-      if (waits) blocks%window = blocks%np
+      call open_window(blocks, waits)
       call post(blocks)
     end if
     if (.not. waits) call asphalt_send_blocks(blocks, sendbuf, recvbuf)
   end subroutine start
+
+  !> How many receives are posted at first; all of them where the sends come one after the other.
+  subroutine open_window(blocks, waits)
+    type(asphalt_blocks), intent(inout) :: blocks
+    logical, intent(in) :: waits
+    integer(int64) :: bytes
+
+    if (waits) then
+      blocks%window = blocks%np
+    else if (any(blocks%in%left)) then
+      bytes = bytes_of(1, blocks%in%datatype) * sum(int(blocks%in%counts, int64)) / blocks%np
+      blocks%window = int(min(int(blocks%np, int64), &
+                              max(int(least_window, int64), bytes_in_window / max(1_int64, bytes))))
+    end if
+  end subroutine open_window
 
   !> Starts the send to a rank, if it has not been started; what is the own one's is copied.
   subroutine send(blocks, rank)

@@ -42,7 +42,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class RankBlocks:
-    """The blocks of an array with ``dimensions`` dimensions, whose last one begins at ``lower``:
+    """The blocks of an array with ``dimensions`` dimensions, from ``lower`` of the last one on:
     ``planes`` of it for each rank, or ``counts`` from ``displs`` on.
 
     ``names``: the variables that this depends on (folded).
@@ -83,10 +83,11 @@ def rank_blocks(
     if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
         return f"the datatype is not known to be that of an element of {buffer.spelled}"
     shape = shape_of(buffer.name, scope, values, leaf)
-    if shape is None or not _begins(buffer, shape, leaf, facts):
+    first = None if shape is None else _first_plane(buffer, shape, leaf, facts)
+    if shape is None or first is None:
         return f"the blocks are not known to begin where {buffer.spelled} does"
-    names = {name for part in (*shape.lower, *shape.extent[:-1]) for name in _names(part)}
-    begin = RankBlocks(storage, shape.rank, shape.lower[-1])
+    names = {n for part in (*shape.lower, *shape.extent[:-1], first) for n in _names(part)}
+    begin = RankBlocks(storage, shape.rank, first)
     if displs is not None:
         counts, places = _listed(count, leaf, facts), _listed(displs, leaf, facts)
         if shape.rank > 1 or counts is None or places is None:
@@ -144,18 +145,19 @@ def _is_bounded(access: Access, blocks: RankBlocks) -> bool:
     return not isinstance(last, Section) or None not in (last.lower, last.upper)
 
 
-def _begins(buffer: Ref, shape: Shape, leaf: Leaf, facts: UnitFacts) -> bool:
-    """Whether a buffer is a whole array, or its first element."""
+def _first_plane(buffer: Ref, shape: Shape, leaf: Leaf, facts: UnitFacts) -> Poly | None:
+    """The index of the last dimension from which on a buffer is passed: that of a whole array, or
+    of the first element of one of its planes; None: not known, or within a plane."""
     if buffer.args is None:
-        return True
-    if len(buffer.args) != shape.rank:
-        return False
-    for index, lower in zip(buffer.args, shape.lower, strict=True):
+        return shape.lower[-1]
+    first: list[Poly] = []
+    for index in buffer.args:
         if isinstance(index, Section | Keyword | AltReturn):
-            return False
-        if facts.values.polynomial(index, leaf) != lower:
-            return False
-    return True
+            return None
+        first.append(facts.values.polynomial(index, leaf))
+    if len(first) != shape.rank or tuple(first[:-1]) != shape.lower[:-1]:
+        return None
+    return first[-1]
 
 
 def _listed(array: Expr, leaf: Leaf, facts: UnitFacts) -> Listed | None:

@@ -26,6 +26,7 @@ from asphalt.analysis.messages import Envelope, Messages, Part, Way, called, par
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.gain.amounts import PEERS, amount, known, typical
+from asphalt.gain.blocks import BlockCall, Blocks, Step, block_call
 from asphalt.gain.work import Work
 from asphalt.ir.expr import Expr
 from asphalt.ir.program import Located
@@ -66,13 +67,15 @@ class _State:
     sent: dict[str, list[float]] = field(default_factory=dict)
     there: dict[str, float] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
+    blocks: dict[str, Blocks] = field(default_factory=dict)
 
     def copy(self) -> _State:
         """One that goes on by itself."""
         queues = {name: list(queue) for name, queue in self.queues.items()}
         sent = {tag: list(times) for tag, times in self.sent.items()}
         there, pending, taken = dict(self.there), dict(self.pending), dict(self.taken)
-        return _State(self.now, self.link, pending, queues, sent, there, taken)
+        blocks = dict(self.blocks)
+        return _State(self.now, self.link, pending, queues, sent, there, taken, blocks)
 
 
 @dataclass
@@ -130,7 +133,7 @@ class Clock:
         return found[1]
 
     def _leaf_talks(self, leaf: Leaf) -> bool:
-        if self.messages.call(leaf) is not None:
+        if self.messages.call(leaf) is not None or block_call(leaf) is not None:
             return True
         callee = self._callee(leaf)
         if callee is None or self._depth >= _LEVELS:
@@ -201,7 +204,10 @@ class Clock:
             self.state.there = {**end.there, **self.state.there}
 
     def _statement(self, leaf: Leaf) -> None:
-        call = self.messages.call(leaf)
+        call, block = self.messages.call(leaf), block_call(leaf)
+        if block is not None:
+            self._block(block)
+            return
         if call is None:
             callee = self._callee(leaf)
             if callee is not None and self._depth < _LEVELS:
@@ -274,10 +280,7 @@ class Clock:
         state, network = self.state, self.network
         envelope = message.envelope
         if message.collective or envelope is None:
-            rounds = math.log2(GROUP)
-            ends = network.sending_cost(message.size) + network.receiving_cost(message.size)
-            time = rounds * (ends + network.latency + message.size / network.bandwidth)
-            state.now = max(state.now, message.posted + time)
+            state.now = max(state.now, message.posted + self._together(message.size))
             return
         time = message.size / network.bandwidth
         asked = message.size >= network.eager
@@ -292,6 +295,31 @@ class Clock:
             state.now += message.size / COPY_BANDWIDTH
         state.link = there
         state.now = max(state.now, there) + network.receiving_cost(message.size)
+
+    def _together(self, size: float) -> float:
+        """The seconds of a collective operation."""
+        network = self.network
+        ends = network.sending_cost(size) + network.receiving_cost(size)
+        return math.log2(GROUP) * (ends + network.latency + size / network.bandwidth)
+
+    def _block(self, call: BlockCall) -> None:
+        """What is done for an operation that was decomposed."""
+        state, name = self.state, call.variable
+        if call.step is Step.START:
+            size = self._bytes(call.count, call.datatype)
+            state.blocks[name] = Blocks.started(state.now, self._together(size), later=call.later)
+            return
+        blocks = state.blocks.get(name, Blocks(state.now, 0.0))
+        match call.step:
+            case Step.SEND:
+                state.blocks[name] = blocks.sent(state.now)
+            case Step.REST:
+                state.blocks[name] = blocks.sent(state.now, PEERS)
+            case Step.AWAIT:
+                state.blocks[name], there = blocks.awaited()
+                state.now = max(state.now, there)
+            case Step.FINISH:
+                state.now = max(state.now, blocks.end)
 
     def _when_sent(self, message: _Message, envelope: Envelope) -> float:
         tag = self._tag(envelope)
@@ -317,11 +345,13 @@ class Clock:
         """The bytes of a message."""
         counts = [a for p, a in call.bound() if p.is_count and not p.array]
         types = [a for p, a in call.bound() if p.kind == "DATATYPE" and not p.array]
-        number = self._count(counts[0]) if counts else typical(1)
-        known_type = predefined_type(types[0], self.facts.scope) if types else None
-        if not types:
-            return 0.0
-        return number * (8 if known_type is None or known_type.bytes is None else known_type.bytes)
+        return self._bytes(counts[0] if counts else None, types[0]) if types else 0.0
+
+    def _bytes(self, count: Expr | None, datatype: Expr | None) -> float:
+        """The bytes of so many elements; None: not known."""
+        number = typical(1) if count is None else self._count(count)
+        found = None if datatype is None else predefined_type(datatype, self.facts.scope)
+        return number * (8 if found is None or found.bytes is None else found.bytes)
 
     def _count(self, expr: Expr) -> float:
         return amount(expr, self.facts.scope).value

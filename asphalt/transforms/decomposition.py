@@ -34,12 +34,12 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.runtime_calls import BLOCKS
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.expr import Arg, Expr, Keyword, Lit
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
-from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, rewrite
+from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms import nonblocking
 from asphalt.transforms.additions import added
 from asphalt.transforms.charge_edit import maker_at
@@ -48,11 +48,14 @@ from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.make import add, fn, num, sub, var
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Found, Step
+from asphalt.transforms.windows import takes_time
 
 NAME = "decomposition"
 VARIABLE = "asphalt_blocks_"
 TURN = "asphalt_turn_"
 _TYPE = "asphalt_blocks"
+_FINISH = "asphalt_finish_blocks"
+_OWN = "asphalt_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +94,46 @@ class Decompose(Step):
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The step for all collective operations of a unit that can become messages beside the work on
     their blocks; (): there are none."""
-    parts = _apart(one for one in _judged(facts) if isinstance(one, Part))
+    parts = parts_of(facts)
     if not parts:
         return ()
     names = ", ".join(f"{part.split.operation} of line {part.split.line}" for part in parts)
     evidence = dict.fromkeys(text for part in parts for text in _evidence(part))
     does = f"one message for each block: {names}"
     return (Decompose(parts[0].split.line, does, tuple(evidence), parts),)
+
+
+def parts_of(facts: UnitFacts) -> tuple[Part, ...]:
+    """The calls of that step."""
+    return _apart(one for one in _judged(facts) if isinstance(one, Part))
+
+
+def hidden_work(facts: UnitFacts) -> int:
+    """How much work stands between starts and ends of what was decomposed, as a number of loops and
+    calls."""
+    messages = Messages(facts)
+    found = 0
+    for _, siblings in lists_in(facts.unit.body):
+        begins: dict[str, int] = {}
+        for place, node in enumerate(siblings):
+            call = called(node.what) if isinstance(node, Leaf) else None
+            if call is None or not isinstance(call.procedure, Ref):
+                continue
+            names = [a.name for a in call.args if isinstance(a, Ref)]
+            own = [name for name in names if name.startswith(VARIABLE)]
+            if own and call.procedure.name == _FINISH:
+                inside = siblings[begins.get(own[0], place) : place]
+                found += sum(_is_work(leaf, messages) for n in inside for leaf in leaves(n))
+            elif own:
+                begins.setdefault(own[0], place)
+    return found
+
+
+def _is_work(leaf: Leaf, messages: Messages) -> bool:
+    call = called(leaf.what)
+    own = call is not None and isinstance(call.procedure, Ref)
+    own = own and call.procedure.name.startswith(_OWN)
+    return takes_time(leaf, messages) and not own
 
 
 def reasons(facts: UnitFacts) -> tuple[str, ...]:
@@ -201,7 +237,7 @@ class _Made:
                 new.append(node)
             if number == divided.end:
                 make = maker_at(nodes[position], self.facts.located.form, self.facts.eol)
-                finish = self._call("asphalt_finish_blocks", self.blocks, *self.buffers)
+                finish = self._call(_FINISH, self.blocks, *self.buffers)
                 new.append(make.leaf(finish))
         return tuple(new)
 

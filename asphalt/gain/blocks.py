@@ -1,0 +1,117 @@
+"""Collective operations that were decomposed: what their calls of the run-time module are.
+
+All blocks together are taken to need the time of the operation as one; a part of it for each turn
+of a loop around messages passes before a block is there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from asphalt.analysis.messages import called
+from asphalt.analysis.mpi_table import table
+from asphalt.gain.amounts import PEERS
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
+from asphalt.ir.tree import Leaf
+
+_PREFIX = "asphalt_"
+_START = "_blocks"
+
+
+class Step(Enum):
+    """What a call does."""
+
+    START = "starts it"
+    SEND = "sends a block"
+    REST = "sends what is left"
+    AWAIT = "waits for a block"
+    FINISH = "completes it"
+
+
+_STEPS = {
+    "asphalt_send_block": Step.SEND,
+    "asphalt_send_blocks": Step.REST,
+    "asphalt_await_block": Step.AWAIT,
+    "asphalt_finish_blocks": Step.FINISH,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCall:
+    """One of these calls.  ``variable``: of the operation; of a start, ``count`` and ``datatype``
+    of a block, None where each rank has its own, and whether blocks are filled ``later``."""
+
+    step: Step
+    variable: str
+    count: Expr | None = None
+    datatype: Expr | None = None
+    later: bool = False
+
+
+def block_call(leaf: Leaf) -> BlockCall | None:
+    """What a statement does for an operation that was decomposed; None: nothing."""
+    call = called(leaf.what)
+    if call is None or not isinstance(call.procedure, Ref):
+        return None
+    name = call.procedure.name
+    step = _STEPS.get(name)
+    if step is not None:
+        return BlockCall(step, _name(call.args[0]))
+    if not (name.startswith(_PREFIX) and name.endswith(_START)):
+        return None
+    operation = table().get(f"mpi_{name.removeprefix(_PREFIX).removesuffix(_START)}")
+    if operation is None:
+        return None
+    given = [a for a in call.args if not isinstance(a, Keyword)]
+    own = [p for p in operation.parameters if p.kind != "ERROR_CODE"]
+    bound = list(zip(own, given, strict=False))
+    counts = [a for p, a in bound if p.is_count and not p.array]
+    types = [a for p, a in bound if p.kind == "DATATYPE"]
+    later = len(given) < len(call.args)
+    if not counts or not types:
+        return BlockCall(Step.START, _name(given[-1]), later=later)
+    return BlockCall(Step.START, _name(given[-1]), _value(counts[0]), _value(types[0]), later)
+
+
+def _value(arg: Arg) -> Expr | None:
+    return None if isinstance(arg, AltReturn | Keyword | Section) else arg
+
+
+def _name(arg: Arg) -> str:
+    return arg.name if isinstance(arg, Ref) else ""
+
+
+@dataclass
+class Blocks:
+    """An operation on its way: ``time`` is what it takes, in seconds, from ``posted`` on, or in
+    parts from when they are sent; ``there``: when the parts are where they go."""
+
+    posted: float
+    time: float
+    there: list[float] = field(default_factory=list)
+    taken: int = 0
+
+    @staticmethod
+    def started(now: float, time: float, *, later: bool) -> Blocks:
+        """One that starts now; where blocks are filled ``later``, nothing is sent yet."""
+        blocks = Blocks(now, time)
+        return blocks if later else blocks.sent(now, PEERS)
+
+    def sent(self, now: float, number: int = 1) -> Blocks:
+        """The same with some more blocks sent."""
+        there = list(self.there)
+        for _ in range(min(number, PEERS - len(there))):
+            there.append(max(now, there[-1] if there else now) + self.time / PEERS)
+        return Blocks(self.posted, self.time, there, self.taken)
+
+    def awaited(self) -> tuple[Blocks, float]:
+        """The same with one more block taken, and when it is there."""
+        taken = self.taken + 1
+        there = self.there[min(taken, len(self.there)) - 1] if self.there else self.posted
+        return Blocks(self.posted, self.time, self.there, taken), there
+
+    @property
+    def end(self) -> float:
+        """When all of it is there."""
+        return max(self.there, default=self.posted)
