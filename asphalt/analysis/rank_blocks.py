@@ -125,7 +125,8 @@ def iteration_rank(
     if any(not _is_bounded(a, blocks) for a in inside):
         return None
     first = facts.values.constants(head.first).value
-    for offset in dict.fromkeys((*(() if first is None else (-first,)), -1, 0)):
+    offsets = (-1, 0) if first is None else (-first, -1, 0)
+    for offset in dict.fromkeys(offsets):
         own = blocks.of(Poly.atom(Ref(variable, variable)) + Poly.constant(offset))
         last = blocks.dimensions - 1
         if all(region.out_of_bounds(a, last, *own) is None for a in inside):

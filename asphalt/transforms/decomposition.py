@@ -131,8 +131,8 @@ def hidden_work(facts: UnitFacts) -> int:
 
 def _is_work(leaf: Leaf, messages: Messages) -> bool:
     call = called(leaf.what)
-    own = call is not None and isinstance(call.procedure, Ref)
-    own = own and call.procedure.name.startswith(_OWN)
+    callee = None if call is None else call.procedure
+    own = isinstance(callee, Ref) and callee.name.startswith(_OWN)
     return takes_time(leaf, messages) and not own
 
 
