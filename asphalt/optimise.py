@@ -62,6 +62,7 @@ from asphalt.transforms import (
 from asphalt.transforms.beside import started, work_beside
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.new_names import next_number
+from asphalt.transforms.publishing import with_shown
 from asphalt.transforms.step import Step, Transformation, Trial
 from asphalt.transforms.windows import work_in_windows
 from asphalt.unparse.unparse import unparse
@@ -537,6 +538,8 @@ class _Run:
     ) -> _State:
         unit = transformation.apply(facts, step)
         file = replace_unit(state.tree.file(self.path), facts.unit, unit)
+        if isinstance(step, inline.Inline):
+            file = with_shown(file, step.plan.needed.shown)
         content = unparse(file).encode("latin-1")
         done = Done(transformation.name, step.does, step.evidence)
         tree = self.known.tree(content)

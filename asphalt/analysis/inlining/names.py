@@ -15,6 +15,7 @@ from asphalt.analysis.binding import same_constant
 from asphalt.analysis.call_sites import unit_key
 from asphalt.analysis.constants import constant
 from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
+from asphalt.analysis.inlining.publishing import may_show
 from asphalt.analysis.inlining.replacement import Renamed, Replacement
 from asphalt.analysis.inlining.sights import (
     chain,
@@ -48,6 +49,7 @@ class Needed:
 
     ``variables``: symbols of the procedure, each with its new name; ``constants`` likewise, in
     order of dependence; ``commons``: the members of COMMON blocks, by block.
+    ``shown``: names that modules have to make public, by module.
     """
 
     uses: tuple[Use, ...]
@@ -56,6 +58,7 @@ class Needed:
     constants: tuple[tuple[str, Symbol], ...]
     variables: tuple[tuple[str, Symbol], ...]
     commons: Mapping[str, tuple[tuple[str, Symbol], ...]]
+    shown: Mapping[str, tuple[str, ...]]
 
 
 @dataclass
@@ -74,6 +77,7 @@ class Names:
     _includes: dict[str, None] = field(default_factory=dict)
     _included: set[str] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
+    _shown: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._taken: set[str] = words_of(self.caller.unit) | words_of(self.callee.unit)
@@ -110,7 +114,9 @@ class Names:
         )
         constants, variables = tuple(self._constants), tuple(self._variables)
         includes = tuple(self._includes)
-        return Needed(uses, self._header, includes, constants, variables, dict(self._commons))
+        shown = {module: tuple(names) for module, names in self._shown.items()}
+        commons = dict(self._commons)
+        return Needed(uses, self._header, includes, constants, variables, commons, shown)
 
     def new_name(self, name: str, spelled: str) -> str:
         """The name itself where it is free in the caller, else a new one."""
@@ -343,7 +349,8 @@ class Names:
         if meant is not None and of_module:
             module = self.callee.scopes.module(meant.chain[0].name)
             inside = self.caller.located.chain[0].name == meant.chain[0].name
-            if not inside and is_private(meant.unit.name, module):
+            private = not inside and is_private(meant.unit.name, module)
+            if private and not may_show(meant.unit.name, module, self.caller):
                 raise RefusedError(MEANING, f"the procedure {name} is private")
         if same and of_module:
             return
@@ -374,7 +381,10 @@ class Names:
         if scope is None or not isinstance(scope.exported(original), Symbol):
             given = scope is not None and specific_named(original, scope) is not None
             if not given or is_private(original, scope):
-                raise RefusedError(MEANING, f"{name} of module {module} is not seen in the caller")
+                if not may_show(original, scope, self.caller):
+                    message = f"{name} of module {module} is not seen in the caller"
+                    raise RefusedError(MEANING, message)
+                self._shown.setdefault(module, {})[original] = None
         if module not in used_before(self.caller):
             message = f"module {module}, which has {name}, may be compiled after the caller"
             raise RefusedError(MEANING, message)

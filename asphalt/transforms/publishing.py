@@ -1,0 +1,55 @@
+"""What a module has to show besides, for statements of its procedures that stand elsewhere.
+
+Before::
+
+    private
+    public :: exchange
+
+After::
+
+    private
+    public :: exchange
+    ! asphalt: for what stands in other units
+    public :: incoming, request
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from asphalt.ir.insertion import last_declaration
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Decl, Entity
+from asphalt.ir.tree import File, Unit
+from asphalt.transforms.declare import column_of, insert_behind
+from asphalt.transforms.make import Maker
+
+_TEXT = "for what stands in other units"
+
+
+def with_shown(file: File, shown: Mapping[str, tuple[str, ...]]) -> File:
+    """The file in which modules list more names as public; ``shown``: the names by module."""
+    return replace(
+        file,
+        units=tuple(
+            _listing(unit, shown[unit.name], file)
+            if unit.kind == "module" and unit.name in shown
+            else unit
+            for unit in file.units
+        ),
+    )
+
+
+def _listing(unit: Unit, names: tuple[str, ...], file: File) -> Unit:
+    before = last_declaration(unit)
+    entities = tuple(Entity(name, name, None) for name in names)
+    what = None if before is None else before.what
+    if before is not None and isinstance(what, Decl) and any(_TEXT in e.text for e in before.lead):
+        longer = replace(what, entities=(*what.entities, *entities))
+        listed = replace(before, what=longer, body=None)
+        spec = tuple(listed if node is before else node for node in unit.spec)
+        return replace(unit, spec=spec)
+    make = Maker(column_of(unit, file.form), 2, file.form is Form.FREE, file.eol)
+    made = make.leaf(Decl("public", entities=entities), f"asphalt: {_TEXT}")
+    return insert_behind(unit, before, (made,))
