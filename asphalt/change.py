@@ -16,6 +16,8 @@ from asphalt.transfers import mark_report, nonblocking_operations
 from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
 
+DEFAULT_TILE = 0
+DEFAULT_DEPTH = 4
 _NAMED = 2  # statements that a message names
 _LEVELS = 4  # of calls, from a procedure with transfers upwards
 
@@ -31,6 +33,29 @@ class Change:
     parameters: tuple[Parameter, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Values:
+    """K and D for nests in tiles, each with who asked for it (``--tile``, say); None: nobody."""
+
+    tile: tuple[int, str] | None = None
+    depth: tuple[int, str] | None = None
+
+    def parameters(self, found: Optimised) -> Iterator[Parameter]:
+        """The entries of a unit's nests in the header."""
+        for one in found.tiled:
+            source = f"{Path(found.path).name}:{one.line}"
+            asked = {"k": self.tile, "d": self.depth}
+            yield Parameter(
+                one.site,
+                one.operation,
+                source,
+                one.along,
+                DEFAULT_TILE if self.tile is None else self.tile[0],
+                DEFAULT_DEPTH if self.depth is None else self.depth[0],
+                {what: value[1] for what, value in asked.items() if value is not None},
+            )
+
+
 def optimised(
     tree: Tree,
     changes: Sequence[Change],
@@ -38,12 +63,13 @@ def optimised(
     wrong: Collection[tuple[str, str]] = (),
     accepted: frozenset[str] = frozenset(),
     clone_limit: int | None = None,
+    values: Values | None = None,
 ) -> tuple[Change, ...]:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
     ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
     ``accepted``: assumptions.  ``clone_limit``: MiB that copies of message buffers may have; None:
-    as usual.
+    as usual.  ``values``: K and D of nests that are executed in tiles; None: the usual ones.
     """
     if not passes:
         return tuple(changes)
@@ -63,8 +89,12 @@ def optimised(
         now = now.edited({path: found.content})
         before = tree.content(path)
         change = by_path.get(path, Change(Path(path), before, before, (), ()))
+        new = (values or Values()).parameters(found)
         by_path[path] = replace(
-            change, after=found.content, sites=(*change.sites, *_reports(found))
+            change,
+            after=found.content,
+            sites=(*change.sites, *_reports(found)),
+            parameters=(*change.parameters, *new),
         )
     return tuple(by_path[path] for path in sorted(by_path))
 

@@ -28,6 +28,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
@@ -42,6 +43,7 @@ from asphalt.gain.model import PRECISION, Model, Price
 from asphalt.garbage import collected_seldom
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
+from asphalt.naming import site_name
 from asphalt.transforms import (
     branches,
     decomposition,
@@ -54,6 +56,7 @@ from asphalt.transforms import (
     nonblocking,
     opening,
     peeling,
+    pipelining,
     renaming,
     splitting,
     unrolling,
@@ -62,6 +65,7 @@ from asphalt.transforms import (
 from asphalt.transforms.beside import started, work_beside
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.new_names import next_number
+from asphalt.transforms.pipelines import Pipeline
 from asphalt.transforms.publishing import with_shown
 from asphalt.transforms.step import Step, Transformation, Trial
 from asphalt.transforms.windows import work_in_windows
@@ -85,7 +89,8 @@ DIVIDING = tuple(
     Transformation(module.NAME, module.check, module.apply)
     for module in (waits, splitting, peeling)
 )
-_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING)
+TILING = Transformation(pipelining.NAME, pipelining.check, pipelining.apply)
+_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING, TILING)
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
 _GAINING = frozenset({decomposition.NAME, expansion.NAME, motion.NAME})
 MOST_STEPS = 500
@@ -122,12 +127,23 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Tiled:
+    """A nest that is executed in tiles, with its messages: the name of the site in the header, the
+    line and the MPI procedure of the receive, and the variable of the loop."""
+
+    site: str
+    line: int
+    operation: str
+    along: str
+
+
+@dataclass(frozen=True, slots=True)
 class Optimised:
     """What became of one unit.
 
     ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
     blocking ones that are overlapped with work now.  ``refused``: what could not be split.
-    ``ended``: the rule that ended it.
+    ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
     """
 
     path: str
@@ -137,6 +153,7 @@ class Optimised:
     transfers: tuple[Transfer, ...]
     refused: tuple[Refused, ...]
     ended: str
+    tiled: tuple[Tiled, ...] = ()
 
 
 def optimise(
@@ -293,17 +310,17 @@ class _Run:
         plain = found = self._renamed(begin, self._from(begin))
         prepared = self._closure(begin, PREPARING)
         if len(prepared.steps) >= MOST_STEPS:
-            return plain
+            return self._pipelined(plain, begin)
         if prepared.steps:
             more = self._renamed(prepared, self._from(prepared))
             if len(more.transfers) > len(plain.transfers) and not self._loses(more, plain):
                 found = more
         found = self._opened(prepared, found)
         if found is plain or not prepared.steps:
-            return found
+            return self._pipelined(found, prepared)
+        found = self._pipelined(found, prepared)
         # lines of what was inlined are none of this file as it stands: the procedure's own tells
-        head = self.facts(self.tree).unit.head
-        line = 1 if head is None else line_of(head)
+        line = self._head_line()
         return replace(found, transfers=tuple(replace(t, line=line) for t in found.transfers))
 
     def _opened(self, prepared: _State, found: Optimised) -> Optimised:
@@ -336,6 +353,47 @@ class _Run:
 
     def _tree_of(self, found: Optimised) -> Tree:
         return self.tree if found.content is None else self.known.tree(found.content)
+
+    def _head_line(self) -> int:
+        """The line of the unit's head: where lines of what was made are none of this file."""
+        head = self.facts(self.tree).unit.head
+        return 1 if head is None else line_of(head)
+
+    def _pipelined(self, found: Optimised, prepared: _State) -> Optimised:
+        """The same with a nest and the messages before and behind it cut into tiles, where that is
+        enough work; ``prepared``: where to look for it if nothing else was gained."""
+        state = _State(self.tree, found.steps)
+        if found.content is not None:
+            state = replace(state, tree=self.known.tree(found.content))
+        for begin in (state, prepared) if found.content is None else (state,):
+            step = self._tiling(begin)
+            if step is not None:
+                made = self._applied(begin, self.facts(begin.tree), TILING, step)
+                own = begin.tree is self.tree
+                new = tuple(
+                    Transfer(line if own else self._head_line(), operation, 1)
+                    for line, operation in step.blocking
+                )
+                line = step.line if own else self._head_line()
+                return replace(
+                    found,
+                    content=made.tree.content(self.path),
+                    steps=made.steps,
+                    transfers=tuple(sorted((*found.transfers, *new), key=lambda t: t.line)),
+                    tiled=(Tiled(step.site, line, step.receive.operation, step.along),),
+                )
+        return found
+
+    def _tiling(self, state: _State) -> Pipeline | None:
+        """A nest with enough work to be cut into tiles together with messages."""
+        if TILING.name not in self.passes:
+            return None
+        steps = (
+            replace(step, site=site_name(Path(self.path), step.site, 1, 1))
+            for step in self.facts(state.tree).once(pipelining.check)
+            if isinstance(step, Pipeline)
+        )
+        return next((step for step in steps if step.amount >= pipelining.LEAST_WORK), None)
 
     def _renamed(self, begin: _State, found: Optimised) -> Optimised:
         """The same with the buffers of some transfers renamed: one after the other, each if more
@@ -420,17 +478,19 @@ class _Run:
     ) -> tuple[_State, tuple[Refused, ...]]:
         """The transfers split whose windows get work, with the receives ``ahead`` posted, and
         ``blocks`` as messages."""
+        # where messages can be cut as they stand, no nest is divided, no send leaves from a copy
+        whole = self._tiling(begin) is None
         left = frozenset(transfer.line for transfer in (*ahead, *blocks))
         while True:
             state, refused = self._split(begin, left)
             if ahead:
                 state = replace(self._closure(state, (self.expanding,)), ahead=ahead)
             state = self._widened(begin, state)
-            for dividing in DIVIDING:
+            for dividing in DIVIDING if whole else ():
                 state = self._divided(state, dividing)
             idle = self._idle(begin, state)
             if not idle:
-                state = self._departed(begin, state, left)
+                state = self._departed(begin, state, left) if whole else state
                 return self._decomposed(state, blocks), refused
             left |= idle
 
@@ -458,7 +518,7 @@ class _Run:
 
     def _ahead(self, begin: _State) -> tuple[Transfer, ...]:
         """The receives that are posted ahead, and not split."""
-        if expansion.NAME not in self.passes:
+        if expansion.NAME not in self.passes or self._tiling(begin) is not None:
             return ()
         return tuple(
             Transfer(line, operation, 1)

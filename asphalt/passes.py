@@ -21,6 +21,7 @@ TRANSFERS = (
     "waits",
     "splitting",
     "peeling",
+    "pipelining",
 )
 """Those for transfers between two ranks."""
 PASSES = (PREPUSH, *TRANSFERS)

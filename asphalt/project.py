@@ -25,8 +25,10 @@ from asphalt.analysis.site_directives import for_one_exchange, site_directives
 from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
+from asphalt.change import DEFAULT_DEPTH as DEFAULT_DEPTH
+from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.change import Change as Change
-from asphalt.change import kept_blocking, nothing_beside, optimised
+from asphalt.change import Values, kept_blocking, nothing_beside, optimised
 from asphalt.findings import findings
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
@@ -47,8 +49,6 @@ from asphalt.transforms.prepush import prepush
 from asphalt.unparse.params import HEADER, Parameter, check_header
 from asphalt.unparse.unparse import unparse
 
-DEFAULT_TILE = 0
-DEFAULT_DEPTH = 4
 MANY_ASSUMPTIONS = 5
 
 
@@ -330,8 +330,9 @@ class Project:
         changes = self._prepushed(tile, depth, trial) if PREPUSH in passes else ()
         wanted = [name for name in passes if name in TRANSFERS]
         wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
-        limit = self.settings.clone_limit
-        return optimised(self._tree, changes, wanted, wrong, self.settings.assume, limit)
+        limit, asked = self.settings.clone_limit, _Values(tile, depth, self.settings, trial)
+        values = Values(asked.given("tile", tile), asked.given("depth", depth))
+        return optimised(self._tree, changes, wanted, wrong, self.settings.assume, limit, values)
 
     def _prepushed(self, tile: int | None, depth: int | None, trial: bool) -> tuple[Change, ...]:
         by_file: dict[str, list[Site]] = {}
@@ -434,6 +435,11 @@ class _Values:
             DEFAULT_DEPTH if depth is None else depth,
             {what: source for what, source in sources.items() if source is not None},
         )
+
+    def given(self, name: str, given: int | None) -> tuple[int, str] | None:
+        """A value that holds for all sites without directive, and who gave it."""
+        value, source = self._chosen(name, given, None)
+        return None if value is None or source is None else (value, source)
 
     def _chosen(
         self, name: str, given: int | None, said: tuple[int, Directive] | None

@@ -30,6 +30,7 @@ module asphalt_rt
   public :: asphalt_ialltoall, asphalt_ialltoallv, asphalt_ialltoallw
   public :: asphalt_queue, asphalt_post, asphalt_take, asphalt_send
   public :: asphalt_private
+  public :: asphalt_segment
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
@@ -79,6 +80,10 @@ module asphalt_rt
   !> Bytes of a contiguous run below which packing and unpacking the runs of a message costs more
   !! than what it hides.
   integer(int64), parameter :: least_run = 256_int64
+
+  !> Parts of a message between two ranks, and operations for which it pays to send one more.
+  integer, parameter :: usual_segments = 4
+  real, parameter :: least_segment_work = 100000.0
 
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
@@ -1564,6 +1569,22 @@ contains
     call asphalt_sync(sendbuf)
     call asphalt_sync(recvbuf)
   end subroutine asphalt_wait_both
+
+  !> How many of `iterations` a tile has, each of which takes about `work` operations: `wanted`, or,
+  !! where this is 0, as many as leave a few tiles that are each worth a message.
+  !!
+  !! All ranks that pass the same get the same.
+  pure integer function asphalt_segment(wanted, iterations, work)
+    integer, intent(in) :: wanted, iterations
+    real, intent(in) :: work
+
+    asphalt_segment = wanted
+    if (wanted <= 0) then
+      asphalt_segment = max((iterations - 1) / usual_segments + 1, &
+                            ceiling(least_segment_work / max(work, 1.0)))
+    end if
+    asphalt_segment = max(1, min(asphalt_segment, iterations))
+  end function asphalt_segment
 
   !> MPI_Irecv into a copy of a buffer that `asphalt_take` will name; the first message that is
   !! posted is the first to be taken.

@@ -1,0 +1,127 @@
+"""Whether a send and a receive of a unit are the only ones of the program whose messages meet.
+
+Then all messages of the send come to the receive, and the n-th one from a rank is the n-th one that
+is received from it (MPI-4.0 section 3.5): whatever is done to both alike, cutting their messages at
+the same places, say, keeps sender and receiver in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from asphalt.analysis.all_sends import is_closed
+from asphalt.analysis.constants import constant
+from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.references import use_renames
+from asphalt.analysis.runtime_calls import MODULE, RUNTIME_CALLS
+from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
+from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.program import Located, Program
+from asphalt.ir.stmt import Call, Guarded, Opaque, Raw
+from asphalt.ir.tree import Leaf, leaves
+
+_TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
+
+
+class SolePair:
+    """The messages between two ranks of the program that a unit belongs to."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.facts = facts
+        self.program: Program = facts.scope.program
+        self._plain = Scopes(self.program)  # with the values of named constants
+        self._live: dict[tuple[str, tuple[str, ...]], bool] = {}
+
+    def why_not(self, tags: Collection[Expr], own: Collection[Leaf]) -> str | None:
+        """Why messages with these tags may be those of other statements than ``own``, all of the
+        unit; None: they are not."""
+        if not is_closed(self.facts.effects):
+            return "not all of the program is seen"
+        if takes_any_tag(self.program):
+            return "a receive takes messages with any tag"
+        if takes_any_source(self.program):
+            return "a receive takes messages from any rank"
+        if any(not call.live and _moves(call.operation) for call in self.program.mpi_calls()):
+            return "other builds have other messages"
+        here = self._plain.of(self.facts.located)
+        mine = {constant(tag, here) for tag in tags}
+        known = {_place(self.facts.located, leaf) for leaf in own}
+        for name in sorted(self._names()):
+            for located in self.program.mentions(name):
+                if located.unit.name == MODULE or not self._is_live(located):
+                    continue
+                for leaf, call in self._calls(located, name):
+                    if leaf is None:
+                        return f"{name} is not only called, in {located.unit.name or 'main'}"
+                    if _place(located, leaf) in known:
+                        continue
+                    if call is None or not self._differ(call, mine, located):
+                        where = "?" if leaf.span is None else leaf.span.first
+                        return f"{name} in line {where} may have the same tag"
+        return None
+
+    def _names(self) -> frozenset[str]:
+        """The names by which the program sends, receives or looks for messages."""
+        called = {mention.operation for mention in self.program.mpi_calls()}
+        names = {n for own in called for n in (own, f"p{own}") if _moves(own.removeprefix("p"))}
+        names |= {name for name in called if _moves(name)}
+        return frozenset(names | {n for n, own in RUNTIME_CALLS.items() if _moves(own.operation)})
+
+    def _calls(self, located: Located, name: str) -> Iterator[tuple[Leaf | None, MpiCall | None]]:
+        """The calls of one name in a unit; no statement: another use of the name."""
+        scope = self._plain.of(located)
+        if any(use_renames(located, name)):
+            yield None, None
+        for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            if isinstance(what, Raw | Opaque) and name in what.code.lower():
+                yield leaf, None
+            if not isinstance(what, Call):
+                continue
+            if any(name in names_in(arg) for arg in what.args):
+                yield None, None
+            if name in names_in(what.procedure):
+                yield leaf, mpi_call(what, scope)
+
+    def _differ(self, call: MpiCall, mine: Collection[int | None], located: Located) -> bool:
+        """Whether the tags of a call are certainly others than ``mine``."""
+        scope = self._plain.of(located)
+        given = [call.args[p.name] for p in call.procedure.parameters if _is_tag(p, call)]
+        if call.queue is not None and not given:
+            return True  # it takes what was asked for elsewhere
+        values = {constant(tag, scope) for tag in given}
+        return bool(values) and None not in mine and None not in values and not values & set(mine)
+
+    def _is_live(self, located: Located) -> bool:
+        """Whether a unit may be executed: all units but procedures that no other one names."""
+        key = located.path, tuple(unit.name for unit in located.chain)
+        if key not in self._live:
+            self._live[key] = True  # where the question comes back to itself
+            self._live[key] = located.unit.kind != "subroutine" or any(
+                self._is_live(other)
+                for other in self.program.mentions(located.unit.name)
+                if (other.path, tuple(unit.name for unit in other.chain)) != key
+            )
+        return self._live[key]
+
+
+def _moves(operation: str) -> bool:
+    """Whether a procedure sends, receives, prepares that, or looks for messages."""
+    found = procedure(operation)
+    if found is None:
+        return False
+    row = library_row(found)
+    return any(access.store in _TRAFFIC for access in (*row.accesses, *row.prepared))
+
+
+def _is_tag(parameter: object, call: MpiCall) -> bool:
+    return getattr(parameter, "kind", "") == "TAG" and getattr(parameter, "name", "") in call.args
+
+
+def _place(located: Located, leaf: Leaf) -> tuple[str, int, int]:
+    span = leaf.span
+    return located.path, *((-1, -1) if span is None else (span.first, span.first_col))

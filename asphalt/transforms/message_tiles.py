@@ -1,0 +1,300 @@
+"""Statements for messages that come and go in parts, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.message_parts import Parts, Trips
+from asphalt.analysis.tiled_groups import Group
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
+from asphalt.ir.source import Trivia
+from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
+from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, rewrite
+from asphalt.transforms.charge_edit import maker_at
+from asphalt.transforms.comments import comments_inside, in_front
+from asphalt.transforms.declare import HEADER
+from asphalt.transforms.edit import flat_map, map_leaves, shifted
+from asphalt.transforms.make import (
+    Maker,
+    add,
+    compare,
+    fn,
+    mul,
+    num,
+    quotient,
+    respelled,
+    size,
+    sub,
+    var,
+)
+from asphalt.transforms.new_names import next_number
+
+_ONE = Poly.constant(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as a whole: from the statement that starts it, at a position of a list, to the one
+    that waits for it; one statement for both where it is blocking.
+
+    ``starter``: the procedure of the run-time module; ``arguments``: those of it up to the
+    communicator.  ``parts``: once it is known how it is cut.
+    """
+
+    receives: bool
+    operation: str
+    starter: str
+    arguments: tuple[Expr, ...]
+    start: Leaf
+    start_position: int
+    end: Leaf
+    end_position: int
+    parts: Parts | None = None
+
+    @property
+    def content(self) -> tuple[Expr, Expr, Expr]:
+        """Buffer, count and datatype."""
+        buffer, count, datatype = self.arguments[:3]
+        own = isinstance(datatype, Component) and datatype.name == "mpi_val"
+        return buffer, count, datatype.base if own and isinstance(datatype, Component) else datatype
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether one statement starts it and waits for it."""
+        return self.start is self.end
+
+
+class Emission:
+    """The statements of one pipeline."""
+
+    def __init__(
+        self, facts: UnitFacts, receive: Message, send: Message, trips: Trips, site: str, work: Poly
+    ) -> None:
+        self.facts = facts
+        self.receive = receive
+        self.send = send
+        self.site = site
+        self.work = work
+        number = next_number(facts, "asphalt_lo_")
+        self.lo, self.hi = var(f"asphalt_lo_{number}"), var(f"asphalt_hi_{number}")
+        self.tile = var(f"asphalt_k_{number}")
+        self.k, self.d = var(f"asphalt_k_{site}"), var(f"asphalt_d_{site}")
+        first = next_number(facts, "asphalt_requests_")
+        self.requests = {
+            True: f"asphalt_requests_{first}",
+            False: f"asphalt_requests_{first + 1}",
+        }
+        self.first, self.last = size(trips.first, facts.scope), size(trips.last, facts.scope)
+        self.number = size(trips.number, facts.scope)
+
+    def statements(
+        self,
+        siblings: tuple[Node, ...],
+        groups: tuple[Group, ...],
+        before: tuple[int, ...],
+        after: tuple[int, ...],
+        along: str,
+    ) -> tuple[Node, ...]:
+        """The list with the groups in tiles; ``before`` and ``after``: what comes in front of them
+        and behind."""
+        make = self._maker(siblings[groups[0].position])
+        tiles = self._tiles(groups, make, along)
+        made: list[Node] = []
+        inside = range(groups[0].position, groups[-1].position + 1)
+        for position, node in enumerate(siblings):
+            if position == self.receive.start_position:
+                made += self._posted(node, self._maker(node))
+            elif position == self.send.end_position and not self.send.is_blocking:
+                made += flat_map((node,), self.send.end, self._waited)
+            elif position not in inside:
+                made.append(node)
+            if position == groups[0].position:
+                made += (siblings[p] for p in before)
+                made.append(tiles)
+                made += self._waited_behind(groups[-1].node, make)
+                made += (siblings[p] for p in after)
+        return tuple(made)
+
+    def _maker(self, node: Node) -> Maker:
+        return maker_at(node, self.facts.located.form, self.facts.eol)
+
+    def _posted(self, node: Node, make: Maker) -> tuple[Node, ...]:
+        """All receives, where the first one was."""
+        text = f"asphalt: K of {self.site} in {HEADER}; 0: chosen here, the same on all ranks"
+        chosen = make.assign(
+            self.tile, fn("asphalt_segment", self.k, self.number, self._work()), text
+        )
+        lead = next(iter(leaves(node))).lead
+        if self.receive.is_blocking:
+            group = self._under_condition(node, (self._posting(make),), make)
+            return in_front(chosen, lead), group
+        nodes = flat_map((node,), self.receive.start, self._posting_for)
+        return in_front(chosen, lead), *(self._without_lead(n, lead) for n in nodes)
+
+    def _work(self) -> Expr:
+        """The operations of an iteration as a real number, which no sizes overflow."""
+        total: Expr | None = None
+        for monomial, coefficient in sorted(self.work.terms, key=repr):
+            term: Expr = Lit("real", f"{coefficient}.0")
+            for atom in monomial:
+                named = respelled(atom, self.facts.scope)
+                assert isinstance(named, Ref)
+                term = Op("*", (term, named))
+            total = term if total is None else add(total, term)
+        return total or Lit("real", "0.0")
+
+    @staticmethod
+    def _without_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
+        """What stood in front of a statement that something is put before."""
+        first = next(iter(leaves(node)))
+        rest = tuple(entry for entry in first.lead if entry not in lead)
+        return map_leaves(node, lambda leaf: replace(leaf, lead=rest) if leaf is first else leaf)
+
+    def _posting_for(self, leaf: Leaf) -> tuple[Node, ...]:
+        make = self._maker(leaf)
+        if not isinstance(leaf.what, Guarded):
+            return (in_front(self._posting(make), leaf.lead),)
+        branch = make.branch(leaf.what.condition, (self._posting(make.inner()),))
+        return (in_front(branch, leaf.lead),)
+
+    def _posting(self, make: Maker) -> Do:
+        inner = make.inner()
+        return make.do(
+            self.lo.name,
+            self.first,
+            self.last,
+            (self._set_hi(inner), inner.leaf(self._started(self.receive))),
+            step=self.tile,
+        )
+
+    def _set_hi(self, make: Maker) -> Leaf:
+        end = sub(add(self.lo, self.tile), num(1))
+        return make.assign(self.hi, fn("min", end, self.last))
+
+    def _started(self, message: Message) -> Call:
+        parts = message.parts
+        assert parts is not None
+        _, _, *others = message.arguments
+        iterations: Expr = add(sub(self.hi, self.lo), num(1))
+        if parts.each != _ONE:
+            iterations = mul(size(parts.each, self.facts.scope), Op("()", (iterations,)))
+        request = fn(self.requests[message.receives], self.lo)
+        return Call(
+            var(message.starter),
+            (self._spelled(parts.element(self.lo)), iterations, *others, request),
+        )
+
+    def _spelled(self, element: Ref) -> Ref:
+        """An element with bounds as the program spells them."""
+        scope = self.facts.scope
+        parts = self.facts.values.constants
+        args = tuple(
+            arg if not isinstance(arg, Op) else size(parts(arg), scope)
+            for arg in element.args or ()
+        )
+        return replace(element, args=args)
+
+    def _tiles(self, groups: tuple[Group, ...], make: Maker, along: str) -> Do:
+        inner = make.inner()
+        body: list[Node] = [self._set_hi(inner)]
+        for group in groups:
+            node = self._cut(group)
+            if group is groups[0] and self.receive.is_blocking:
+                node = self._without_lead(node, next(iter(leaves(node))).lead)
+            if group.call is not None:
+                change = self._sent if group is groups[-1] else self._received
+                (node,) = flat_map((node,), group.call, change)
+            body.append(shifted(node, make.step))
+        text = f"asphalt: tiles of K iterations over {along}, each with its part of the messages"
+        return make.do(self.lo.name, self.first, self.last, tuple(body), text, step=self.tile)
+
+    def _cut(self, group: Group) -> Node:
+        """A group with its loops over the iterations of one tile."""
+        heads = {id(loop.head): loop.head for loop in group.loops}
+
+        def change(leaf: Leaf) -> Leaf:
+            if id(leaf) not in heads or not isinstance(leaf.what, DoHead):
+                return leaf
+            inside = comments_inside(leaf, self.facts.free, self.facts.eol)
+            cut = rewrite(leaf, replace(leaf.what, first=self.lo, last=self.hi))
+            return replace(cut, lead=(*leaf.lead, *inside))
+
+        return _kept(group.node, group.call, change)
+
+    def _received(self, leaf: Leaf) -> tuple[Node, ...]:
+        """The wait for the part of a tile."""
+        call = self._wait(self.receive, self.lo)
+        return (self._instead(leaf, call),)
+
+    def _sent(self, leaf: Leaf) -> tuple[Node, ...]:
+        """The start of the part of a tile, when that of the tile D before it is complete."""
+        make = self._maker(leaf)
+        inner = make.inner() if isinstance(leaf.what, Guarded) else make
+        begun = quotient(Op("()", (sub(self.lo, self.first),)), self.tile)
+        earlier = sub(self.lo, mul(self.d, self.tile))
+        due = compare(begun, ">=", self.d)
+        nodes: tuple[Node, ...] = (
+            inner.branch(due, (inner.inner().leaf(self._wait(self.send, earlier)),)),
+            inner.leaf(self._started(self.send)),
+        )
+        if isinstance(leaf.what, Guarded):
+            nodes = (make.branch(leaf.what.condition, nodes),)
+        inside = comments_inside(leaf, self.facts.free, self.facts.eol)
+        return (in_front(nodes[0], (*leaf.lead, *inside, *_behind(leaf, make))), *nodes[1:])
+
+    def _waited(self, leaf: Leaf) -> tuple[Node, ...]:
+        """The waits for all parts that are still on their way."""
+        make = self._maker(leaf)
+        if isinstance(leaf.what, Guarded):
+            waits: Node = make.branch(leaf.what.condition, (self._all_waits(make.inner()),))
+        else:
+            waits = self._all_waits(make)
+        return (in_front(waits, (*leaf.lead, *_behind(leaf, make))),)
+
+    def _waited_behind(self, group: Node, make: Maker) -> tuple[Node, ...]:
+        """The same behind the tiles, for a send that was blocking."""
+        if not self.send.is_blocking:
+            return ()
+        return (self._under_condition(group, (self._all_waits(make),), make),)
+
+    def _all_waits(self, make: Maker) -> Do:
+        body = make.inner().leaf(self._wait(self.send, self.lo))
+        return make.do(self.lo.name, self.first, self.last, (body,), step=self.tile)
+
+    def _wait(self, message: Message, iteration: Expr) -> Call:
+        request = fn(self.requests[message.receives], iteration)
+        return Call(var("asphalt_wait"), (request, message.arguments[0]))
+
+    @staticmethod
+    def _under_condition(node: Node, inner: tuple[Node, ...], make: Maker) -> Node:
+        """Statements under the condition of a group."""
+        what = node.arms[0].head.what if isinstance(node, Branch) else next(leaves(node)).what
+        match what:
+            case Guarded(condition=condition):
+                pass
+            case ArmHead(exprs=((Lit() | Ref() | Component() | Op() | OpaqueExpr()) as condition,)):
+                pass
+            case _:
+                return inner[0]
+        return make.branch(condition, tuple(shifted(n, make.step) for n in inner))
+
+    def _instead(self, leaf: Leaf, call: Call) -> Leaf:
+        what: What = call
+        if isinstance(leaf.what, Guarded):
+            what = replace(leaf.what, action=call)
+        inside = comments_inside(leaf, self.facts.free, self.facts.eol)
+        return replace(leaf, what=what, body=None, span=None, lead=(*leaf.lead, *inside))
+
+
+def _behind(leaf: Leaf, make: Maker) -> tuple[Trivia, ...]:
+    """The comment behind a statement, as a line of its own."""
+    own = leaf.trail.strip()
+    return (make.comment(own.lstrip("!").strip()),) if own.startswith("!") else ()
+
+
+def _kept(node: Node, call: Leaf | None, change: Callable[[Leaf], Leaf]) -> Node:
+    """The node with leaves changed, but for the one that is replaced afterwards."""
+    return map_leaves(node, lambda leaf: leaf if leaf is call else change(leaf))

@@ -1,0 +1,281 @@
+"""Which nests can be executed in tiles together with the messages before and behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.constant_dummies import ConstantDummies
+from asphalt.analysis.constants import constant, is_size, type_bytes
+from asphalt.analysis.frame import loop_variable
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.message_parts import Parts, Trips, parts_of
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
+from asphalt.analysis.sole_pair import SolePair
+from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.verdict import Code, Refused
+from asphalt.analysis.work_estimate import operations_of
+from asphalt.ir.expr import Ref, names_in
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
+from asphalt.transforms.message_tiles import Message
+from asphalt.transforms.step import Found, Step
+from asphalt.transforms.whole_messages import messages_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline(Step):
+    """The statements of the list that ``path`` leads to which are executed in tiles.
+
+    ``groups``: from the receive to the send; ``before``, ``after``: the positions of other
+    statements between them, which come in front of the tiles or behind them.  ``site``: the name in
+    the header; ``along``: the variable of the loops; ``work``: about the operations of an
+    iteration, ``amount``: of all, with the sizes of now.
+    """
+
+    path: tuple[int, ...]
+    receive: Message
+    send: Message
+    groups: tuple[Group, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    trips: Trips
+    site: str
+    along: str
+    work: Poly
+    amount: int
+
+    @property
+    def blocking(self) -> tuple[tuple[int, str], ...]:
+        """Line and MPI procedure of the messages that were blocking."""
+        both = (self.receive, self.send)
+        return tuple((line_of(m.start), m.operation) for m in both if m.is_blocking)
+
+
+class Finder:
+    """What is found in one unit."""
+
+    def __init__(self, facts: UnitFacts, messages: Messages, order: Independence) -> None:
+        self.facts = facts
+        self.messages = messages
+        self.order = order
+        self.dummies = ConstantDummies(facts)
+        self.fusion = Fusion(facts, order, self.dummies)
+        self.pairs = SolePair(facts)
+
+    def found(self, path: tuple[int, ...], siblings: tuple[Node, ...]) -> Iterator[Found]:
+        """The pipelines of one statement list, or what keeps the messages whole."""
+        whole = messages_of(siblings, self.facts, self.messages)
+        for receive in (m for m in whole if m.receives):
+            for send in (m for m in whole if not m.receives):
+                if receive.end_position < send.start_position:
+                    one = self._pair(path, siblings, receive, send)
+                    if one is not None:
+                        yield one
+
+    def _pair(
+        self, path: tuple[int, ...], siblings: tuple[Node, ...], receive: Message, send: Message
+    ) -> Found | None:
+        first = group_at(receive.end_position, siblings[receive.end_position], receive.end,
+                         first=True)  # fmt: skip
+        last = group_at(send.start_position, siblings[send.start_position], send.start, first=False)
+        if first is None or last is None or not _is_direct(siblings, receive, send):
+            return None
+        between = range(receive.end_position + 1, send.start_position)
+        nests = [node for p in between if isinstance(node := siblings[p], Do)]
+        found = next(
+            (t for loop in (*first.loops, *last.loops, *nests) if (t := self._trips(loop))), None
+        )
+        if not nests:
+            return None
+        if found is None:
+            return self._refused(PARTS, receive, send, "no loop has constant bounds and the step 1")
+        parts = [
+            parts_of(*m.content, found, m.start, self.facts, self.dummies) for m in (receive, send)
+        ]
+        if parts[0] is None or parts[1] is None:
+            return self._refused(PARTS, receive, send, "no iteration has a part of its own")
+        return self._tiled(
+            path, siblings, receive, send, (first, last), found, (parts[0], parts[1])
+        )
+
+    def _tiled(
+        self,
+        path: tuple[int, ...],
+        siblings: tuple[Node, ...],
+        receive: Message,
+        send: Message,
+        ends: tuple[Group, Group],
+        trips: Trips,
+        parts: tuple[Parts, Parts],
+    ) -> Found:
+        same = parts[0].each == parts[1].each and self._alike(receive, send)
+        reason = None if same else "they have not the same datatype and count"
+        reason = reason or self.order.depends_on_time
+        reason = reason or self.pairs.why_not(
+            (receive.arguments[4], send.arguments[4]), (receive.start, send.start)
+        )
+        if reason is not None:
+            return self._refused(MESSAGES, receive, send, reason)
+        inner: list[Group] = []
+        others: list[int] = []
+        for position in range(ends[0].position + 1, ends[1].position):
+            group = group_at(position, siblings[position], None, first=False)
+            alike = group is not None and self._trips(group.loops[0]) == trips
+            if group is not None and alike and self.fusion.why_not_alone(group) is None:
+                inner.append(group)
+            else:
+                others.append(position)
+        groups = (ends[0], *inner, ends[1])
+        loops = [loop for group in groups for loop in group.loops]
+        if not inner or any(self._trips(loop) != trips for loop in loops):
+            return self._refused(PARTS, receive, send, "no nest has the same iterations")
+        stays = next((r for g in groups if (r := self.fusion.why_not_alone(g)) is not None), None)
+        changed = self._changed(siblings, receive, send)
+        moved = self._moved(siblings, groups, others)
+        if stays or changed or isinstance(moved, str):
+            return self._refused(BETWEEN, receive, send, stays or changed or str(moved))
+        accesses = self._accesses(receive, send, parts, loops[0])
+        needed = self.fusion.why_not(groups, *accesses)
+        if needed is not None:
+            return self._refused(NEEDED, receive, send, needed)
+        work = operations_of([n for loop in loops for n in loop.body], self.facts, self.dummies)
+        along = inner[0].loops[0].head.what
+        assert isinstance(along, DoHead)
+        assert isinstance(along.var, Ref)
+        return Pipeline(
+            line_of(receive.start),
+            f"the nest of line {line_of(inner[0].loops[0].head)} and the messages of "
+            f"{receive.operation} and {send.operation} are cut into tiles along {along.var.name}",
+            (
+                "no other messages of the program have their tag, and both have equal parts",
+                "no iteration needs a later part, nor changes one that was sent",
+            ),
+            path,
+            replace(receive, parts=parts[0]),
+            replace(send, parts=parts[1]),
+            groups,
+            *moved,
+            trips,
+            f"{self.facts.unit.name or 'main'}_{_plain(along.var.name)}",
+            along.var.spelled,
+            work,
+            self._amount(work * trips.number),
+        )
+
+    def _amount(self, work: Poly) -> int:
+        plain = Scopes(self.facts.scope.program).of(self.facts.located)
+        return constant(work.expression(), plain) or 0
+
+    def _trips(self, loop: Do) -> Trips | None:
+        """The iterations of a loop if all ranks have the same ones at any time, and at least
+        one."""
+        found = trips_of(loop, self.facts, self.dummies)
+        if found is None or loop_variable(loop) is None:
+            return None
+        scope = self.facts.scope
+        atoms = found.first.atoms | found.last.atoms
+        if not all(isinstance(a, Ref) and is_size(a, scope) and _is_default(a, self.facts)
+                   for a in atoms):  # fmt: skip
+            return None
+        plain = Scopes(scope.program).of(self.facts.located)
+        number = constant(found.number.expression(), plain)
+        return found if number is not None and number > 0 else None
+
+    def _alike(self, receive: Message, send: Message) -> bool:
+        """Whether both messages have elements of one predefined type."""
+        one, other = (predefined_type(m.content[2], self.facts.scope) for m in (receive, send))
+        return one is not None and one == other
+
+    def _changed(self, siblings: tuple[Node, ...], receive: Message, send: Message) -> str | None:
+        """What is changed of that which the messages are known by."""
+        names: set[str] = set()
+        for message in (receive, send):
+            buffer, *others = message.arguments
+            subscripts = buffer.args or () if isinstance(buffer, Ref) else ()
+            names |= {name for arg in (*subscripts, *others) for name in names_in(arg)}
+        for node in siblings[receive.start_position : send.end_position + 1]:
+            changing = self.facts.footprint(node).written()
+            for name in sorted(names):
+                if self.facts.names.storage(name) in changing:
+                    line = line_of(next(leaves(node)))
+                    return f"line {line} may change {name}"
+        return None
+
+    def _moved(
+        self, siblings: tuple[Node, ...], groups: tuple[Group, ...], others: list[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]] | str:
+        """Which of the other statements come in front of the tiles, and which behind."""
+        before: list[int] = []
+        after: list[int] = []
+        for position in others:
+            node = siblings[position]
+            bound = self.order.bound(node)
+            if bound is not None:
+                return bound
+            passed = [g.node for g in groups if g.position < position]
+            passed += [siblings[p] for p in after]
+            reason = next((r for p in passed if (r := self.order.why_not(p, node))), None)
+            if reason is None:
+                before.append(position)
+                continue
+            if any(self.messages.calls(node)):
+                return reason  # a wait for a part would come in front of what others wait for
+            passed = [g.node for g in groups if g.position > position]
+            if any(self.order.why_not(node, other) for other in passed):
+                return reason
+            after.append(position)
+        return tuple(before), tuple(after)
+
+    def _accesses(
+        self, receive: Message, send: Message, parts: tuple[Parts, Parts], loop: Do
+    ) -> tuple[Access, Access]:
+        modes = Mode.MAYBE_WRITE, Mode.READ
+        found = (
+            own.access(mode, message.start, loop, self.facts)
+            for own, mode, message in zip(parts, modes, (receive, send), strict=True)
+        )
+        return next(found), next(found)
+
+    @staticmethod
+    def _refused(code: Code, receive: Message, send: Message, reason: str) -> Refused:
+        lines = line_of(receive.start), line_of(send.start)
+        message = f"the messages of lines {lines[0]} and {lines[1]} stay whole: {reason}"
+        return Refused(code, message, receive.start.span)
+
+
+def _plain(name: str) -> str:
+    """The name that a variable had before asphalt gave it another one."""
+    return re.sub(r"^asphalt_(\w+)_\d+$", r"\1", name)
+
+
+def _is_direct(siblings: tuple[Node, ...], receive: Message, send: Message) -> bool:
+    """Whether starts and waits stand in no loop of their own, so that each is executed once."""
+    found = (
+        (receive.start_position, receive.start),
+        (receive.end_position, receive.end),
+        (send.start_position, send.start),
+        (send.end_position, send.end),
+    )
+    return all(_holds_directly(siblings[position], leaf) for position, leaf in found)
+
+
+def _holds_directly(node: Node, leaf: Leaf) -> bool:
+    if node is leaf:
+        return True
+    return isinstance(node, Branch) and any(
+        child is leaf for arm in node.arms for child in arm.body
+    )
+
+
+def _is_default(atom: Ref, facts: UnitFacts) -> bool:
+    """Whether a named constant is an integer of the default kind."""
+    symbol = facts.scope.lookup(atom.name)
+    return symbol is not None and type_bytes(symbol.type, facts.scope) == 4

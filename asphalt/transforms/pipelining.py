@@ -1,0 +1,94 @@
+"""Communication and computation tiling and pipelining of transfers between two ranks.
+
+Before::
+
+    call asphalt_irecv(west, n, ..., left, 1, comm, asphalt_request_1)
+    ...
+    call asphalt_wait(asphalt_request_1, west)
+    do j = 1, n                                        ! needs west(j) in iteration j
+      ...
+    end do
+    call asphalt_isend(east, n, ..., right, 1, comm, asphalt_request_2)
+    call asphalt_wait(asphalt_request_2, east)
+
+After, the nest and the messages are cut into tiles of K iterations::
+
+    do lo = 1, n, k
+      hi = min(lo + k - 1, n)
+      call asphalt_irecv(west(lo), hi - lo + 1, ..., requests_1(lo))
+    end do
+    ...
+    do lo = 1, n, k
+      hi = min(lo + k - 1, n)
+      call asphalt_wait(requests_1(lo), west)
+      do j = lo, hi
+        ...
+      end do
+      if ((lo - 1)/k >= d) call asphalt_wait(requests_2(lo - d*k), east)
+      call asphalt_isend(east(lo), hi - lo + 1, ..., requests_2(lo))
+    end do
+
+so that the next rank begins when the first tile is there (Danalis et al., ICS 2009, section 5,
+"CCTP": loop tiling, segmentation of the messages, fusion, and waits that are D tiles behind).
+
+The messages of this send and this receive meet no others of the program, so that all ranks cut them
+alike.  It stays free of deadlock: a rank that waited in its send did so until the receive was
+posted, and now all parts of a receive are posted where it was; a wait for a part needs what the
+sender has done before its own send was complete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.stmt import Include
+from asphalt.ir.tree import Node, Unit, leaves
+from asphalt.transforms.checked_sizes import can_check
+from asphalt.transforms.declare import HEADER
+from asphalt.transforms.edit import lists_in, rewrite_list
+from asphalt.transforms.message_tiles import Emission
+from asphalt.transforms.pipelines import Finder, Pipeline
+from asphalt.transforms.step import Found, Step
+from asphalt.transforms.tile_declarations import declared
+
+NAME = "pipelining"
+LEAST_WORK = 200000
+"""About so many operations of a nest are worth two tiles (``least_segment_work`` of the run-time
+module for each)."""
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The receives and sends of a unit between which a nest can be executed in tiles."""
+    if not can_check(facts) or _has_header(facts):
+        return ()
+    messages = Messages(facts)
+    order = Independence(facts, messages)
+    finder = Finder(facts, messages, order)
+    found: list[Found] = []
+    for path, siblings in lists_in(facts.unit.body):
+        found += finder.found(path, siblings)
+    return tuple(found)
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with one nest executed in tiles."""
+    assert isinstance(step, Pipeline)
+    emission = Emission(facts, step.receive, step.send, step.trips, step.site, step.work)
+
+    def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:
+        return emission.statements(siblings, step.groups, step.before, step.after, step.along)
+
+    unit = replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
+    return declared(emission, unit)
+
+
+def _has_header(facts: UnitFacts) -> bool:
+    """Whether a unit has the names of the header already, which is not read here."""
+    return any(
+        isinstance(leaf.what, Include) and leaf.what.path == HEADER
+        for node in facts.unit.spec
+        for leaf in leaves(node)
+    )

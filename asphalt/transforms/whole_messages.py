@@ -1,0 +1,68 @@
+"""The messages of a statement list, each from its start to its wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.tree import Node, leaves
+from asphalt.transforms import nonblocking
+from asphalt.transforms.message_tiles import Message
+from asphalt.transforms.windows import Window, windows_of
+
+_ARGUMENTS = {
+    Way.IN: ("buf", "count", "datatype", "source", "tag", "comm"),
+    Way.OUT: ("buf", "count", "datatype", "dest", "tag", "comm"),
+}
+
+
+def messages_of(
+    siblings: tuple[Node, ...], facts: UnitFacts, messages: Messages
+) -> tuple[Message, ...]:
+    """The messages that statements of a list send or receive: those that asphalt has made
+    non-blocking, and blocking ones that it could; none whose status is read."""
+    windows = (_window(w, siblings, messages) for w in windows_of(siblings, messages))
+    place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
+    return (*(m for m in windows if m is not None), *_blocking(place, facts))
+
+
+def _window(window: Window, siblings: tuple[Node, ...], messages: Messages) -> Message | None:
+    call, start = window.call, window.start
+    completion = messages.completion(start) or ()
+    if call.binding != "runtime" or call.queue is not None or len(completion) != 1:
+        return None
+    (end,) = completion
+    wait = messages.call(end)
+    if wait is None or wait.binding != "runtime" or "status" in wait.args:
+        return None
+    if len(messages.completed_by(end) or ()) != 1 or part_of(wait) is not Part.COMPLETE:
+        return None
+    envelopes = envelopes_of(call) or ()
+    if len(envelopes) != 1:
+        return None
+    way = envelopes[0].way
+    arguments = tuple(call.args[name] for name in _ARGUMENTS[way] if name in call.args)
+    starter = "asphalt_irecv" if way is Way.IN else f"asphalt_{call.operation.split('_')[1]}"
+    if len(arguments) != len(_ARGUMENTS[way]):
+        return None
+    operation = "the receive" if way is Way.IN else "the send"
+    return Message(
+        way is Way.IN, operation, starter, arguments, start, window.first, end, window.last,
+    )  # fmt: skip
+
+
+def _blocking(place: dict[int, int], facts: UnitFacts) -> Iterator[Message]:
+    for step in nonblocking.check(facts):
+        if not isinstance(step, nonblocking.Split) or len(step.sides) != 1 or step.assumed:
+            continue
+        side, leaf = step.sides[0], step.leaf
+        if step.call.procedure.collective or side.status is not None or id(leaf) not in place:
+            continue
+        envelopes = envelopes_of(step.call) or ()
+        if len(envelopes) == 1 and len(side.arguments) == len(_ARGUMENTS[Way.IN]):
+            here = place[id(leaf)]
+            yield Message(
+                envelopes[0].way is Way.IN, step.operation, side.start, side.arguments, leaf, here,
+                leaf, here,
+            )  # fmt: skip

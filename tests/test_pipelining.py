@@ -1,0 +1,501 @@
+"""A nest between a receive and a send is cut into tiles with both messages, only where every tile
+has what it needs, and every rank cuts alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
+from stepping import Stepped
+
+from asphalt.analysis.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
+from asphalt.analysis.verdict import Code
+from asphalt.project import Project
+from asphalt.report.examples import examples_of
+from asphalt.resources import RUNTIME, shipped
+from asphalt.settings import Settings
+from asphalt.transforms import nonblocking, pipelining
+
+GRID = """\
+module grid
+  implicit none
+  integer, parameter :: n = 12, m = 2000
+end module grid
+"""
+SWEEP = """\
+subroutine sweep(u, left, right, comm, k)
+  use mpi
+  use grid
+  implicit none
+  real(8), intent(inout) :: u(0:m, 0:n+1)
+  integer, intent(in) :: comm, k
+  integer :: left, right
+  real(8) :: west(n), east(n)
+  integer :: i, j, ierr, status(MPI_STATUS_SIZE)
+  real(8) :: t, row(m)
+{declared}
+  if (left /= MPI_PROC_NULL) then
+    call MPI_Recv(west, n, MPI_DOUBLE_PRECISION, left, 1, comm, status, ierr)  ! from the west
+    do j = 1, n
+      u(0,j) = west(j)
+    end do
+  end if
+  ! the work
+{nest}
+  ! to the next
+  if (right /= MPI_PROC_NULL) then
+    do j = 1, n
+      east(j) = u(m,j)
+    end do
+    call MPI_Send(east, n, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)  ! to the east
+  end if
+{behind}
+end subroutine sweep
+"""
+MAIN = """\
+program main
+  use mpi
+  use grid
+  implicit none
+  real(8) :: u(0:m, 0:n+1)
+  integer :: me, np, left, right, step, i, j, ierr
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  left = MPI_PROC_NULL
+  right = MPI_PROC_NULL
+  if (me > 0) left = me - 1
+  if (me < np - 1) right = me + 1
+  do j = 0, n + 1
+    do i = 0, m
+      u(i,j) = modulo(7*i + 3*j + me, 11)
+    end do
+  end do
+  do step = 1, 60
+    call sweep(u, left, right, MPI_COMM_WORLD, step)
+  end do
+{more}
+  print '(i3, 3es25.17)', me, u(m,n), u(1,1), sum(u(1:,1:n))
+  call MPI_Finalize(ierr)
+end program main
+"""
+OTHERS = """\
+subroutine other(u, k)
+  use mpi
+  implicit none
+  real(8) :: u(*)
+  integer :: k, ierr
+  {what}
+end subroutine other
+"""
+POINT = "u(i,j) = 0.5d0*u(i,j) + 0.25d0*(u(i-1,j) + u(i,j-1))"
+
+
+def nest(*statements: str, rows: str = "1, n") -> str:
+    inside = "".join(f"      {statement}\n" for statement in statements or (POINT,))
+    return f"  do j = {rows}\n    do i = 1, m\n{inside}    end do\n  end do\n"
+
+
+def program(
+    work: str = "", declared: str = "", behind: str = "", more: str = "", other: str = ""
+) -> str:
+    sweep = SWEEP.format(nest=work or nest(), declared=declared, behind=behind)
+    return GRID + sweep + (OTHERS.format(what=other) if other else "") + MAIN.format(more=more)
+
+
+_CALL = "  call other(u, 1)\n"
+_SEND = "if (k < 0) call MPI_Send(u, 1, MPI_DOUBLE_PRECISION, 0, {tag}, MPI_COMM_WORLD, ierr)"
+_RECV = (
+    "if (k < 0) call MPI_Recv(u, 1, MPI_DOUBLE_PRECISION, {source}, {tag}, MPI_COMM_WORLD, &\n"
+    "    MPI_STATUS_IGNORE, ierr)"
+)
+
+
+def _sweep(before: str, after: str, **parts: str) -> str:
+    text = program(**parts)
+    assert before in text
+    return text.replace(before, after)
+
+
+def _with(call: str) -> str:
+    return program(other=call, more=_CALL)
+
+
+REFUSED: dict[str, tuple[Code, str]] = {
+    "another_send": (MESSAGES, _with(_SEND.format(tag=1))),
+    "another_tag_not_known": (MESSAGES, _with(_SEND.format(tag="k"))),
+    "another_receive": (MESSAGES, _with(_RECV.format(source=0, tag=1))),
+    "two_in_the_unit": (MESSAGES, program(behind="  " + _SEND.format(tag=1))),
+    "any_tag_elsewhere": (MESSAGES, _with(_RECV.format(source=0, tag="MPI_ANY_TAG"))),
+    "any_source_elsewhere": (MESSAGES, _with(_RECV.format(source="MPI_ANY_SOURCE", tag=3))),
+    "any_source": (MESSAGES, _sweep("left, 1, comm, s", "MPI_ANY_SOURCE, 1, comm, s")),
+    "any_tag": (MESSAGES, _sweep("left, 1, comm, s", "left, MPI_ANY_TAG, comm, s")),
+    "a_probe": (
+        MESSAGES,
+        _with("if (k < 0) call MPI_Probe(0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"),
+    ),
+    "sent_and_received": (
+        MESSAGES,
+        _with(
+            "if (k < 0) call MPI_Sendrecv(u, 1, MPI_DOUBLE_PRECISION, 0, 2, u(9), 1, &\n"
+            "    MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"
+        ),
+    ),
+    "prepared": (
+        MESSAGES,
+        _with(
+            "if (k < 0) call MPI_Send_init(u, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, &\n"
+            "    i, ierr)"
+        ).replace("integer :: k, ierr", "integer :: k, ierr, i"),
+    ),
+    "a_send_by_another_name": (
+        MESSAGES,
+        _with("call give(u, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, ierr)").replace(
+            "  use mpi\n  implicit none\n  real(8) :: u(*)",
+            "  use mpi, give => MPI_Send\n  implicit none\n  real(8) :: u(*)",
+        ),
+    ),
+    "a_send_as_an_argument": (
+        MESSAGES,
+        _with("call MPI_Barrier(MPI_COMM_WORLD, ierr)\n  call pass(MPI_Send)")
+        + "subroutine pass(f)\n  external :: f\nend subroutine pass\n",
+    ),
+    "unknown_procedure": (MESSAGES, program(more="  call somewhere(u)")),
+    "no_main": (MESSAGES, program().split("program main", maxsplit=1)[0]),
+    "ready_send": (MESSAGES, _with(_SEND.format(tag=2).replace("MPI_Send", "MPI_Rsend"))),
+    "datatype": (
+        MESSAGES,
+        _sweep(
+            "MPI_Recv(west, n, MPI_DOUBLE_PRECISION", "MPI_Recv(west, n, MPI_REAL8"
+        ),
+    ),
+    "shorter": (PARTS, _sweep("MPI_Send(east, n,", "MPI_Send(east, n - 1,")),
+    "halves": (PARTS, _sweep("MPI_Recv(west, n,", "MPI_Recv(west, n/2,")),
+    "number_varies": (
+        PARTS,
+        program()
+        .replace("integer, parameter :: n = 12, m = 2000", "integer, parameter :: m = 400\n  "
+                 "integer :: n = 12")
+        .replace("real(8) :: west(n), east(n)", "real(8) :: west(12), east(12)"),
+    ),
+    "no_nest_alike": (PARTS, program(nest(rows="2, n"))),
+    "backwards": (PARTS, program(nest(rows="n, 1, -1"))),
+    "strided": (PARTS, program(nest(rows="1, n, 2"))),
+    "later_part": (NEEDED, program(nest("u(i,j) = u(i,j) + u(0,n)"))),
+    "next_part": (NEEDED, program(nest("u(i,j) = u(i,j) + u(i-1,j+1)"))),
+    "later_element_of_the_buffer": (NEEDED, program(nest("u(i,j) = u(i,j) + west(n)"))),
+    "changed_later": (NEEDED, program(nest("u(i,j-1) = u(i,j)"))),
+    "anywhere": (NEEDED, program(nest("u(i,k) = u(i,j)"))),
+    "sent_before_it_is_complete": (NEEDED, program(nest(POINT, "east(1) = u(i,j)"))),
+    "unpacked_over": (
+        NEEDED, _sweep("      u(0,j) = west(j)\n", "      u(0,j) = west(j)\n      u(m,1) = 0\n")
+    ),
+    "carried": (
+        NEEDED,
+        _sweep("u(0,j) = west(j)", "t = west(j)", work=nest("u(i,j) = t + u(i-1,j)")),
+    ),
+    "condition": (BETWEEN, program(nest(POINT, "if (u(i,j) < 0) left = MPI_PROC_NULL"))),
+    "printed": (BETWEEN, program("  print *, u(0,n)\n" + nest())),
+    "printed_inside": (PARTS, program(nest(POINT, "if (u(i,j) < 0) print *, i"))),
+    "barrier": (BETWEEN, program(nest() + "  call MPI_Barrier(comm, ierr)\n")),
+    "return": (BETWEEN, program(nest() + "  if (k < 0) return\n")),
+    "exit": (
+        PARTS, program("  do j = 1, n\n    if (u(0,j) < -9) exit\n    u(m,j) = u(0,j)\n  end do\n")
+    ),
+    "sum_between": (
+        BETWEEN, program("  t = sum(u(0,1:n))\n" + nest("u(i,j) = u(i,j) + t*u(i-1,j)"))
+    ),
+    "destination": (BETWEEN, program(nest() + "  right = right + 0\n")),
+    "variable": (PARTS, program(nest() + "  u(0,0) = j\n")),
+    "first_nest_needs_it": (NEEDED, program(nest() + nest("u(i,j) = 1"))),
+}  # fmt: skip
+
+
+QUICK = {
+    *("another_send", "another_receive", "any_source", "any_tag", "unknown_procedure", "no_main"),
+    *("number_varies", "shorter", "later_part", "sent_before_it_is_complete", "carried"),
+    *("return", "barrier", "destination", "plain", "temporary", "moved_behind"),
+}
+"""One or two for each rule; the others are tested among the wide ones."""
+
+
+def _names(programs: Iterable[str]) -> list[ParameterSet]:
+    return [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.wide)
+        for name in sorted(programs)
+    ]
+
+
+@pytest.mark.parametrize("name", _names(REFUSED))
+def test_messages_stay_whole(name: str, tmp_path: Path) -> None:
+    code, text = REFUSED[name]
+    tree = Stepped.of(tmp_path / "src", {"a.f90": text})
+    tree.any_sizes = True
+    assert code in [one.code for one in tree.refusals(pipelining)]
+    assert tree.steps(pipelining) == []
+
+
+_STATUS = "  call MPI_Get_count(status, MPI_DOUBLE_PRECISION, i, ierr)\n  u(0,0) = i\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        program(behind=_STATUS),  # the count of the whole message
+        program(nest() + "  if (ierr /= 0) u = 0\n"),  # its error
+        _sweep("  if (right /= MPI_PROC_NULL) then", "  if (k == 1) then\n    u = 0\n  else"),
+        _sweep("  if (left /= MPI_PROC_NULL) then", "  do while (left /= MPI_PROC_NULL)").replace(
+            "  end if\n  ! the work", "    exit\n  end do\n  ! the work"
+        ),
+        _sweep("call MPI_Send(", "call MPI_Bsend("),
+    ],
+    ids=["status", "error", "one_path", "in_a_loop", "buffered"],
+)
+def test_messages_of_other_kinds_are_left_alone(text: str, tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path / "src", {"a.f90": text})
+    tree.any_sizes = True
+    assert tree.found(pipelining) == []
+
+
+ALLOWED = {
+    "plain": program(),
+    "another_tag": _with(_SEND.format(tag=2) + "\n  " + _RECV.format(source=0, tag=2)),
+    "own_part_of_the_buffer": program(nest("u(i,j) = u(i,j) + u(i-1,j) + west(j)")),
+    "earlier_parts": program(nest("u(i,j) = u(i,j) + u(i-1,j-1)")),
+    "two_nests": program(nest("u(i,j) = u(i,j) + u(i-1,j)") + nest("u(i,j) = u(i,j) + u(i,j-1)")),
+    "temporary": program(nest("t = u(i-1,j)", "u(i,j) = u(i,j) + t") + nest("t = 1", "u(i,j) = t")),
+    "row": program(nest("row(i) = u(i-1,j)", "u(i,j) = u(i,j) + row(i)")),
+    "moved_before": program("  u(3,0) = u(2,0)\n" + nest()),
+    "moved_behind": program(nest() + "  t = u(1,n)\n  u(m,0) = t\n"),
+    "elements": _sweep("(west, n,", "(west(1), n,"),
+    "unconditional": _sweep("if (left /= MPI_PROC_NULL) then", "if (.true.) then"),
+}
+
+
+@pytest.mark.parametrize("name", _names(ALLOWED))
+def test_nests_are_cut(name: str, tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path / "src", {"a.f90": ALLOWED[name]})
+    tree.any_sizes = True
+    assert [one.does for one in tree.steps(pipelining)] != []
+
+
+EMITTED = """\
+  ! asphalt: K of sweep_j in asphalt_params.inc; 0: chosen here, the same on all ranks
+  asphalt_k_1 = asphalt_segment(asphalt_k_sweep_j,n,4.0+12.0*m)
+  if (left /= MPI_PROC_NULL) then
+    do asphalt_lo_1 = 1, n, asphalt_k_1
+      asphalt_hi_1 = min(asphalt_lo_1 + asphalt_k_1 - 1, n)
+      call asphalt_irecv(west(asphalt_lo_1), asphalt_hi_1 - asphalt_lo_1 + 1, &
+                         MPI_DOUBLE_PRECISION, left, 1, comm, asphalt_requests_1(asphalt_lo_1))
+    end do
+  end if
+  ! asphalt: tiles of K iterations over j, each with its part of the messages
+  do asphalt_lo_1 = 1, n, asphalt_k_1
+    asphalt_hi_1 = min(asphalt_lo_1 + asphalt_k_1 - 1, n)
+    if (left /= MPI_PROC_NULL) then
+      call asphalt_wait(asphalt_requests_1(asphalt_lo_1), west)  ! from the west
+      do j = asphalt_lo_1, asphalt_hi_1
+        u(0,j) = west(j)
+      end do
+    end if
+    ! the work
+    do j = asphalt_lo_1, asphalt_hi_1
+      do i = 1, m
+        u(i,j) = 0.5d0*u(i,j) + 0.25d0*(u(i-1,j) + u(i,j-1))
+      end do
+    end do
+
+    ! to the next
+    if (right /= MPI_PROC_NULL) then
+      do j = asphalt_lo_1, asphalt_hi_1
+        east(j) = u(m,j)
+      end do
+      ! to the east
+      if ((asphalt_lo_1 - 1)/asphalt_k_1 >= asphalt_d_sweep_j) then
+        call asphalt_wait(asphalt_requests_2(asphalt_lo_1-asphalt_d_sweep_j*asphalt_k_1), east)
+      end if
+      call asphalt_isend(east(asphalt_lo_1), asphalt_hi_1 - asphalt_lo_1 + 1, &
+                         MPI_DOUBLE_PRECISION, right, 1, comm, asphalt_requests_2(asphalt_lo_1))
+    end if
+  end do
+  if (right /= MPI_PROC_NULL) then
+    do asphalt_lo_1 = 1, n, asphalt_k_1
+      call asphalt_wait(asphalt_requests_2(asphalt_lo_1), east)
+    end do
+  end if
+"""
+
+
+def test_the_text(tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path / "src", {"a.f90": program()})
+    tree.any_sizes = True
+    assert tree.applied(pipelining) == 1
+    text = tree.text("a.f90")
+    begin = text.index("  ! asphalt: K of")
+    assert text[begin : text.index("end subroutine sweep")].rstrip() == EMITTED.rstrip()
+    assert "  include 'asphalt_params.inc'\n" in text
+    assert "  integer :: asphalt_requests_1(n), asphalt_requests_2(n)\n" in text
+
+
+def test_messages_that_are_non_blocking_already(tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path / "src", {"a.f90": program()})
+    tree.any_sizes = True
+    text = tree.text("a.f90")
+    for _ in range(2):
+        facts, step = next((f, s) for f, s in tree.found(nonblocking) if f.unit.name == "sweep")
+        assert not hasattr(step, "code")
+        tree.apply(nonblocking, facts, step)  # type: ignore[arg-type]
+    assert tree.text("a.f90") != text
+    # a send that is waited for in the same branch is none of the list
+    assert tree.found(pipelining) == []
+
+
+def _transformed(
+    tmp_path: Path, files: dict[str, str], tile: int | None = None, depth: int | None = None
+) -> tuple[dict[str, str], str]:
+    """The files after all passes for transfers, and the header."""
+    folder = tmp_path / "given"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    settings = replace(Settings(cache=False, jobs=1), passes=("inline", "nonblocking", "motion",
+                       "fission", "renaming", "branches", "pipelining"))  # fmt: skip
+    changes = Project(folder, settings=settings).transform(tile, depth)
+    made = dict(files)
+    header = ""
+    for change in changes:
+        made[change.path.name] = change.after.decode()
+        for one in change.parameters:
+            header += (
+                f"      integer, parameter :: asphalt_k_{one.site} = {one.tile}\n"
+                f"      integer, parameter :: asphalt_d_{one.site} = {one.depth}\n"
+            )
+    return made, header
+
+
+def _output(
+    folder: Path, mpi: Mpi, files: dict[str, str], ranks: int, header: str = ""
+) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "asphalt_params.inc").write_text(header)
+    sources = []
+    if header:
+        (folder / RUNTIME).write_bytes(shipped(RUNTIME).read_bytes())
+        sources.append(folder / RUNTIME)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        if not name.endswith(".inc"):
+            sources.append(folder / name)
+    flags = ("-O1", "-fcheck=all", "-std=legacy", f"-I{folder}", f"-J{folder}")
+    outcome = run(mpi, build(mpi, sources, folder, flags), ranks)
+    assert outcome.code == 0, outcome.stderr
+    return sorted(outcome.stdout.splitlines())
+
+
+def _with_values(header: str, tile: int, depth: int) -> str:
+    text = re.sub(r"(asphalt_k_\w+ = )\d+", rf"\g<1>{tile}", header)
+    return re.sub(r"(asphalt_d_\w+ = )\d+", rf"\g<1>{depth}", text)
+
+
+FIXED = {
+    "sizes.inc": "      integer, parameter :: n = 8, m = 900\n",
+    "wave.f": """\
+      PROGRAM WAVE
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INCLUDE 'sizes.inc'
+      DOUBLE PRECISION U(3,0:M,0:N)
+      INTEGER ME, NP, STEP, IERR, I, J, L
+      COMMON /RANKS/ ME, NP
+      CALL MPI_INIT(IERR)
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, NP, IERR)
+      DO 5 J = 0, N
+      DO 5 I = 0, M
+      DO 5 L = 1, 3
+    5 U(L,I,J) = MOD(5*I + 3*J + L + ME, 13)
+      DO STEP = 1, 40
+         CALL SWEEP(N, U)
+      END DO
+      PRINT '(I3, 2ES25.17)', ME, U(2,M,N), SUM(U)
+      CALL MPI_FINALIZE(IERR)
+      END
+
+C     FROM THE LEFT TO THE RIGHT
+      SUBROUTINE SWEEP(LN, U)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INCLUDE 'sizes.inc'
+      INTEGER LN, I, J, L, IERR, ISTAT(MPI_STATUS_SIZE)
+      DOUBLE PRECISION U(3,0:M,0:N), DUM(3,M+N), DUM1(3,M+N)
+      INTEGER ME, NP
+      COMMON /RANKS/ ME, NP
+      IF (ME .GT. 0) THEN
+         CALL MPI_RECV(DUM1, 3*N, MPI_DOUBLE_PRECISION, ME-1, 7,
+     &        MPI_COMM_WORLD, ISTAT, IERR)
+         DO 10 J = 1, N
+         DO 10 L = 1, 3
+   10    U(L,0,J) = DUM1(L,J)
+      END IF
+      DO 20 J = 1, LN
+      DO 20 I = 1, M
+      DO 20 L = 1, 3
+   20 U(L,I,J) = 0.5D0*U(L,I,J) + 0.3D0*U(L,I-1,J) + 0.1D0*U(L,I,J-1)
+      IF (ME .LT. NP - 1) THEN
+         DO 30 J = 1, N
+         DO 30 L = 1, 3
+   30    DUM(L,J) = U(L,M,J)
+         CALL MPI_SEND(DUM, 3*N, MPI_DOUBLE_PRECISION, ME+1, 7,
+     &        MPI_COMM_WORLD, IERR)
+      END IF
+      END
+""",
+}
+
+
+def test_two_ranks_compute_the_same(tmp_path: Path) -> None:
+    installed(OPENMPI)
+    made, header = _transformed(tmp_path, FIXED, 3, 1)
+    assert "ASPHALT_SEGMENT" in made["wave.f"]
+    assert re.findall(r"asphalt_([kd])_\w+_j = (\d+)", header) == [("k", "3"), ("d", "1")]
+    expected = _output(tmp_path / "before", OPENMPI, FIXED, 2)
+    assert _output(tmp_path / "after", OPENMPI, made, 2, header) == expected
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("mpi", [OPENMPI, MPICH, SMPI], ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("files", [{"a.f90": program()}, FIXED], ids=["free", "fixed"])
+def test_all_ranks_compute_the_same(mpi: Mpi, files: dict[str, str], tmp_path: Path) -> None:
+    installed(mpi)
+    made, header = _transformed(tmp_path, files)
+    for ranks in (1, 2, 3, 5):
+        expected = _output(tmp_path / "before", mpi, files, ranks)
+        for tile, depth in ((0, 4), (1, 1), (1, 3), (3, 1), (5, 2), (8, 1), (99, 9)):
+            values = _with_values(header, tile, depth)
+            assert _output(tmp_path / "after", mpi, made, ranks, values) == expected
+
+
+@pytest.mark.wide
+def test_little_work_is_not_cut(tmp_path: Path) -> None:
+    files = {"a.f90": program().replace("m = 2000", "m = 90")}
+    made, header = _transformed(tmp_path, files)
+    assert header == ""
+    assert "asphalt_segment" not in made["a.f90"]
+
+
+@pytest.mark.parametrize("code", sorted(code.id for code in CODES))
+def test_examples(code: str) -> None:
+    examples = examples_of(code)
+    assert examples.refused is not None
+    tree = Stepped.at(examples.refused)
+    tree.any_sizes = True
+    assert {one.code.id for one in tree.refusals(pipelining)} == {code}
+    mended = Stepped.at(examples.accepted)
+    mended.any_sizes = True
+    assert mended.refusals(pipelining) == []
+    assert len(mended.steps(pipelining)) == 1
