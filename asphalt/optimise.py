@@ -13,13 +13,9 @@ for one each, and nests behind a wait into interior and edges, one after the oth
 if code motion then finds more work for a window.  Last, sends leave from copies.
 
 Nothing of that is kept that loses: ``gain`` says what a unit costs on a fast and on a slow network,
-and what an inlined procedure, a renamed buffer, messages that are received or sent through copies,
-split nests, or a transfer that is split may not cost more than the unit did without it.  (Danalis
-et al. report that their greedy order once cloned a buffer at a loss, section 6.)
-
-It ends: of each transfer and each branch there is one split, a wait or a nest is tried once and
-what is split off it is not split again, and a move only ever brings more work into the windows of
-a unit, of which there is a finite amount (section 5 of the paper).
+and what a renamed buffer, messages that are received or sent through copies, split nests, and
+all of it together may not cost more than the unit did without it.  (Danalis et al.
+report that their greedy order once cloned a buffer at a loss, section 6.)
 """
 
 from __future__ import annotations
@@ -32,6 +28,7 @@ from pathlib import Path
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
+from asphalt.analysis.left_over import called_from
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
@@ -48,6 +45,7 @@ from asphalt.transforms import (
     branches,
     decomposition,
     departure,
+    draining,
     expansion,
     fission,
     hoisting,
@@ -87,11 +85,12 @@ WIDENING = (
 )
 DIVIDING = tuple(
     Transformation(module.NAME, module.check, module.apply)
-    for module in (waits, splitting, peeling)
+    for module in (waits, splitting, peeling, draining)
 )
 TILING = Transformation(pipelining.NAME, pipelining.check, pipelining.apply)
 _ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING, TILING)
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
+_PREPARING = frozenset(t.name for t in PREPARING)
 _GAINING = frozenset({decomposition.NAME, expansion.NAME, motion.NAME})
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""
@@ -104,7 +103,8 @@ class Done:
     """A step that was applied: by which transformation, and what it did.
 
     ``gained``: the seconds that one execution of the unit takes less by it, by network; below zero
-    for one that others need.
+    for one that others need, and nothing for one that only prepares the unit: what the model knows
+    of sizes is not the same before and after it.
     """
 
     transformation: str
@@ -254,6 +254,7 @@ class _Run:
         self.known = EditedTrees(tree, path)
         self.model = model
         self._prices: dict[bytes, Price] = {}
+        self._once_called: frozenset[str] = frozenset()
         self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
         self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))
 
@@ -264,7 +265,10 @@ class _Run:
     def _analysed(self, tree: Tree) -> UnitFacts:
         effects, uniformity = Analyses(tree).of(any_sizes=True)
         eol = tree.file(self.path).eol
-        return UnitFacts(self._located(tree), effects, eol, uniformity, self.accepted)
+        found = UnitFacts(self._located(tree), effects, eol, uniformity, self.accepted)
+        if tree is self.tree:
+            self._once_called = called_from(found.scope)
+        return replace(found, once_called=self._once_called)
 
     def price(self, tree: Tree) -> Price:
         """What the unit costs as it stands in a tree."""
@@ -304,7 +308,7 @@ class _Run:
         """The unit with all transfers split whose windows get some work.
 
         What prepares the unit for that, exchanges of called procedures inlined before all, is only
-        kept if more transfers overlap with work by it, and the unit loses nothing.
+        kept if more transfers overlap with work by it.
         """
         begin = _State(self.tree, ())
         plain = found = self._renamed(begin, self._from(begin))
@@ -313,7 +317,7 @@ class _Run:
             return self._pipelined(plain, begin)
         if prepared.steps:
             more = self._renamed(prepared, self._from(prepared))
-            if len(more.transfers) > len(plain.transfers) and not self._loses(more, plain):
+            if len(more.transfers) > len(plain.transfers):
                 found = more
         found = self._opened(prepared, found)
         if found is plain or not prepared.steps:
@@ -528,15 +532,18 @@ class _Run:
         )
 
     def _widened(self, begin: _State, state: _State) -> _State:
-        """The windows filled; branches are split only if there is more work in windows then."""
+        """The windows filled; branches are split only if there is more work in windows then, and
+        no more transfers go without."""
         wide = self._closure(state, WIDENING)
         new = wide.steps[len(state.steps) :]
         if all(step.transformation != fission.NAME for step in new):
             return wide
         whole = self._closure(state, [t for t in WIDENING if t.name != fission.NAME])
         work = [motion.hidden_work(self.facts(s.tree)) for s in (whole, wide)]
-        as_busy = len(self._idle(begin, whole)) <= len(self._idle(begin, wide))
-        return whole if work[0] >= work[1] and as_busy else wide
+        idle = [len(self._idle(begin, s)) for s in (whole, wide)]
+        if idle[0] != idle[1]:
+            return whole if idle[0] < idle[1] else wide
+        return whole if work[0] >= work[1] else wide
 
     def _split(self, state: _State, left: frozenset[int]) -> tuple[_State, tuple[Refused, ...]]:
         """All blocking transfers made non-blocking, but those of the lines ``left``."""
@@ -665,7 +672,9 @@ class _Run:
         prices = [self.price(tree) for tree in (self.tree, *state.trees)]
         names = [network.name for network in self.model.networks]
         return tuple(
-            replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
+            step
+            if step.transformation in _PREPARING
+            else replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
             for step, (before, after) in zip(state.steps, pairwise(prices), strict=True)
         )
 

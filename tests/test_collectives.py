@@ -169,6 +169,47 @@ def test_ranks_may_be_elsewhere(name: str, tmp_path: Path) -> None:
     assert optimised(tmp_path, text).content is None
 
 
+_SPREAD = f"""\
+subroutine spread_out(a, n)
+  use mpi
+  implicit none
+  integer :: n, ierr
+  real(8) :: a(n)
+  real(8) :: none(1)
+  none = 0
+  if (n < 0) call MPI_Send(none, 1, {REAL}, 0, 1, {WORLD}{BCAST}end subroutine spread_out
+"""
+_MORE = """\
+subroutine more(a, n)
+  implicit none
+  integer :: n
+  real(8) :: a(n)
+  external :: spread_out
+  call {}
+end subroutine more
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "busy"),
+    [
+        ("", True),
+        # what nothing calls may be called from elsewhere, unless all its calls were seen before
+        (_MORE.format("spread_out(a, n)"), False),
+        pytest.param(_MORE.format("elsewhere(spread_out)"), False, marks=pytest.mark.wide),
+    ],
+)
+def test_a_procedure_whose_calls_are_all_inlined_is_not_executed_any_more(
+    others: str, busy: bool, tmp_path: Path
+) -> None:
+    text = program("  call spread_out(a, n)\n" + work("b") + work("a"), _SPREAD + others)
+    found = optimised(tmp_path, text)
+    assert (found.content is not None) is busy
+    if busy:
+        assert statements(found) == ["ibcast", "work b", "wait a", "work a"]
+        assert "inline" in [step.transformation for step in found.steps]
+
+
 @pytest.mark.wide
 def test_a_call_that_is_not_compiled_here(tmp_path: Path) -> None:
     text = program(

@@ -19,6 +19,7 @@ from asphalt.analysis.unit_flow import Statement, UnitFlow
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Guarded, UnitHead
+from asphalt.ir.tree import Unit
 
 # More units than this that mention a name: it is not followed.
 MANY_UNITS = 30
@@ -148,7 +149,7 @@ class CallSites:
             return f"{name} is no procedure that is called by its name"
         if not self.has_main():
             return f"callers of {name} may be outside of the tree"
-        if _is_bound_to_c(context):
+        if is_bound_to_c(context.scope.unit):
             return f"{name} may be called from C"
         mentioned = self.mentions(name)
         if mentioned is None:
@@ -262,6 +263,7 @@ def unit_key(located: Located) -> UnitKey:
     return located.path, tuple(u.name for u in located.chain), span.first if span else -1
 
 
-def _is_bound_to_c(context: Context) -> bool:
-    head = context.scope.unit.head
+def is_bound_to_c(unit: Unit) -> bool:
+    """Whether C may call a procedure."""
+    head = unit.head
     return head is not None and _BIND.search(head.body or "") is not None

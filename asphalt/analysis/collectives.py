@@ -7,6 +7,7 @@ that is computed by another algorithm may add in another order.
 
 from __future__ import annotations
 
+from asphalt.analysis.left_over import is_left_over
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.mpi_supplement import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
@@ -57,6 +58,8 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
                 if found is None or found.operation != call.operation or leaf.span is None:
                     continue
                 seen.add((located.path, leaf.span.first))
+                if is_left_over(located, facts.once_called, program):
+                    continue
                 reason = _why_not_all(facts.uniformity, scope, leaf, found)
                 if reason is not None:
                     return f"{located.path}:{leaf.span.first}: {reason}"

@@ -139,6 +139,11 @@ class Independence:
 
     # Messages
 
+    def calls_between(self, first: Node, second: Node) -> str | None:
+        """Why the MPI calls of two statements keep their order, whatever data they touch; None:
+        they need not."""
+        return self._messages(first, second)
+
     def _messages(self, first: Node, second: Node) -> str | None:
         for leaf, one in self.messages.calls(first):
             for other_leaf, other in self.messages.calls(second):

@@ -26,7 +26,8 @@ class UnitFacts:
 
     ``eol``: how lines end in its file.  The facts hold for this unit as it is: a unit that a
     transformation returns has facts of its own.  ``uniformity``: what all ranks have in common;
-    None: not asked.  ``accepted``: the assumptions that the user accepts.
+    None: not asked.  ``accepted``: the assumptions that the user accepts.  ``once_called``: the
+    procedures that were called from the unit before any transformation, by name.
     """
 
     located: Located
@@ -34,6 +35,7 @@ class UnitFacts:
     eol: str = "\n"
     uniformity: Uniformity | None = None
     accepted: frozenset[str] = frozenset()
+    once_called: frozenset[str] = frozenset()
 
     @property
     def unit(self) -> Unit:

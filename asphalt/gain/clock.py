@@ -62,7 +62,7 @@ class _State:
 
     now: float = 0.0
     link: float = 0.0
-    pending: dict[int, _Message] = field(default_factory=dict)
+    pending: dict[int, list[_Message]] = field(default_factory=dict)
     queues: dict[str, list[_Message]] = field(default_factory=dict)
     sent: dict[str, list[float]] = field(default_factory=dict)
     there: dict[str, float] = field(default_factory=dict)
@@ -73,8 +73,8 @@ class _State:
         """One that goes on by itself."""
         queues = {name: list(queue) for name, queue in self.queues.items()}
         sent = {tag: list(times) for tag, times in self.sent.items()}
-        there, pending, taken = dict(self.there), dict(self.pending), dict(self.taken)
-        blocks = dict(self.blocks)
+        pending = {start: list(messages) for start, messages in self.pending.items()}
+        there, taken, blocks = dict(self.there), dict(self.taken), dict(self.blocks)
         return _State(self.now, self.link, pending, queues, sent, there, taken, blocks)
 
 
@@ -218,10 +218,11 @@ class Clock:
             case Part.START:
                 self._start(leaf, call)
             case Part.COMPLETE:
+                several = any(p.kind == "REQUEST" and p.array for p, _ in call.bound())
                 for started in self.messages.completed_by(leaf) or ():
-                    message = self.state.pending.pop(id(started.leaf), None)
-                    if message is not None:
-                        self._finish(message)
+                    pending = self.state.pending.get(id(started.leaf), [])
+                    for _ in range(len(pending) if several else min(1, len(pending))):
+                        self._finish(pending.pop(0))
             case Part.BOTH:
                 self._blocking(call)
             case Part.OTHER if not self._envelopes(call):
@@ -240,7 +241,7 @@ class Clock:
             self.state.now += QUEUED
             self.state.queues.setdefault(repr(call.queue).lower(), []).append(message)
             return
-        self.state.pending[id(leaf)] = message
+        self.state.pending.setdefault(id(leaf), []).append(message)
         if envelope is not None and envelope.way is Way.OUT:
             self.state.now += self.network.sending_cost(size)
             self._left(envelope, size)

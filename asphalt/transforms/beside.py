@@ -14,6 +14,7 @@ from asphalt.ir.expr import Arg, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in
+from asphalt.transforms.windows import in_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ def _windows(facts: UnitFacts) -> Iterator[tuple[Leaf, MpiCall, list[str]]]:
                     continue
                 ends = {place.get(id(end), -1) for end in messages.completion(leaf) or ()}
                 if len(ends) == 1:
-                    yield leaf, call, _work(siblings[first + 1 : ends.pop()], messages)
+                    work = in_window(siblings, first, ends.pop(), messages)
+                    yield leaf, call, _work(work, messages)
 
 
 def _work(nodes: tuple[Node, ...], messages: Messages) -> list[str]:

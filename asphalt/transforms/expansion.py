@@ -192,7 +192,7 @@ def _posts(loop: Do, step: Expand, name: str, facts: UnitFacts) -> Node:
     column = len(last.expandtabs(8)) - (0 if facts.free else 6)
     if last.strip() or column < 0:
         column = column_of(facts.unit, facts.located.form)
-    make = Maker(column, _step_of(loop, column, facts.free), facts.free, facts.eol)
+    make = Maker(column, step_of(loop, column, facts.free), facts.free, facts.eol)
     bound = () if step.limit is None else (num(step.limit),)
     calls = {
         id(one.leaf): Call(var("asphalt_post"), (var(name), *side.arguments[1:], *bound))
@@ -206,7 +206,7 @@ def _posts(loop: Do, step: Expand, name: str, facts: UnitFacts) -> Node:
     return Do(make.leaf(what, text), body, make.leaf(Plain("end do")))
 
 
-def _step_of(loop: Do, column: int, free: bool) -> int:
+def step_of(loop: Do, column: int, free: bool) -> int:
     """How many columns the body of a loop is further in."""
     inner = next((leaf for node in loop.body for leaf in leaves(node)), None)
     if inner is None or inner.label is not None:

@@ -37,7 +37,7 @@ from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.step import Found, Step
-from asphalt.transforms.windows import is_work, takes_time, windows_of
+from asphalt.transforms.windows import in_window, is_work, takes_time, windows_of
 
 NAME = "motion"
 
@@ -163,7 +163,7 @@ class _Window:
 
     def work(self) -> int:
         """How many loops and calls stand in the window."""
-        inside = self.siblings[self.first + 1 : self.last]
+        inside = in_window(self.siblings, self.first, self.last, self.messages)
         return sum(
             takes_time(leaf, self.messages)
             for node in inside

@@ -9,7 +9,7 @@ from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.stmt import DoHead
-from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.ir.tree import Do, Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in
 
 
@@ -37,6 +37,16 @@ def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[Windo
                 yield Window(first, last, call, leaf)
 
 
+def in_window(
+    siblings: tuple[Node, ...], first: int, last: int, messages: Messages
+) -> tuple[Node, ...]:
+    """The statements that are executed while a transfer is under way that ``first`` starts and
+    ``last`` completes: those between, and those of a loop whose iterations start one each."""
+    start = siblings[first]
+    around = start.body if isinstance(start, Do) and not messages.only_starts(start) else ()
+    return (*around, *siblings[first + 1 : last])
+
+
 def is_work(node: Node, messages: Messages) -> bool:
     """Whether a statement takes time: it has a loop, or calls a procedure that is not MPI's."""
     return not messages.only_starts(node) and any(takes_time(x, messages) for x in leaves(node))
@@ -55,7 +65,7 @@ def work_in_windows(facts: UnitFacts) -> Mapping[str, int]:
     found: dict[str, int] = {}
     for _, siblings in lists_in(facts.unit.body):
         for window in windows_of(siblings, messages):
-            inside = siblings[window.first + 1 : window.last]
+            inside = in_window(siblings, window.first, window.last, messages)
             key = repr(window.call.args.get("request", window.call.queue))
             found[key] = found.get(key, 0) + sum(is_work(node, messages) for node in inside)
     return found

@@ -1,0 +1,147 @@
+"""Waits leave loops whose iterations each transfer a part of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mpi_run import SMPI, installed
+from stepping import Stepped
+
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.frontend.tree import load_tree
+from asphalt.optimise import optimise
+from asphalt.resources import RUNTIME, shipped
+from asphalt.transforms import draining
+
+_UNIT = """\
+subroutine unit(total, w, n, m, comm)
+  use mpi
+  use asphalt_rt, only: asphalt_ibcast, asphalt_irecv, asphalt_wait
+  implicit none
+  integer, parameter :: fields = 6, many = 500
+  integer, intent(in) :: n, m, comm
+  real(8), intent(inout) :: w(n, fields)
+  real(8) :: total(fields), mean(3, fields), all
+  integer :: l, i, ierr, root
+  integer :: asphalt_request_1
+  root = 0
+  {head}
+{body}
+  end do
+end subroutine unit
+"""
+_START = "    call asphalt_ibcast(total(l), 1, MPI_REAL8, root, comm, asphalt_request_1)\n"
+_WAIT = "    call asphalt_wait(asphalt_request_1, total(l))\n"
+_WORK = "    do i = 1, n\n      w(i,l) = w(i,l) + 1\n    end do\n"
+_BODY = "    total(l) = w(1,l)\n" + _START + _WORK + _WAIT
+_LOOP = "do l = 1, fields"
+_COLUMN = _START.replace("total(l), 1", "mean(1,l), 3")
+_INTO = _WAIT.replace("total(l)", "mean(1,l)")
+
+STAYING = {
+    "next iteration reads it": (_LOOP, "    all = total(max(1, l - 1))\n" + _BODY),
+    "all of it is read": (_LOOP, _BODY.replace("w(1,l)", "sum(total)")),
+    "every iteration has the same part": (_LOOP, _BODY.replace("(l)", "(1)")),
+    "two elements": (_LOOP, _BODY.replace("total(l), 1,", "total(l), 2,")),
+    "another message touches it": (
+        _LOOP,
+        "    call MPI_Send(total(l), 1, MPI_REAL8, 0, 1, comm, ierr)\n" + _BODY,
+    ),
+    "any number of iterations": ("do l = 1, m", _BODY),
+    "too many iterations": ("do l = 1, many", _BODY),
+    "one iteration": ("do l = 1, 1", _BODY),
+    "steps": ("do l = 1, fields, 2", _BODY),
+    "it is left early": (_LOOP, _BODY.replace(_WORK, "    if (w(1,l) > 9) exit\n" + _WORK)),
+    "an iteration is left early": (_LOOP, "    if (w(1,l) > 9) cycle\n" + _BODY),
+    "ranks meet in between": (_LOOP, _BODY + "    call MPI_Barrier(comm, ierr)\n"),
+    "it prints": (_LOOP, _BODY + "    print *, l\n"),
+    "a status is read": (
+        _LOOP,
+        _BODY.replace("total(l))", "total(l), MPI_STATUS_IGNORE)"),
+    ),
+    "not always waited for": (_LOOP, _BODY.replace("    call asphalt_wait",
+                                                   "    if (n > 1) call asphalt_wait")),
+    "waited for twice": (_LOOP, _BODY + _WAIT),
+}  # fmt: skip
+
+
+def _found(folder: Path, head: str, body: str) -> tuple[Stepped, UnitFacts, list[draining.Drain]]:
+    text = _UNIT.format(head=head, body=body.rstrip("\n"))
+    stepped = Stepped.of(folder, {"unit.f90": text})
+    (facts,) = stepped.facts()
+    found = [one for one in draining.check(facts) if isinstance(one, draining.Drain)]
+    return stepped, facts, found
+
+
+@pytest.mark.parametrize("name", STAYING)
+def test_the_wait_stays(name: str, tmp_path: Path) -> None:
+    assert _found(tmp_path, *STAYING[name])[2] == []
+
+
+@pytest.mark.parametrize("body", [_BODY, _COLUMN + _WORK + _INTO])
+def test_the_wait_leaves(body: str, tmp_path: Path) -> None:
+    stepped, facts, (step,) = _found(tmp_path, _LOOP, body)
+    stepped.apply(draining, facts, step)
+    text = stepped.text("unit.f90")
+    assert "  integer :: asphalt_request_1(fields)\n" in text
+    part = "total(l)" if body == _BODY else "mean(1,l)"
+    assert text.endswith(f"""\
+    end do
+  end do
+  ! asphalt: what all iterations have started is complete behind these
+  do l = 1, fields
+    call asphalt_wait(asphalt_request_1(l), {part})
+  end do
+end subroutine unit
+""")
+    assert f"call asphalt_ibcast({part}, " in text
+    assert "comm, asphalt_request_1(l))" in text
+    assert not any(draining.check(facts) for facts in stepped.facts())
+
+
+_PROGRAM = """\
+program sums
+  use mpi
+  implicit none
+  integer, parameter :: fields = 5, n = 400
+  real(8) :: w(n, fields), total(fields)
+  integer :: me, ierr, step, l, i
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  w = me + 0.5d0
+  do step = 1, 3
+    do l = 1, fields
+      total(l) = 0
+      do i = 1, n
+        total(l) = total(l) + w(i,l)*sin(dble(i + step))
+      end do
+      call MPI_Bcast(total(l), 1, MPI_DOUBLE_PRECISION, mod(l, 2), MPI_COMM_WORLD, ierr)
+      do i = 1, n
+        w(i,l) = w(i,l) + cos(dble(i*l))
+      end do
+    end do
+    w(1,1) = w(1,1) + sum(total)
+  end do
+  print '(i0, 2z17)', me, sum(w), sum(total)
+  call MPI_Finalize(ierr)
+end program sums
+"""
+
+
+def test_a_program_gives_the_same_digits(tmp_path: Path) -> None:
+    if SMPI not in installed():
+        pytest.skip("no SMPI")
+    (tmp_path / "source").mkdir()
+    path = tmp_path / "source" / "sums.f90"
+    path.write_text(_PROGRAM)
+    tree = load_tree([path.parent])
+    found = optimise(tree, tree.units_of(str(path))[0])
+    assert found.content is not None
+    assert "waits" in [step.transformation for step in found.steps]
+    assert b"asphalt_request_1(fields)" in found.content
+    before = Stepped.of(tmp_path / "before", {"sums.f90": _PROGRAM})
+    files = {RUNTIME: shipped(RUNTIME).read_text(), "sums.f90": found.content.decode()}
+    after = Stepped.of(tmp_path / "after", files)
+    same = before.result(SMPI, tmp_path / "a", ["sums.f90"], 4)
+    assert after.result(SMPI, tmp_path / "b", [RUNTIME, "sums.f90"], 4) == same
