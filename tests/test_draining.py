@@ -55,6 +55,10 @@ STAYING = {
     "it is left early": (_LOOP, _BODY.replace(_WORK, "    if (w(1,l) > 9) exit\n" + _WORK)),
     "an iteration is left early": (_LOOP, "    if (w(1,l) > 9) cycle\n" + _BODY),
     "ranks meet in between": (_LOOP, _BODY + "    call MPI_Barrier(comm, ierr)\n"),
+    "an index of the same name": (
+        _LOOP,
+        "    forall (l = 1:fields) mean(1,l) = total(l)\n" + _BODY,
+    ),
     "it prints": (_LOOP, _BODY + "    print *, l\n"),
     "a status is read": (
         _LOOP,

@@ -43,7 +43,7 @@ from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Ref, names_in
-from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Plain
+from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Guarded, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.declare import column_of
 from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list
@@ -165,7 +165,7 @@ def _may_leave(loop: Do, start: Leaf, wait: Leaf, call: MpiCall, order: Independ
     named = [
         leaf for node in facts.unit.body for leaf in leaves(node) if request.name in _names(leaf)
     ]
-    if len(named) != 2 or wait.lead:
+    if len(named) != 2 or wait.lead or _has_own_indices(loop):
         return False
     for node in loop.body:
         if node is not wait and (order.bound(node) or order.calls_between(wait, node)):
@@ -178,6 +178,18 @@ def _may_leave(loop: Do, start: Leaf, wait: Leaf, call: MpiCall, order: Independ
     if used & facts.footprint(loop).written():
         return False
     return all(_is_own_part(one, loop, (start, wait), variable, order) for one in buffers)
+
+
+def _has_own_indices(loop: Do) -> bool:
+    """Whether there are FORALL statements or DO CONCURRENT loops in a loop: their indices may have
+    the name of the loop variable."""
+    return any(
+        (isinstance(what, DoHead) and what.kind == "concurrent")
+        or (isinstance(what, Guarded) and what.kind != "if")
+        for node in loop.body
+        for leaf in leaves(node)
+        for what in (leaf.what,)
+    )
 
 
 def _names(leaf: Leaf) -> frozenset[str]:
