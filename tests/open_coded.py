@@ -166,10 +166,39 @@ def _late() -> str:
     return text.replace("  do step = 1, 4\n", "  do step = 1, 4\n" + nest)
 
 
+# the block of the last rank stays, where all are received in one place
+_ONE_PLACE = BLOCKING.replace("r(:,:,q)", "r(:,:,0)")
+
 NOT_AGREED = {
+    "blocks that are received in one place": program(_ONE_PLACE),
     "longer receives": program(
         RECEIVES + SENDS.replace("n*nz,", "n*(nz - me),") + OWN.replace(OWN, "") + WAIT
     ),
     "received at the next turn": _late(),
 }
 """Programs that are right, but whose ranks find that sends and receives are not alike."""
+
+_AGAIN = """\
+do step = 1, 5
+  most = min(nz, 2*{most})
+  do z = 1, nz
+    do p = 0, np - 1
+      do i = 1, n
+        s(i,z,p) = dble(i*z*step) + p*me
+      end do
+    end do
+  end do
+"""
+
+
+def _again(most: str) -> str:
+    exchange = (RECEIVES + SENDS + WAIT).replace("n*nz", "n*most")
+    text = indent(_AGAIN.format(most=most) + exchange, "  ").replace("  do step", "do step", 1)
+    whole = program(
+        text + "  print *, me, step, sum(r)\nend do\n", declare="integer :: step, most\n"
+    )
+    return whole.replace(_NEST, "")
+
+
+REPEATED = {"the same lengths": _again("3"), "other lengths": _again("(1 + step/3)")}
+"""Exchanges that come again, with blocks that are as long as before, and with others."""

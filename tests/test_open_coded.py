@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from judging import SETTINGS
 from mpi_run import OPENMPI, RUNTIME, build, installed, run
-from open_coded import ACCEPTED, NOT_AGREED, OWN, RECEIVES, RING, SENDS, WAIT, program
+from open_coded import ACCEPTED, NOT_AGREED, OWN, RECEIVES, REPEATED, RING, SENDS, WAIT, program
 
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.peers import Peers, peers_of
@@ -102,6 +102,18 @@ REFUSED = {
         ),
         "ASP071",
     ),
+    "a directive between them": (
+        program(RECEIVES + "!$omp parallel do\n" + SENDS + WAIT),
+        "ASP705",
+    ),
+    "a line for some compilations between them": (
+        program(RECEIVES + "!$ pending = pending + 0\n" + SENDS + WAIT),
+        "ASP705",
+    ),
+    "a branch of the preprocessor between them": (
+        program(RECEIVES + "#ifdef X\n" + SENDS + "#else\n" + SENDS + "#endif\n" + WAIT),
+        "ASP004",
+    ),
     "a print between them": (program(RECEIVES + "print *, me\n" + SENDS + WAIT), "ASP072"),
     "work between them": (program(RECEIVES + SENDS + "s(1,1,me) = 3\n" + WAIT), "ASP072"),
     "another message with the tag": (program(after=TO_ITSELF.format(tag=5)), "ASP073"),
@@ -120,8 +132,9 @@ REFUSED = {
 
 def report(path: Path, text: str) -> SiteReport:
     """What is said of the one exchange of a program."""
-    (path / "exchange.f90").write_text(text)
-    project = Project(path / "exchange.f90", settings=SETTINGS)
+    source = path / ("exchange.F90" if "#if" in text else "exchange.f90")
+    source.write_text(text.replace("  #", "#"))
+    project = Project(source, settings=SETTINGS)
     assert project.problems == ()
     (site,) = project.sites()
     return site.report
@@ -177,7 +190,11 @@ def written(folder: Path, text: str) -> tuple[Path, Path, Path]:
 
 
 def assert_same(
-    folder: Path, text: str, tilings: tuple[tuple[int, int], ...], ranks: tuple[int, ...]
+    folder: Path,
+    text: str,
+    tilings: tuple[tuple[int, int], ...],
+    ranks: tuple[int, ...],
+    runtime: Path = RUNTIME,
 ) -> None:
     """What the transformed program prints, at some K and D and on some numbers of ranks."""
     source, after, header = written(folder, text)
@@ -188,7 +205,7 @@ def assert_same(
         assert all(outcome.code == 0 for outcome in wanted.values())
         for tile, depth in tilings:
             header.write_text(pattern.replace("@k@", str(tile)).replace("@d@", str(depth)))
-            program = build(mpi, [RUNTIME, after], after.parent, FLAGS)
+            program = build(mpi, [runtime, after], after.parent, FLAGS)
             for number in ranks:
                 found = run(mpi, program, number)
                 assert found.code == 0, found.stderr
@@ -226,6 +243,27 @@ def test_sends_that_are_no_receives_are_left_to_the_program(
     monkeypatch.setenv("ASPHALT_TILED", str(tmp_path / "tiled"))
     assert_same(tmp_path, NOT_AGREED[name], ((1, 1), (3, 2)), (2, 3, 4))
     assert not (tmp_path / "tiled").exists()
+
+
+@pytest.mark.wide
+def test_many_ranks_tell_each_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASPHALT_TILED", str(tmp_path / "tiled"))
+    few = RUNTIME.read_text()
+    assert "few_ranks = 64\n" in few
+    (tmp_path / "many.f90").write_text(few.replace("few_ranks = 64\n", "few_ranks = 0\n"))
+    text = REPEATED["other lengths"]
+    assert_same(tmp_path, text, ((1, 1), (3, 2)), (1, 2, 3, 5), tmp_path / "many.f90")
+    assert (tmp_path / "tiled").exists()
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("name", REPEATED)
+def test_exchanges_that_come_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASPHALT_TILED", str(tmp_path / "tiled"))
+    assert_same(tmp_path, REPEATED[name], ((1, 1), (3, 2)), (1, 2, 3, 5))
+    assert (tmp_path / "tiled").exists()
 
 
 def test_the_check_of_the_schedule_finds_faults() -> None:

@@ -48,16 +48,21 @@ class Fault:
 class Blocks:
     """How much goes where, as expressions over ``PEER``; counts and displacements in elements.
 
+    Nothing goes where one of the guards does not hold; then a count is not evaluated, either.
     ``ranks``: the size of the communicator, ``own``: the number of the rank itself, as the loops
-    have them (None: they need not know it); both are for the run to check.
+    have them (None: they need not know it); both are for the run to check.  ``tag``: of the
+    messages.
     """
 
     ranks: Expr
     own: Expr | None
     send_count: Expr
+    send_guards: tuple[Expr, ...]
     send_displacement: Expr
     receive_count: Expr
+    receive_guards: tuple[Expr, ...]
     receive_displacement: Expr
+    tag: Expr
 
     @property
     def written(self) -> tuple[Expr, ...]:
@@ -67,8 +72,10 @@ class Blocks:
             self.ranks,
             *own,
             self.send_count,
+            *self.send_guards,
             self.send_displacement,
             self.receive_count,
+            *self.receive_guards,
             self.receive_displacement,
         )
 

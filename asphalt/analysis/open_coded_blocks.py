@@ -21,7 +21,7 @@ from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.objects import designator_name
 from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded
 from asphalt.analysis.open_coded_groups import sets_scalar
-from asphalt.analysis.peers import Peers, equal, is_over_ranks, peers_of, unequal
+from asphalt.analysis.peers import Peers, is_over_ranks, peers_of, unequal
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
@@ -116,25 +116,27 @@ def understood(coded: OpenCoded, group: Group, scope: Scope, values: Values) -> 
     blocks = Blocks(
         out.peers.ranks.expression(),
         None if own is None else own.expression(),
-        _without(out.count, left_out),
+        out.count,
+        _guards(out, left_out),
         out.displacement.expression(),
-        _without(into.count, left_out),
+        into.count,
+        _guards(into, left_out),
         into.displacement.expression(),
+        send.envelope.tag,
     )
     return replace(coded, blocks=blocks, tag=tags[0])
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The messages in one direction: ``count`` over ``PEER``, 0 where nothing goes; ``elements``:
-    the count where something does."""
+    """The messages in one direction: ``count`` over ``PEER`` where the ``guards`` hold."""
 
     peers: Peers
     buffer: str
     shape: Shape
     displacement: Poly
     count: Expr
-    elements: Poly
+    guards: tuple[Expr, ...]
 
 
 def _side(message: Message, scope: Scope, values: Values) -> _Side | str:
@@ -180,14 +182,8 @@ def _side(message: Message, scope: Scope, values: Values) -> _Side | str:
     displacement = None if shape is None else _displacement(buffer, shape)
     if shape is None or displacement is None:
         return "a buffer does not begin with an element whose place is known"
-    elements = poly(count)
-    for guard in guards:
-        assert guard is not None
-        if _is_positive(guard, elements):
-            count = Ref("max", "max", (Lit("integer", "0"), count))
-        else:
-            count = Ref("merge", "merge", (count, Lit("integer", "0"), guard))
-    return _Side(peers, name, shape, displacement, count, elements)
+    kept_guards = tuple(guard for guard in guards if guard is not None)
+    return _Side(peers, name, shape, displacement, count, kept_guards)
 
 
 def _displacement(buffer: Ref | Component, shape: Shape) -> Poly | None:
@@ -210,32 +206,11 @@ def _displacement(buffer: Ref | Component, shape: Shape) -> Poly | None:
     return total
 
 
-def _is_positive(guard: Expr, count: Poly) -> bool:
-    """Whether a condition says that a count is positive."""
-    match guard:
-        case Op(op="()", operands=(inner,)):
-            return _is_positive(inner, count)
-        case Op(op=">", operands=(a, b)):
-            return poly(a) - poly(b) == count
-        case Op(op="<", operands=(a, b)):
-            return poly(b) - poly(a) == count
-        case Op(op="/=", operands=(a, b)):
-            return count in (poly(a) - poly(b), poly(b) - poly(a))
-        case Op(op=".not.", operands=(inner,)):
-            sides = equal(inner)
-            return sides is not None and count in (
-                poly(sides[0]) - poly(sides[1]),
-                poly(sides[1]) - poly(sides[0]),
-            )
-    return False
-
-
-def _without(count: Expr, left_out: Poly | None) -> Expr:
-    """A count that is 0 for a rank that is left out."""
+def _guards(side: _Side, left_out: Poly | None) -> tuple[Expr, ...]:
+    """The conditions under which there is a message, that the rank is not left out first."""
     if left_out is None:
-        return count
-    own = Op("==", (PEER, left_out.expression()))
-    return Ref("merge", "merge", (Lit("integer", "0"), count, own))
+        return side.guards
+    return (Op("/=", (PEER, left_out.expression())), *side.guards)
 
 
 def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Values) -> str | None:
@@ -250,8 +225,8 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
         (copy.target, into.buffer),
         (values.constants(copy.source_at.expression()), at_own(out.displacement)),
         (values.constants(copy.target_at.expression()), at_own(into.displacement)),
-        (values.constants(copy.count.expression()), at_own(out.elements)),
-        (values.constants(copy.count.expression()), at_own(into.elements)),
+        (values.constants(copy.count.expression()), at_own(poly(out.count))),
+        (values.constants(copy.count.expression()), at_own(poly(into.count))),
     )
     if all(found == wanted for found, wanted in expected):
         return None

@@ -24,6 +24,7 @@ from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.message_loops import substituted
+from asphalt.analysis.private import may_be_read_after
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import shape_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
@@ -99,7 +100,7 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Coun
     unit = substituted(found.steps.count, {block: rank})
     assert isinstance(unit, Lit | Ref | Op)
     wanted = shape.lower[0] - Poly.constant(found.steps.after or 0)
-    if begin != wanted:
+    if begin != wanted or may_be_read_after(exchange, found.variable.name, position):
         return None
     return Counter(found.variable, blocks, first, last, unit, begin, found.copies)
 

@@ -3,13 +3,14 @@
 A tile is K iterations, the same K on all ranks; its piece of the block for a rank is what they add
 to it (``analysis.schedule_packed``).  ``asphalt_units`` are the elements that one iteration adds,
 ``asphalt_cuts`` those of the pieces that come from each rank.  Where the exchange is written out
-with messages, the lists of counts and displacements are made here.
+with messages, the lists of counts and displacements are made here, and the pieces have the tag and
+the communicator of the messages, which are proved to be no one else's.
 """
 
 from __future__ import annotations
 
 from asphalt.analysis.plan import Plan
-from asphalt.ir.expr import Expr, Keyword, Ref, Section
+from asphalt.ir.expr import Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.make import (
@@ -62,31 +63,54 @@ class PackedBlocks(UnevenPieces):
 
     def prepare(self, make: Maker) -> list[Node]:
         inner = make.inner()
-        lists = self._lists()
         ranks = self._ranks()
-        highest = sub(ranks, num(1))
-        body = [inner.assign(fn(target.name, PEER), value) for target, value in lists]
-        shaped = tuple(fn(t.name, Section(num(0), simplified(highest), None)) for t, _ in lists)
-        return [
-            make.leaf(Allocation("allocate", shaped)),
-            make.do("asphalt_peer", num(0), simplified(highest), tuple(body)),
-        ]
-
-    def _lists(self) -> list[tuple[Ref, Expr]]:
-        """The lists that are made at the entry, with what belongs to ``asphalt_peer``."""
-        made: list[tuple[Ref, Expr]] = [(UNITS, self._written(self.packed.unit))]
+        highest = simplified(sub(ranks, num(1)))
+        body: list[Node] = [inner.assign(fn(UNITS.name, PEER), self._written(self.packed.unit))]
         blocks = None if self.coded is None else self.coded.blocks
         if blocks is not None:
-            values = (
-                blocks.send_count,
-                blocks.send_displacement,
-                blocks.receive_count,
-                blocks.receive_displacement,
-            )
-            for numbers, value in zip(self.uneven.lists, values, strict=True):
-                assert isinstance(numbers.actual, Ref)
-                made.append((numbers.actual, self._written(value)))
-        return made
+            sent, begin, received, landing = (numbers.of(PEER) for numbers in self.uneven.lists)
+            send = (sent, blocks.send_count, begin, blocks.send_displacement)
+            receive = (received, blocks.receive_count, landing, blocks.receive_displacement)
+            body += self._block(inner, *send, blocks.send_guards)
+            body += self._block(inner, *receive, blocks.receive_guards)
+        shaped = tuple(fn(name.name, Section(num(0), highest, None)) for name in self.made())
+        comment = "how long the blocks are, and where they begin" if blocks else ""
+        return [
+            make.leaf(Allocation("allocate", shaped), *((comment,) if comment else ())),
+            make.do("asphalt_peer", num(0), highest, tuple(body)),
+        ]
+
+    def _block(
+        self,
+        make: Maker,
+        count: Expr,
+        length: Expr,
+        place: Expr,
+        begin: Expr,
+        guards: tuple[Expr, ...],
+    ) -> list[Node]:
+        """Set the count and the displacement of the block of ``asphalt_peer``.
+
+        What the program only evaluates under a condition is evaluated under it here.
+        """
+        counted = Assign(count, self._written(length))
+        placed = Assign(place, self._written(begin))
+        if not guards:
+            return [make.leaf(counted), make.leaf(placed)]
+        safe = not _may_fail(begin)
+        before = [Assign(count, num(0)), placed if safe else Assign(place, num(0))]
+        inside = [counted] if safe else [counted, placed]
+        first: list[Node] = [make.leaf(what) for what in before]
+        *outer, last = (self._written(guard) for guard in guards)
+        if not outer and len(inside) == 1:
+            return [*first, make.leaf(Guarded(last, inside[0]))]
+        depth = [make]
+        for _ in guards:
+            depth.append(depth[-1].inner())
+        nested: tuple[Node, ...] = tuple(depth[-1].leaf(what) for what in inside)
+        for maker, guard in zip(reversed(depth[:-1]), reversed((*outer, last)), strict=True):
+            nested = (maker.branch(guard, nested),)
+        return [*first, *nested]
 
     def _ranks(self) -> Expr:
         """The ranks that the program goes through."""
@@ -137,9 +161,11 @@ class PackedBlocks(UnevenPieces):
                     blocks.send_counts,
                     blocks.send_displacements,
                     blocks.receive_counts,
+                    blocks.receive_displacements,
                 )
             ),
             spread,
+            Lit("logical", ".true." if self.coded is None else ".false."),
             COMM,
             ME,
             NP,
@@ -164,6 +190,10 @@ class PackedBlocks(UnevenPieces):
             make.assign(TILES, num(1)),
             make.assign(POSTED, num(0)),
         ]
+
+    def tag(self) -> Expr:
+        blocks = None if self.coded is None else self.coded.blocks
+        return super().tag() if blocks is None else self._written(blocks.tag)
 
     def sends_a_tile(self) -> Expr:
         return NP
@@ -227,4 +257,18 @@ class PackedBlocks(UnevenPieces):
         return []
 
     def made(self) -> tuple[Ref, ...]:
-        return tuple(target for target, _ in self._lists())
+        lists = () if self.coded is None else (numbers.actual for numbers in self.uneven.lists)
+        return (UNITS, *(actual for actual in lists if isinstance(actual, Ref)))
+
+
+def _may_fail(expr: Expr) -> bool:
+    """Whether an expression may have no value for a rank that the program leaves out: a quotient,
+    or an element with another subscript than the rank."""
+    for part in walk(expr):
+        if isinstance(part, Op) and part.op in ("/", "**") and PEER.name in names_in(part):
+            return True
+        if isinstance(part, Ref | Component) and any(
+            arg != PEER and PEER.name in names_in(arg) for arg in part.args or ()
+        ):
+            return True
+    return False

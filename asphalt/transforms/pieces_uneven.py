@@ -193,11 +193,15 @@ class UnevenPieces(Pieces):
             COUNT,
             self.datatype(),
             PEER,
-            num(TAG),
+            self.tag(),
             COMM,
             fn("asphalt_req", slot),
             ERROR,
         )
+
+    def tag(self) -> Expr:
+        """The tag of the messages."""
+        return num(TAG)
 
     def send_piece(self, make: Maker, slot: Expr) -> Leaf:
         """Send the piece to ``asphalt_peer``."""

@@ -45,8 +45,8 @@ OTHERS = Code(
     "ASP073",
     "other messages could be received in the place of these",
     "Another send of the program may have the same tag, a probe may see the messages, or not all "
-    "of the program is known: a message from elsewhere could be taken for one of these, and would "
-    "not be any more when these travel on a communicator of their own.",
+    "of the program is known: a message from elsewhere could be taken for one of these, which are "
+    "more and shorter where the exchange is tiled.",
     "Give the exchange a tag of its own, a constant, and asphalt the whole program.",
 )
 
@@ -91,7 +91,7 @@ def check_alone(exchange: Exchange) -> Answer:
     if not is_closed(exchange.effects):
         message = "not all of the program is known, and it may send with the same tag"
         return Refused(OTHERS, message, exchange.span)
-    return Holds(f"no other message of the program has the tag {coded.tag}")
+    return Holds(f"the messages keep their tag {coded.tag}, which no others of the program have")
 
 
 def _with_other_tags(exchange: Exchange, tag: int | None) -> Iterator[tuple[str, int]]:

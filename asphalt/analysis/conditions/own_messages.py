@@ -35,7 +35,5 @@ def check(exchange: Exchange) -> Answer:
                 message = f"{comm.spelled} is an intercommunicator"
                 return Refused(INTER, message, leaf.span or exchange.span)
     if exchange.open_coded is not None:
-        alone = check_alone(exchange)
-        if isinstance(alone, Refused):
-            return alone
+        return check_alone(exchange)
     return Holds("the messages travel on a private duplicate of the communicator")

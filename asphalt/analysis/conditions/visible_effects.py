@@ -146,7 +146,7 @@ def check_understood(exchange: Exchange) -> Answer:
 def check_directives(exchange: Exchange, start: int) -> Answer:
     """Whether no directive stands from the sibling ``start`` to the call, or opens a region
     around them."""
-    for leaf, text in conditional_statements(exchange.scope.unit):
+    for leaf, text in conditional_statements(exchange.unit):
         message = f"what this line does under OpenMP is not looked at: {text}"
         return Refused(DIRECTIVE, message, leaf.span)
     for around in exchange.place.around:
@@ -156,6 +156,10 @@ def check_directives(exchange: Exchange, start: int) -> Answer:
             if sentinel is not None and not sentinel.lower().startswith("end"):
                 message = f"the exchange is in a construct with a directive: {sentinel}"
                 return Refused(DIRECTIVE, message, head.span if head is not None else None)
+    for leaf in (leaf for node in exchange.written[1:] for leaf in leaves(node)):
+        found = [s for s in map(sentinel_of, leaf.lead) if s is not None]
+        if found:
+            return Refused(DIRECTIVE, f"a directive: {found[0]}", leaf.span)
     nodes = exchange.place.siblings[start : exchange.place.position + 1]
     inside = {id(leaf) for node in nodes for leaf in leaves(node)}
     regions: tuple[str, ...] = ()
