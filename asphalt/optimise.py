@@ -344,11 +344,17 @@ class _Run:
             return found
         if not any(d > e for d, e in zip(differences, least, strict=True)):
             return found
-        # what was inlined has no messages: all that there are stand in the same order
-        lines = (self._lines(state.tree) for state in (opened, prepared))
-        earlier = dict(zip(*lines, strict=True))
+        # what was inlined has no messages: all that there are stand in the same order, unless
+        # renaming has added lines; then the unit tells where they are
+        opened_lines, lines = (self._lines(state.tree) for state in (opened, prepared))
+        same = len(opened_lines) == len(lines)
+        same = same and all(t.line in opened_lines for t in more.transfers)
+        earlier = dict(zip(opened_lines, lines, strict=False)) if same else {}
+        head = self.facts(self.tree).unit.head
+        line = 1 if head is None else line_of(head)
         return replace(
-            more, transfers=tuple(replace(t, line=earlier[t.line]) for t in more.transfers)
+            more,
+            transfers=tuple(replace(t, line=earlier.get(t.line, line)) for t in more.transfers),
         )
 
     def _lines(self, tree: Tree) -> list[int]:
@@ -489,9 +495,7 @@ class _Run:
             state, refused = self._split(begin, left)
             if ahead:
                 state = replace(self._closure(state, (self.expanding,)), ahead=ahead)
-            state = self._widened(begin, state)
-            for dividing in DIVIDING if whole else ():
-                state = self._divided(state, dividing)
+            state = self._widened(begin, state, DIVIDING if whole else ())
             idle = self._idle(begin, state)
             if not idle:
                 state = self._departed(begin, state, left) if whole else state
@@ -531,19 +535,25 @@ class _Run:
             for line, operation in step.operations
         )
 
-    def _widened(self, begin: _State, state: _State) -> _State:
-        """The windows filled; branches are split only if there is more work in windows then, and
-        no more transfers go without."""
+    def _widened(self, begin: _State, state: _State, dividings: Sequence[Transformation]) -> _State:
+        """The windows filled, with parts of what ``dividings`` divide, too; branches are split only
+        if there is more work in windows then, and no more transfers go without."""
         wide = self._closure(state, WIDENING)
         new = wide.steps[len(state.steps) :]
         if all(step.transformation != fission.NAME for step in new):
-            return wide
+            return self._all_divided(wide, dividings)
         whole = self._closure(state, [t for t in WIDENING if t.name != fission.NAME])
+        whole, wide = (self._all_divided(one, dividings) for one in (whole, wide))
         work = [motion.hidden_work(self.facts(s.tree)) for s in (whole, wide)]
         idle = [len(self._idle(begin, s)) for s in (whole, wide)]
         if idle[0] != idle[1]:
             return whole if idle[0] < idle[1] else wide
         return whole if work[0] >= work[1] else wide
+
+    def _all_divided(self, state: _State, dividings: Sequence[Transformation]) -> _State:
+        for dividing in dividings:
+            state = self._divided(state, dividing)
+        return state
 
     def _split(self, state: _State, left: frozenset[int]) -> tuple[_State, tuple[Refused, ...]]:
         """All blocking transfers made non-blocking, but those of the lines ``left``."""

@@ -149,3 +149,21 @@ def test_results_are_the_same(tmp_path: Path, mpi: Mpi) -> None:
             assert outcome.code == 0, outcome.stderr
             outputs.append(sorted(outcome.stdout.splitlines()))
         assert outputs[0] == outputs[1]
+
+
+def test_a_branch_is_split_for_the_interior_of_a_nest(tmp_path: Path) -> None:
+    """By itself the split of a branch that is full of its own packing brings no work beside it."""
+    steps = """\
+    if (down /= MPI_PROC_NULL) then
+      call MPI_Irecv(w, n, MPI_DOUBLE_PRECISION, down, 1, MPI_COMM_WORLD, request, ierr)
+      do i = 1, n
+        v(i, 0) = i
+      end do
+      call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+      u(:, 0) = w(:, 0)
+    end if
+"""
+    text = _text(steps=steps + _CALL).replace("ierr, i, j\n\n", "ierr, i, j, request\n\n")
+    found = _found(tmp_path, text)
+    kinds = [step.transformation for step in found.steps]
+    assert {"inline", "fission", "splitting"} <= set(kinds)
