@@ -42,6 +42,16 @@ def test_enter(name: str, mpi: Mpi, tmp_path: Path) -> None:
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
 
 
+@pytest.mark.wide
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
+def test_blocks(mpi: Mpi, tmp_path: Path) -> None:
+    """Not under SMPI 3.32, which has no intercommunicators."""
+    program = build(mpi, [RUNTIME, PROGRAMS / "blocks.f90"], tmp_path, ["-O1", "-fcheck=all"])
+    for ranks in (1, 2, 3, 4):
+        outcome = run(mpi, program, ranks)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+
+
 WINDOWS = """\
 program windows
   use asphalt_rt, only: asphalt_window
