@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt import optimise
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.optimise import Done, Optimised
+from asphalt.optimise import Done, Optimised, optimise
+from asphalt.optimiser import blocking
 from asphalt.report.model import GainReport, SiteReport, StepReport
 from asphalt.transfers import mark_report, nonblocking_operations
 from asphalt.unparse.params import Parameter
@@ -83,7 +83,7 @@ def optimised(
         )
         if located is None:
             continue
-        found = optimise.optimise(now, located, passes, accepted=accepted, clone_limit=clone_limit)
+        found = optimise(now, located, passes, accepted=accepted, clone_limit=clone_limit)
         if found.content is None:
             continue
         now = now.edited({path: found.content})
@@ -127,7 +127,7 @@ def kept_blocking(tree: Tree, accepted: frozenset[str] = frozenset()) -> tuple[S
     found = [
         report
         for located in user_units(tree, nonblocking_operations())
-        for one in optimise.kept_blocking(tree, located, accepted)
+        for one in blocking.kept_blocking(tree, located, accepted)
         for report in _kept(located, *one)
     ]
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
@@ -145,7 +145,7 @@ def nothing_beside(
             for site in change.sites
             if site.file == located.path and site.verdict == "applied"
         }
-        for one in optimise.nothing_beside(tree, located, lines, accepted):
+        for one in blocking.nothing_beside(tree, located, lines, accepted):
             found += _kept(located, *one)
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 

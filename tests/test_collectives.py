@@ -9,7 +9,8 @@ from mpi_run import SMPI, Mpi, build, installed, run
 
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.tree import load_tree
-from asphalt.optimise import Optimised, kept_blocking, optimise
+from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.blocking import kept_blocking
 from asphalt.resources import RUNTIME, shipped
 from asphalt.settings import Settings
 

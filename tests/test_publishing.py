@@ -11,7 +11,8 @@ from stepping import Stepped
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.tree import load_tree
 from asphalt.gain.model import Model
-from asphalt.optimise import NAMES, PREPARING, _Run, _State
+from asphalt.optimiser.order import NAMES, PREPARING
+from asphalt.optimiser.workshop import State, Workshop
 from asphalt.settings import Settings
 from asphalt.transforms import inline
 
@@ -65,8 +66,8 @@ def _prepared(tmp_path: Path, text: str) -> str:
     path = tmp_path / "steps.f90"
     path.write_text(text)
     tree = load_tree([path], Settings(cache=False, jobs=1))
-    run = _Run(tree, str(path), ("steps",), NAMES, frozenset(), None, Model())
-    return run._closure(_State(tree, ()), PREPARING).tree.content(str(path)).decode()
+    shop = Workshop(tree, str(path), ("steps",), NAMES, frozenset(), None, Model())
+    return shop.closure(State(tree, ()), PREPARING).tree.content(str(path)).decode()
 
 
 def test_private_variables_and_procedures_are_listed(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The optimiser of transfers, one unit at a time: ``asphalt.optimise`` is its front."""

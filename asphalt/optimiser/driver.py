@@ -1,0 +1,153 @@
+"""The order of things for one unit: what prepares it is tried, and kept where it brings more.
+
+Figure 2 of Danalis et al., ICS 2009; what is asked of each way is what ``overlap`` makes of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.unit_facts import line_of
+from asphalt.frontend.second_opinion import opinions
+from asphalt.frontend.second_outline import differs
+from asphalt.frontend.tree import Tree
+from asphalt.gain.model import PRECISION
+from asphalt.ir.tree import leaves
+from asphalt.optimiser.order import MOST_STEPS, OPENING, PREPARING, RENAMING, TILING
+from asphalt.optimiser.outcome import Optimised, Tiled, Transfer
+from asphalt.optimiser.overlap import Overlap
+from asphalt.optimiser.workshop import State, Workshop
+from asphalt.transforms.step import Step
+
+
+class Driver:
+    """The optimisation of one unit."""
+
+    def __init__(self, shop: Workshop) -> None:
+        self.shop = shop
+        self.overlap = Overlap(shop)
+
+    def disagreement(self) -> str | None:
+        """Why a unit is not touched: two units of one name, or parsers that read it differently."""
+        same = [
+            located
+            for located in self.shop.tree.units_of(self.shop.path)
+            if tuple(unit.name for unit in located.chain) == self.shop.chain
+        ]
+        if len(same) != 1:
+            return "two units have one name"
+        other = differs(self.shop.tree.index(self.shop.path), same[0].chain)
+        if other is not None:
+            return f"two parsers read it differently: {other}"
+        unit = same[0].unit
+        statements = (leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node))
+        found = opinions(statements, same[0].form, self.shop.tree.file(self.shop.path).width)
+        if found.disagreements:
+            return f"two parsers read line {found.disagreements[0].line} differently"
+        return None
+
+    def best(self) -> Optimised:
+        """The unit with all transfers split whose windows get some work.
+
+        What prepares the unit for that, exchanges of called procedures inlined before all, is only
+        kept if more transfers overlap with work by it.
+        """
+        begin = State(self.shop.tree, ())
+        plain = found = self._renamed(begin, self.overlap.of(begin))
+        prepared = self.shop.closure(begin, PREPARING)
+        if len(prepared.steps) >= MOST_STEPS:
+            return self._pipelined(plain, begin)
+        if prepared.steps:
+            more = self._renamed(prepared, self.overlap.of(prepared))
+            if len(more.transfers) > len(plain.transfers):
+                found = more
+        found = self._opened(prepared, found)
+        if found is plain or not prepared.steps:
+            return self._pipelined(found, prepared)
+        found = self._pipelined(found, prepared)
+        # lines of what was inlined are none of this file as it stands: the procedure's own tells
+        line = self.shop.head_line()
+        return replace(found, transfers=tuple(replace(t, line=line) for t in found.transfers))
+
+    def _opened(self, prepared: State, found: Optimised) -> Optimised:
+        """The same with procedures inlined that compute what is behind receives, if that gains."""
+        opened = self.shop.closure(prepared, (OPENING,))
+        if opened.tree is prepared.tree:
+            return found
+        more = self._renamed(opened, self.overlap.of(opened))
+        if more.content is None or self.overlap.hidden(more) <= self.overlap.hidden(found):
+            return found
+        # a procedure takes the same time wherever it stands, but may be priced otherwise
+        steps = ((opened.tree, more), (self.shop.tree, found))
+        saved, before = (
+            self.shop.price(self.shop.tree_of(o)).saved(self.shop.price(t)) for t, o in steps
+        )
+        least = [PRECISION * seconds for seconds in self.shop.price(opened.tree).seconds]
+        differences = [s - b for s, b in zip(saved, before, strict=True)]
+        if any(d < -e for d, e in zip(differences, least, strict=True)):
+            return found
+        if not any(d > e for d, e in zip(differences, least, strict=True)):
+            return found
+        # what was inlined has no messages: all that there are stand in the same order, unless
+        # renaming has added lines; then the unit tells where they are
+        opened_lines, lines = (self._lines(state.tree) for state in (opened, prepared))
+        same = len(opened_lines) == len(lines)
+        same = same and all(t.line in opened_lines for t in more.transfers)
+        earlier = dict(zip(opened_lines, lines, strict=False)) if same else {}
+        line = self.shop.head_line()
+        return replace(
+            more,
+            transfers=tuple(replace(t, line=earlier.get(t.line, line)) for t in more.transfers),
+        )
+
+    def _lines(self, tree: Tree) -> list[int]:
+        """The lines of all calls of MPI."""
+        return [line_of(leaf) for leaf, _ in self.shop.facts(tree).once(Messages).own_calls()]
+
+    def _pipelined(self, found: Optimised, prepared: State) -> Optimised:
+        """The same with a nest and the messages before and behind it cut into tiles, where that is
+        enough work; ``prepared``: where to look for it if nothing else was gained."""
+        state = State(self.shop.tree, found.steps)
+        if found.content is not None:
+            state = replace(state, tree=self.shop.known.tree(found.content))
+        for begin in (state, prepared) if found.content is None else (state,):
+            step = self.shop.tiling(begin)
+            if step is not None:
+                made = self.shop.applied(begin, self.shop.facts(begin.tree), TILING, step)
+                own = begin.tree is self.shop.tree
+                new = tuple(
+                    Transfer(line if own else self.shop.head_line(), operation, 1)
+                    for line, operation in step.blocking
+                )
+                line = step.line if own else self.shop.head_line()
+                return replace(
+                    found,
+                    content=made.tree.content(self.shop.path),
+                    steps=made.steps,
+                    transfers=tuple(sorted((*found.transfers, *new), key=lambda t: t.line)),
+                    tiled=(Tiled(step.site, line, step.receive.operation, step.along),),
+                )
+        return found
+
+    def _renamed(self, begin: State, found: Optimised) -> Optimised:
+        """The same with the buffers of some transfers renamed: one after the other, each if more
+        work comes beside transfers by it; then all others at once, if that brings more."""
+        if RENAMING.name not in self.shop.passes:
+            return found
+        while True:
+            facts = self.shop.facts(begin.tree)
+            steps = [step for step in RENAMING.check(facts) if isinstance(step, Step)]
+            for step in steps:
+                state = self.shop.applied(begin, facts, RENAMING, step)
+                more = self.overlap.of(state)
+                if self.overlap.is_more(more, found):
+                    begin, found = state, more
+                    break
+            else:
+                break
+        if len(steps) > 1:
+            more = self.overlap.of(self.shop.closure(begin, (RENAMING,)))
+            if self.overlap.is_more(more, found):
+                return more
+        return found

@@ -1,0 +1,50 @@
+"""The transformations, in the order and the groups in which they are tried."""
+
+from __future__ import annotations
+
+from asphalt.transforms import (
+    branches,
+    decomposition,
+    departure,
+    draining,
+    expansion,
+    fission,
+    hoisting,
+    inline,
+    motion,
+    nonblocking,
+    opening,
+    peeling,
+    pipelining,
+    renaming,
+    splitting,
+    unrolling,
+    waits,
+)
+from asphalt.transforms.step import Transformation
+
+PREPARING = tuple(
+    Transformation(module.NAME, module.check, module.apply)
+    for module in (unrolling, inline, branches, hoisting)
+)
+OPENING = Transformation(opening.NAME, opening.check, opening.apply)
+RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
+EXPANDING = Transformation(expansion.NAME, expansion.check, expansion.apply)
+DEPARTING = Transformation(departure.NAME, departure.check, departure.apply)
+DECOMPOSING = Transformation(decomposition.NAME, decomposition.check, decomposition.apply)
+STARTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
+WIDENING = (
+    Transformation(fission.NAME, fission.check, fission.apply),
+    Transformation(motion.NAME, motion.moves, motion.apply),
+)
+DIVIDING = tuple(
+    Transformation(module.NAME, module.check, module.apply)
+    for module in (waits, splitting, peeling, draining)
+)
+TILING = Transformation(pipelining.NAME, pipelining.check, pipelining.apply)
+_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING, TILING)
+NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
+PREPARING_NAMES = frozenset(t.name for t in PREPARING)
+GAINING = frozenset({decomposition.NAME, expansion.NAME, motion.NAME})
+MOST_STEPS = 500
+"""Of one unit; more is a defect, not a program."""

@@ -1,0 +1,69 @@
+"""What becomes of one unit: its steps, its transfers, and what ended them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from asphalt.analysis.verdict import Refused
+
+FIXPOINT = "no transformation finds another step"
+LOSING = "the cost model says that the unit would lose by it"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A step that was applied: by which transformation, and what it did.
+
+    ``gained``: the seconds that one execution of the unit takes less by it, by network; below zero
+    for one that others need, and nothing for one that only prepares the unit: what the model knows
+    of sizes is not the same before and after it.
+    """
+
+    transformation: str
+    does: str
+    evidence: tuple[str, ...]
+    gained: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A blocking call that was split or posted ahead: the line where it stood, the MPI procedure,
+    and how many operations it starts; ``assumed``: what that rests on, by name.  ``beside``: the
+    loops and calls that it overlaps with now."""
+
+    line: int
+    operation: str
+    messages: int
+    assumed: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tiled:
+    """A nest that is executed in tiles, with its messages: the name of the site in the header, the
+    line and the MPI procedure of the receive, and the variable of the loop."""
+
+    site: str
+    line: int
+    operation: str
+    along: str
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """What became of one unit.
+
+    ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
+    blocking ones that are overlapped with work now.  ``refused``: what could not be split.
+    ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
+    """
+
+    path: str
+    unit: str
+    content: bytes | None
+    steps: tuple[Done, ...]
+    transfers: tuple[Transfer, ...]
+    refused: tuple[Refused, ...]
+    ended: str
+    tiled: tuple[Tiled, ...] = ()

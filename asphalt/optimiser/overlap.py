@@ -1,0 +1,284 @@
+"""Transfers of a unit overlapped with work: all that can be split are, and windows are filled.
+
+The inner part of figure 2 of Danalis et al., ICS 2009: what is in front of it (``driver``) changes
+the unit so that more is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
+from asphalt.optimiser.order import (
+    DECOMPOSING,
+    DIVIDING,
+    GAINING,
+    MOST_STEPS,
+    PREPARING_NAMES,
+    STARTING,
+    WIDENING,
+)
+from asphalt.optimiser.outcome import FIXPOINT, LOSING, Done, Optimised, Transfer
+from asphalt.optimiser.workshop import State, Workshop
+from asphalt.transforms import (
+    decomposition,
+    departure,
+    expansion,
+    fission,
+    motion,
+    nonblocking,
+)
+from asphalt.transforms.beside import started, work_beside
+from asphalt.transforms.new_names import next_number
+from asphalt.transforms.step import Transformation, Trial
+from asphalt.transforms.windows import work_in_windows
+
+
+class Overlap:
+    """What comes of a unit in the workshop from some state on."""
+
+    def __init__(self, shop: Workshop) -> None:
+        self.shop = shop
+
+    def of(self, begin: State) -> Optimised:
+        """All transfers overlapped; collective operations whose blocks are filled or used one by
+        one become messages unless one operation overlaps with more, or costs less."""
+        whole, blocks = self._formed(begin, ()), self._in_blocks(begin)
+        if not blocks:
+            return whole
+        parted = self._formed(begin, blocks)
+        is_worse = self.hidden(parted) < self.hidden(whole) or self.loses(parted, whole)
+        return whole if is_worse else parted
+
+    def _in_blocks(self, begin: State) -> tuple[Transfer, ...]:
+        """The collective operations that can become messages, one for each block."""
+        if decomposition.NAME not in self.shop.passes:
+            return ()
+        return tuple(
+            Transfer(part.split.line, part.split.operation, 1, part.split.assumed, part.beside)
+            for part in decomposition.parts_of(self.shop.facts(begin.tree))
+        )
+
+    def _decomposed(self, state: State, blocks: tuple[Transfer, ...]) -> State:
+        facts = self.shop.facts(state.tree)
+        for step in DECOMPOSING.check(facts) if blocks else ():
+            if isinstance(step, decomposition.Decompose) and len(step.parts) == len(blocks):
+                state = self.shop.applied(state, facts, DECOMPOSING, step)
+                return replace(state, ahead=(*state.ahead, *blocks))
+        return state
+
+    def _formed(self, begin: State, blocks: tuple[Transfer, ...]) -> Optimised:
+        """All transfers split that overlap with work; with receives posted ahead and sends from
+        copies only if the copies cost less than what they hide.  ``blocks``: become messages."""
+        ahead = self._ahead(begin)
+        state, refused = self._overlapped(begin, ahead, blocks)
+        if ahead and state.ahead:
+            without, others = self._overlapped(begin, (), blocks)
+            if not self.shop.price(state.tree).gains(self.shop.price(without.tree)):
+                state, refused = without, others
+        state = replace(state, split=self._beside(begin, state))
+        return self._result(begin, state, refused)
+
+    def _overlapped(
+        self, begin: State, ahead: tuple[Transfer, ...], blocks: tuple[Transfer, ...]
+    ) -> tuple[State, tuple[Refused, ...]]:
+        """The transfers split whose windows get work, with the receives ``ahead`` posted, and
+        ``blocks`` as messages."""
+        # where messages can be cut as they stand, no nest is divided, no send leaves from a copy
+        whole = self.shop.tiling(begin) is None
+        left = frozenset(transfer.line for transfer in (*ahead, *blocks))
+        while True:
+            state, refused = self._split(begin, left)
+            if ahead:
+                state = replace(self.shop.closure(state, (self.shop.expanding,)), ahead=ahead)
+            state = self._widened(begin, state, DIVIDING if whole else ())
+            idle = self._idle(begin, state)
+            if not idle:
+                state = self._departed(begin, state, left) if whole else state
+                return self._decomposed(state, blocks), refused
+            left |= idle
+
+    def _departed(self, begin: State, state: State, left: frozenset[int]) -> State:
+        """What is still a blocking send leaves from a copy, where another send may follow it, if
+        the unit loses nothing by the copy."""
+        waiting = [
+            Transfer(step.line, step.operation, 1)
+            for step in _blocking_sends(self.shop.facts(begin.tree))
+            if step.line in left
+        ]
+        while expansion.NAME in self.shop.passes and waiting and len(state.steps) < MOST_STEPS:
+            facts = self.shop.facts(state.tree)
+            sends = [id(step.leaf) for step in _blocking_sends(facts)]
+            for step in self.shop.departing.check(facts):
+                assert isinstance(step, departure.Depart)
+                more = self.shop.applied(state, facts, self.shop.departing, step)
+                if not self.shop.price(more.tree).loses(self.shop.price(state.tree)):
+                    sent = waiting.pop(min(sends.index(id(step.leaf)), len(waiting) - 1))
+                    state = replace(more, ahead=(*state.ahead, sent))
+                    break
+            else:
+                break
+        return state
+
+    def _ahead(self, begin: State) -> tuple[Transfer, ...]:
+        """The receives that are posted ahead, and not split."""
+        if expansion.NAME not in self.shop.passes or self.shop.tiling(begin) is not None:
+            return ()
+        return tuple(
+            Transfer(line, operation, 1)
+            for step in self.shop.expanding.check(self.shop.facts(begin.tree))
+            if isinstance(step, expansion.Expand)
+            for line, operation in step.operations
+        )
+
+    def _widened(self, begin: State, state: State, dividings: Sequence[Transformation]) -> State:
+        """The windows filled, with parts of what ``dividings`` divide, too; branches are split only
+        if there is more work in windows then, and no more transfers go without."""
+        wide = self.shop.closure(state, WIDENING)
+        new = wide.steps[len(state.steps) :]
+        if all(step.transformation != fission.NAME for step in new):
+            return self._all_divided(wide, dividings)
+        whole = self.shop.closure(state, [t for t in WIDENING if t.name != fission.NAME])
+        whole, wide = (self._all_divided(one, dividings) for one in (whole, wide))
+        work = [motion.hidden_work(self.shop.facts(s.tree)) for s in (whole, wide)]
+        idle = [len(self._idle(begin, s)) for s in (whole, wide)]
+        if idle[0] != idle[1]:
+            return whole if idle[0] < idle[1] else wide
+        return whole if work[0] >= work[1] else wide
+
+    def _all_divided(self, state: State, dividings: Sequence[Transformation]) -> State:
+        for dividing in dividings:
+            state = self._divided(state, dividing)
+        return state
+
+    def _split(self, state: State, left: frozenset[int]) -> tuple[State, tuple[Refused, ...]]:
+        """All blocking transfers made non-blocking, but those of the lines ``left``."""
+        facts = self.shop.facts(state.tree)
+        found = facts.once(nonblocking.check)
+        refused = tuple(f for f in found if isinstance(f, Refused))
+        if nonblocking.NAME not in self.shop.passes:
+            return state, ()
+        split: list[Transfer] = []
+        for number, one in enumerate(found):
+            if isinstance(one, Refused) or one.line in left:
+                continue
+            assert isinstance(one, nonblocking.Split)
+            facts = self.shop.facts(state.tree)
+            # the same call: those before it are found no more.  Where control depends on what
+            # one of them gives, it may not be proved any more that all ranks come here
+            step = facts.once(nonblocking.check)[number - len(split)]
+            if isinstance(step, Refused):
+                continue
+            state = self.shop.applied(state, facts, STARTING, step)
+            split.append(Transfer(one.line, one.operation, len(one.sides), one.assumed))
+        return replace(state, split=tuple(split)), refused
+
+    def _divided(self, state: State, dividing: Transformation) -> State:
+        """Waits or nests split wherever the window of a transfer gains by it."""
+        tried: set[tuple[str, ...]] = set()
+        while dividing.name in self.shop.passes and len(state.steps) < MOST_STEPS:
+            facts = self.shop.facts(state.tree)
+            steps = (f for f in dividing.check(facts) if isinstance(f, Trial))
+            step = next((s for s in steps if s.text not in tried), None)
+            if step is None:
+                break
+            tried.add(step.text)
+            before = work_in_windows(facts)
+            more = self.shop.closure(self.shop.applied(state, facts, dividing, step), WIDENING)
+            after = work_in_windows(self.shop.facts(more.tree))
+            filled = any(count > before.get(request, 0) for request, count in after.items())
+            if filled and not self.shop.price(more.tree).loses(self.shop.price(state.tree)):
+                state = more
+        return state
+
+    def _idle(self, begin: State, state: State) -> frozenset[int]:
+        """The lines of the split transfers whose windows have no work in them."""
+        busy = motion.busy_requests(self.shop.facts(state.tree))
+        number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
+        idle: set[int] = set()
+        for transfer in state.split:
+            names = {f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)}
+            number += transfer.messages
+            if not names & busy:
+                idle.add(transfer.line)
+        return frozenset(idle)
+
+    def _beside(self, begin: State, state: State) -> tuple[Transfer, ...]:
+        """The split transfers, each with the work in its window."""
+        work = work_beside(self.shop.facts(state.tree))
+        number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
+        found: list[Transfer] = []
+        for transfer in state.split:
+            names = [f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)]
+            number += transfer.messages
+            texts = dict.fromkeys(text for name in names for text in work.get(name, ()))
+            found.append(replace(transfer, beside=tuple(texts)))
+        return tuple(found)
+
+    def _own(self, state: State) -> Iterator[Transfer]:
+        """The operations that the program itself starts, and that have more work beside them."""
+        after = started(self.shop.facts(state.tree))
+        for request, before in started(self.shop.facts(self.shop.tree)).items():
+            now = after.get(request)
+            if now is not None and len(now.beside) > len(before.beside):
+                yield Transfer(before.line, before.operation, 1, beside=now.beside)
+
+    def _result(self, begin: State, state: State, refused: tuple[Refused, ...]) -> Optimised:
+        content = state.tree.content(self.shop.path)
+        gained = any(step.transformation in GAINING for step in state.steps)
+        changed = gained and content != self.shop.tree.content(self.shop.path)
+        ended = FIXPOINT
+        if len(state.steps) >= MOST_STEPS:
+            ended = f"the limit of {MOST_STEPS} steps"
+            changed = False
+        elif changed and self.shop.price(state.tree).loses(self.shop.price(begin.tree)):
+            ended = LOSING
+            changed = False
+        found = (*state.split, *state.ahead, *(self._own(state) if changed else ()))
+        transfers = tuple(sorted(found, key=lambda t: t.line))
+        return Optimised(
+            self.shop.path,
+            self.shop.chain[-1],
+            content if changed else None,
+            self._priced(state) if changed else (),
+            transfers if changed else (),
+            refused,
+            ended,
+        )
+
+    def _priced(self, state: State) -> tuple[Done, ...]:
+        """The steps, each with what it gains."""
+        prices = [self.shop.price(tree) for tree in (self.shop.tree, *state.trees)]
+        names = [network.name for network in self.shop.model.networks]
+        return tuple(
+            step
+            if step.transformation in PREPARING_NAMES
+            else replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
+            for step, (before, after) in zip(state.steps, pairwise(prices), strict=True)
+        )
+
+    def is_more(self, more: Optimised, found: Optimised) -> bool:
+        """Whether more work stands beside transfers, and the unit loses nothing by that."""
+        return self.hidden(more) > self.hidden(found) and not self.loses(more, found)
+
+    def loses(self, more: Optimised, found: Optimised) -> bool:
+        """Whether the unit takes longer with the steps of ``more``."""
+        prices = [self.shop.price(self.shop.tree_of(one)) for one in (more, found)]
+        return prices[0].loses(prices[1])
+
+    def hidden(self, found: Optimised) -> tuple[int, int]:
+        """How many transfers overlap with work, and with how much of it."""
+        if found.content is None:
+            return 0, 0
+        facts = self.shop.facts(self.shop.known.tree(found.content))
+        work = motion.hidden_work(facts) + decomposition.hidden_work(facts)
+        return len(found.transfers), work
+
+
+def _blocking_sends(facts: UnitFacts) -> list[nonblocking.Split]:
+    """The blocking sends of a unit that can be taken apart, in source order."""
+    found = (f for f in facts.once(nonblocking.check) if isinstance(f, nonblocking.Split))
+    return [step for step in found if step.is_send]

@@ -1,0 +1,143 @@
+"""One unit that is being optimised: its texts, what is known of each, and the steps to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from asphalt.analyses import Analyses
+from asphalt.analysis.left_over import called_from
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.edited_trees import EditedTrees
+from asphalt.frontend.tree import Tree
+from asphalt.gain.model import Model, Price
+from asphalt.ir.program import Located
+from asphalt.naming import site_name
+from asphalt.optimiser.order import DEPARTING, EXPANDING, MOST_STEPS, TILING
+from asphalt.optimiser.outcome import Done, Optimised, Transfer
+from asphalt.transforms import departure, expansion, inline, pipelining
+from asphalt.transforms.edit import replace_unit
+from asphalt.transforms.pipelines import Pipeline
+from asphalt.transforms.publishing import with_shown
+from asphalt.transforms.step import Step, Transformation
+from asphalt.unparse.unparse import unparse
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The tree after some steps; ``trees``: after each of them; ``split``: the transfer behind each
+    new request; ``ahead``: the receives that are posted ahead."""
+
+    tree: Tree
+    steps: tuple[Done, ...]
+    trees: tuple[Tree, ...] = ()
+    split: tuple[Transfer, ...] = ()
+    ahead: tuple[Transfer, ...] = ()
+
+
+class Workshop:
+    """A unit of a tree, and how steps are applied to it.
+
+    ``chain``: the names of the unit and its hosts, from the outermost one.  ``passes``: the
+    transformations that may be tried.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        path: str,
+        chain: tuple[str, ...],
+        passes: Collection[str],
+        accepted: frozenset[str],
+        clone_limit: int | None,
+        model: Model,
+    ) -> None:
+        self.tree = tree
+        self.path = path
+        self.chain = chain
+        self.passes = passes
+        self.accepted = accepted
+        self.known = EditedTrees(tree, path)
+        self.model = model
+        self._prices: dict[bytes, Price] = {}
+        self._once_called: frozenset[str] = frozenset()
+        self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
+        self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))
+
+    def facts(self, tree: Tree) -> UnitFacts:
+        """The unit as it stands in a tree; proofs hold for any values of named constants."""
+        return self.known.facts(tree, self._analysed)
+
+    def _analysed(self, tree: Tree) -> UnitFacts:
+        effects, uniformity = Analyses(tree).of(any_sizes=True)
+        eol = tree.file(self.path).eol
+        found = UnitFacts(self.located(tree), effects, eol, uniformity, self.accepted)
+        if tree is self.tree:
+            self._once_called = called_from(found.scope)
+        return replace(found, once_called=self._once_called)
+
+    def price(self, tree: Tree) -> Price:
+        """What the unit costs as it stands in a tree."""
+        content = tree.content(self.path)
+        if content not in self._prices:
+            self._prices[content] = self.model.price(tree, self.located(tree))
+        return self._prices[content]
+
+    def located(self, tree: Tree) -> Located:
+        """The unit in a tree."""
+        (found,) = (
+            located
+            for located in tree.units_of(self.path)
+            if tuple(unit.name for unit in located.chain) == self.chain
+        )
+        return found
+
+    def tree_of(self, found: Optimised) -> Tree:
+        """The tree with what became of the unit."""
+        return self.tree if found.content is None else self.known.tree(found.content)
+
+    def head_line(self) -> int:
+        """The line of the unit's head: where lines of what was made are none of this file."""
+        head = self.facts(self.tree).unit.head
+        return 1 if head is None else line_of(head)
+
+    def tiling(self, state: State) -> Pipeline | None:
+        """A nest with enough work to be cut into tiles together with messages."""
+        if TILING.name not in self.passes:
+            return None
+        steps = (
+            replace(step, site=site_name(Path(self.path), step.site, 1, 1))
+            for step in self.facts(state.tree).once(pipelining.check)
+            if isinstance(step, Pipeline)
+        )
+        return next((step for step in steps if step.amount >= pipelining.LEAST_WORK), None)
+
+    def closure(self, state: State, transformations: Sequence[Transformation]) -> State:
+        """These transformations until none of them finds a step."""
+        while len(state.steps) < MOST_STEPS:
+            facts = self.facts(state.tree)
+            for transformation in transformations:
+                if transformation.name not in self.passes:
+                    continue
+                step = next((f for f in transformation.check(facts) if isinstance(f, Step)), None)
+                if step is not None:
+                    state = self.applied(state, facts, transformation, step)
+                    break
+            else:
+                return state
+        return state
+
+    def applied(
+        self, state: State, facts: UnitFacts, transformation: Transformation, step: Step
+    ) -> State:
+        """The state after one step; ``facts``: those that it was found with."""
+        unit = transformation.apply(facts, step)
+        file = replace_unit(state.tree.file(self.path), facts.unit, unit)
+        if isinstance(step, inline.Inline):
+            file = with_shown(file, step.plan.needed.shown)
+        content = unparse(file).encode("latin-1")
+        done = Done(transformation.name, step.does, step.evidence)
+        tree = self.known.tree(content)
+        return replace(state, tree=tree, steps=(*state.steps, done), trees=(*state.trees, tree))
