@@ -118,6 +118,13 @@ def program(
     )
 
 
+GUARDED_COPY = (
+    (RECEIVES + SENDS + "r(1:n,1:many,me) = s(1:n,1:many,me)\n" + WAIT)
+    .replace("  pending = pending + 1\n", "  if (n*many == 0) cycle\n  pending = pending + 1\n")
+    .replace("n*nz,", "n*many,")
+)
+
+
 ACCEPTED = {
     "a ring of non-blocking messages": program(),
     "ranks in their order, and requests that are null": program(WITH_NULL + OWN),
@@ -126,6 +133,10 @@ ACCEPTED = {
     "sends first, and the own block copied behind the wait": program(FIRST_SENDS),
     "nothing is copied for the rank itself": program(RECEIVES + SENDS + WAIT),
     "messages that may be empty": program(GUARDED),
+    "a block that may be empty is copied": program(GUARDED_COPY, before="many = nz - 1\n"),
+    "a wait if there are messages": program(
+        RING.replace("call MPI_Wait", "if (pending > 0) call MPI_Wait")
+    ),
 }
 
 _LATE = """\

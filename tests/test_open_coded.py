@@ -116,6 +116,28 @@ REFUSED = {
     ),
     "a print between them": (program(RECEIVES + "print *, me\n" + SENDS + WAIT), "ASP072"),
     "work between them": (program(RECEIVES + SENDS + "s(1,1,me) = 3\n" + WAIT), "ASP072"),
+    "the own block is copied where none is sent": (
+        program(
+            (RECEIVES + SENDS).replace("  pending", "  if (counts(p) == 1) cycle\n  pending")
+            + OWN
+            + WAIT,
+            before="counts(me) = 1\n",
+        ),
+        "ASP070",
+    ),
+    "all is copied before": (program("r = s\n" + RECEIVES + SENDS + WAIT), "ASP072"),
+    "all is set between them": (
+        program("pending = 0\n" + SENDS + "r = 0\n" + RECEIVES.partition("\n")[2] + WAIT),
+        "ASP072",
+    ),
+    "requests that are counted anew": (
+        program(RECEIVES + "pending = 0\n" + SENDS + WAIT),
+        "ASP072",
+    ),
+    "a wait under a condition": (
+        program(RECEIVES + SENDS + WAIT.replace("call", "if (many > 0) call"), before="many = 1\n"),
+        "ASP071",
+    ),
     "another message with the tag": (program(after=TO_ITSELF.format(tag=5)), "ASP073"),
     "a probe": (program(before=PROBE, declare="logical :: seen\n"), "ASP073"),
     "a program of which a part is unknown": (program(after="call elsewhere()\n"), "ASP073"),

@@ -98,6 +98,9 @@ def test_a_wait_completes_what_was_started_here(tmp_path: Path, text: str) -> No
         f"if (wanted(1)) then\n{START}\nend if\ncall tells()\nif (wanted(1)) then\n{WAIT}\nend if",
         f"if (wanted(1)) then\n{START}\nend if\nif (wanted(2)) then\n{WAIT}\nend if",
         f"if (wanted(1)) then\n{START}\nend if\nif (.not. wanted(1)) then\n{WAIT}\nend if",
+        # another value of the condition is tested inside of the branch
+        f"if (yes) then\nyes = n > 5\nif (yes) then\n{START}\nend if\n{WAIT}\nend if",
+        f"if (wanted(1)) then\ncall tells()\nif (wanted(1)) then\n{START}\nend if\n{WAIT}\nend if",
         # in the first iteration nothing is started, in the second not always
         f"do k = 1, n\nif (wanted(1)) then\nif (k > 2) then\n{START}\nend if\nend if\n"
         f"if (wanted(1)) then\n{WAIT}\nend if\ncall tells()\nend do",

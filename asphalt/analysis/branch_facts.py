@@ -81,7 +81,8 @@ class BranchFacts:
                 continue
             condition, positive = _positive(tested)
             for fact in facts:
-                if fact.condition == condition and self._stays_since(other.number, fact):
+                later = self._is_passed_between(fact.point, other.number, point)
+                if fact.condition == condition and later and self._stays_since(other.number, fact):
                     wrong = _FALSE if fact.held == positive else _TRUE
                     found |= {
                         (other.number, target)
@@ -132,6 +133,10 @@ class BranchFacts:
         graph = self.graph
         between = _closure(graph.successors, fact.point) & _closure(graph.predecessors, later)
         return self._unchanged(fact.point, between)
+
+    def _is_passed_between(self, middle: int, start: int, end: int) -> bool:
+        """Whether every way from one point to another passes a third one in between."""
+        return middle == end or end not in _closure(self.graph.successors, start, middle)
 
     def _stays_since(self, test: int, fact: _Fact) -> bool:
         """Whether nothing in a condition changes from the last time that it is tested there."""

@@ -20,13 +20,13 @@ from asphalt.analysis.mpi_library import tells_of_the_receive
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.objects import designator_name
 from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded
-from asphalt.analysis.open_coded_groups import sets_scalar
+from asphalt.analysis.open_coded_groups import counted_by, counted_in, sets_scalar
 from asphalt.analysis.peers import Peers, is_over_ranks, peers_of, unequal
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
-from asphalt.ir.stmt import Assign, DoHead
+from asphalt.ir.stmt import Assign, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 _ZERO = Poly()
@@ -45,6 +45,7 @@ class Group:
 def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> Group | Fault:
     """The statements of a group; else one that is none of an exchange."""
     group = Group()
+    counted = counted_in(nodes, scope)
     for node in nodes:
         if isinstance(node, Do) and starts_messages(node, scope):
             found = messages_of(node, scope)
@@ -55,9 +56,17 @@ def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> Group | Fault:
         if isinstance(node, Leaf):
             call = called(node, scope)
             if call is not None and call.procedure.timing is Timing.COMPLETING:
+                if isinstance(node.what, Guarded) and not _is_some(
+                    node.what.condition, call.args.get("count")
+                ):
+                    return Fault("ends", "the call may not wait for the messages", node.span)
                 group.waits.append((node, call))
                 continue
-            if sets_scalar(node):
+            target = sets_scalar(node)
+            if target in counted:
+                if target in {name for m in group.messages for name in counted_by(m)}:
+                    text = f"{target} is set between the messages that use it"
+                    return Fault("between", text, node.span)
                 group.settings.append(node)
                 continue
         if sum(isinstance(leaf.what, Assign) for leaf in leaves(node)) == 1:
@@ -220,6 +229,8 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
         expr = replaced(value.expression(), PEER, own.expression())
         return values.constants(expr)  # type: ignore[arg-type]
 
+    if not all(_is_some(guard, side.count) for side in (out, into) for guard in side.guards):
+        return "what is copied goes nowhere where the messages are left out"
     expected = (
         (copy.source, out.buffer),
         (copy.target, into.buffer),
@@ -231,3 +242,16 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
     if all(found == wanted for found, wanted in expected):
         return None
     return "what is copied is not known to be the block that the rank would send to itself"
+
+
+def _is_some(condition: Expr, count: Expr | None) -> bool:
+    """Whether a condition only says that a number is not 0: ``count > 0``, ``count /= 0``."""
+    if count is None or not isinstance(condition, Op):
+        return False
+    if condition.op == "()":
+        return _is_some(condition.operands[0], count)
+    sides = unequal(condition)
+    if condition.op in (">", "<"):
+        greater, less = condition.operands if condition.op == ">" else condition.operands[::-1]
+        return (poly(greater), poly(less)) == (poly(count), _ZERO)
+    return sides is not None and {poly(side) for side in sides} == {poly(count), _ZERO}

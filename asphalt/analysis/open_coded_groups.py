@@ -61,9 +61,9 @@ def groups_in(nodes: tuple[Node, ...], scope: Scope) -> Iterator[tuple[int, int]
         end = _last(nodes, number, scope)
         if end is not None and _is_candidate(nodes[number : end + 1], scope):
             start = number
-            counted = _counted(nodes[number : end + 1], scope)
+            counted = counted_in(nodes[number : end + 1], scope)
             while start > 0 and (
-                _sets_one_of(nodes[start - 1], counted)
+                sets_scalar(nodes[start - 1]) in counted
                 or _is_copy_between(nodes[start - 1], nodes[number : end + 1], scope)
             ):
                 start -= 1
@@ -96,27 +96,28 @@ def _last(nodes: tuple[Node, ...], start: int, scope: Scope) -> int | None:
     return end
 
 
-def sets_scalar(node: Node) -> bool:
-    """Whether a statement may set what counts requests, or the requests themselves."""
+def sets_scalar(node: Node) -> str | None:
+    """The variable that a statement sets to what may be a number of requests, or the requests
+    themselves; None: it sets none."""
     match node:
-        case Leaf(what=Assign(target=Ref(args=None), value=Lit() | Ref(args=None))):
-            return True
-    return False
+        case Leaf(what=Assign(target=Ref(name=name, args=None), value=Lit() | Ref(args=None))):
+            return name
+    return None
 
 
-def _counted(nodes: tuple[Node, ...], scope: Scope) -> frozenset[str]:
+def counted_in(nodes: tuple[Node, ...], scope: Scope) -> frozenset[str]:
     """The requests of a group, and what counts them."""
     found = [
         messages_of(n, scope) for n in nodes if isinstance(n, Do) and starts_messages(n, scope)
     ]
     messages = [m for listed in found if not isinstance(listed, Odd) for m in listed]
-    roots = {m.request.name for m in messages if isinstance(m.request, Ref)}
-    return frozenset(roots | {m.counter for m in messages if m.counter is not None})
+    return frozenset(name for m in messages for name in counted_by(m))
 
 
-def _sets_one_of(node: Node, names: frozenset[str]) -> bool:
-    what = node.what if isinstance(node, Leaf) and sets_scalar(node) else None
-    return isinstance(what, Assign) and isinstance(what.target, Ref) and what.target.name in names
+def counted_by(message: Message) -> frozenset[str]:
+    """The variable that the request of a message is in, and the one that counts it."""
+    request = {message.request.name} if isinstance(message.request, Ref) else set()
+    return frozenset(request if message.counter is None else {*request, message.counter})
 
 
 def _is_candidate(nodes: tuple[Node, ...], scope: Scope) -> bool:
