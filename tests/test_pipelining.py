@@ -262,8 +262,56 @@ def test_messages_of_other_kinds_are_left_alone(text: str, tmp_path: Path) -> No
     assert tree.found(pipelining) == []
 
 
+_SENDS = """\
+  if (right /= MPI_PROC_NULL) then
+    do j = 1, n
+      east(j) = u(m,j)
+    end do
+    call MPI_Send(east, n, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)  ! to the east
+  end if
+"""
+ALONE = _sweep(
+    _SENDS,
+    "  call MPI_Send(east, n, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)\n",
+    work=nest().replace("    end do\n", "    end do\n    east(j) = u(m,j)\n"),
+)
+"""The send is a statement of its own, under no condition."""
+TOKEN = (
+    ALONE.replace(
+        "  if (left /= MPI_PROC_NULL) then\n",
+        """\
+  other = 0
+  token = k
+  west(1) = k
+  call MPI_Send(token, 1, MPI_INTEGER, left, 2, comm, ierr)
+  token = token + int(west(1))
+  if (left /= MPI_PROC_NULL) then
+""",
+        1,
+    )
+    .replace(
+        "  ! to the next\n",
+        """\
+  do i = 1, m
+    row(i) = row(i) + other + u(i,1)
+  end do
+  call MPI_Recv(other, 1, MPI_INTEGER, right, 2, comm, status, ierr)
+  do i = 1, m
+    row(i) = row(i) + other
+  end do
+  u(2,0) = row(2)
+  ! to the next
+""",
+    )
+    .replace("  real(8) :: t, row(m)\n", "  real(8) :: t, row(m)\n  integer :: token, other\n")
+    .replace("  other = 0\n", "  other = 0\n  row = 0\n")
+)
+"""The next rank sends a token before it receives: motion brings the send in front of that."""
+
+
 ALLOWED = {
     "plain": program(),
+    "alone": ALONE,
     "another_tag": _with(_SEND.format(tag=2) + "\n  " + _RECV.format(source=0, tag=2)),
     "own_part_of_the_buffer": program(nest("u(i,j) = u(i,j) + u(i-1,j) + west(j)")),
     "earlier_parts": program(nest("u(i,j) = u(i,j) + u(i-1,j-1)")),
@@ -340,6 +388,42 @@ def test_the_text(tmp_path: Path) -> None:
     assert text[begin : text.index("end subroutine sweep")].rstrip() == EMITTED.rstrip()
     assert "  include 'asphalt_params.inc'\n" in text
     assert "  integer :: asphalt_requests_1(n), asphalt_requests_2(n)\n" in text
+
+
+def test_a_send_alone(tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path / "src", {"a.f90": ALONE})
+    tree.any_sizes = True
+    assert tree.applied(pipelining) == 1
+    text = tree.text("a.f90")
+    begin = text.index("      east(j) = u(m,j)")
+    assert text[begin : text.index("end subroutine sweep")].rstrip() == EMITTED_ALONE.rstrip()
+
+
+EMITTED_ALONE = """\
+      east(j) = u(m,j)
+    end do
+
+    ! to the next
+    if ((asphalt_lo_1 - 1)/asphalt_k_1 >= asphalt_d_sweep_j) then
+      call asphalt_wait(asphalt_requests_2(asphalt_lo_1-asphalt_d_sweep_j*asphalt_k_1), east)
+    end if
+    call asphalt_isend(east(asphalt_lo_1), asphalt_hi_1 - asphalt_lo_1 + 1, MPI_DOUBLE_PRECISION, &
+                       right, 1, comm, asphalt_requests_2(asphalt_lo_1))
+  end do
+  do asphalt_lo_1 = 1, n, asphalt_k_1
+    call asphalt_wait(asphalt_requests_2(asphalt_lo_1), east)
+  end do
+"""
+
+
+def test_no_wait_comes_in_front_of_a_receive(tmp_path: Path) -> None:
+    """The next rank receives no part of what is sent before its token is received."""
+    made, _ = _transformed(tmp_path, {"a.f90": TOKEN})
+    _, _, text = made["a.f90"].partition("tiles of K")
+    tiles, _, behind = text.partition("call MPI_Recv(other")
+    assert "call asphalt_isend(east" in tiles
+    assert "call asphalt_wait(asphalt_requests_2" not in tiles
+    assert "call asphalt_wait(asphalt_requests_2" in behind
 
 
 def test_messages_that_are_non_blocking_already(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ class Message:
     that waits for it; one statement for both where it is blocking.
 
     ``starter``: the procedure of the run-time module; ``arguments``: those of it up to the
-    communicator.  ``parts``: once it is known how it is cut.
+    communicator.  ``parts``: once it is known how it is cut.  ``paced``: whether a part may wait
+    for that of D tiles before it; otherwise all waits stay behind.
     """
 
     receives: bool
@@ -53,6 +54,7 @@ class Message:
     end: Leaf
     end_position: int
     parts: Parts | None = None
+    paced: bool = True
 
     @property
     def content(self) -> tuple[Expr, Expr, Expr]:
@@ -204,10 +206,11 @@ class Emission:
             node = self._cut(group)
             if group is groups[0] and self.receive.is_blocking:
                 node = self._without_lead(node, next(iter(leaves(node))).lead)
-            if group.call is not None:
-                change = self._sent if group is groups[-1] else self._received
-                (node,) = flat_map((node,), group.call, change)
-            body.append(shifted(node, make.step))
+            if group.call is None:
+                body.append(shifted(node, make.step))
+                continue
+            change = self._sent if group is groups[-1] else self._received
+            body += (shifted(n, make.step) for n in flat_map((node,), group.call, change))
         text = f"asphalt: tiles of K iterations over {along}, each with its part of the messages"
         return make.do(self.lo.name, self.first, self.last, tuple(body), text, step=self.tile)
 
@@ -236,10 +239,10 @@ class Emission:
         begun = quotient(Op("()", (sub(self.lo, self.first),)), self.tile)
         earlier = sub(self.lo, mul(self.d, self.tile))
         due = compare(begun, ">=", self.d)
-        nodes: tuple[Node, ...] = (
-            inner.branch(due, (inner.inner().leaf(self._wait(self.send, earlier)),)),
-            inner.leaf(self._started(self.send)),
-        )
+        nodes: tuple[Node, ...] = (inner.leaf(self._started(self.send)),)
+        if self.send.paced:
+            wait = inner.branch(due, (inner.inner().leaf(self._wait(self.send, earlier)),))
+            nodes = (wait, *nodes)
         if isinstance(leaf.what, Guarded):
             nodes = (make.branch(leaf.what.condition, nodes),)
         inside = comments_inside(leaf, self.facts.free, self.facts.eol)

@@ -13,7 +13,7 @@ from asphalt.analysis.constants import constant, is_size, type_bytes
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Parts, Trips, parts_of
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.sole_pair import SolePair
@@ -160,7 +160,7 @@ class Finder:
             ),
             path,
             replace(receive, parts=parts[0]),
-            replace(send, parts=parts[1]),
+            replace(send, parts=parts[1], paced=not self._starts_within(siblings, send)),
             groups,
             *moved,
             trips,
@@ -208,6 +208,13 @@ class Finder:
                     line = line_of(next(leaves(node)))
                     return f"line {line} may change {name}"
         return None
+
+    def _starts_within(self, siblings: tuple[Node, ...], send: Message) -> bool:
+        """Whether something is started between a send and its wait: another rank may not receive
+        what is sent before it has got that, so that no wait comes in front of it."""
+        behind = siblings[send.start_position + 1 : send.end_position + 1]
+        calls = (call for node in behind for _, call in self.messages.calls(node))
+        return any(part_of(call) not in (Part.COMPLETE, Part.NOTHING) for call in calls)
 
     def _moved(
         self, siblings: tuple[Node, ...], groups: tuple[Group, ...], others: list[int]
