@@ -139,6 +139,10 @@ REFUSED = {
         "ASP071",
     ),
     "another message with the tag": (program(after=TO_ITSELF.format(tag=5)), "ASP073"),
+    "a receive of any tag": (
+        program(after=TO_ITSELF.format(tag=6).replace("me, 6, &", "me, MPI_ANY_TAG, &")),
+        "ASP073",
+    ),
     "a probe": (program(before=PROBE, declare="logical :: seen\n"), "ASP073"),
     "a program of which a part is unknown": (program(after="call elsewhere()\n"), "ASP073"),
     "ranks that do not come": (

@@ -8,7 +8,7 @@ from asphalt.analysis.all_sends import is_closed, operations
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.message_loops import called
-from asphalt.analysis.messages import Way, envelopes_of
+from asphalt.analysis.messages import envelopes_of
 from asphalt.analysis.mpi_library import Store, probes
 from asphalt.analysis.mpi_table import procedure
 from asphalt.analysis.values import constants_in
@@ -44,13 +44,15 @@ BETWEEN = Code(
 OTHERS = Code(
     "ASP073",
     "other messages could be received in the place of these",
-    "Another send of the program may have the same tag, a probe may see the messages, or not all "
-    "of the program is known: a message from elsewhere could be taken for one of these, which are "
-    "more and shorter where the exchange is tiled.",
+    "Another send or receive of the program may have the same tag, a probe may see the messages, or "
+    "not all of the program is known: a message from elsewhere could be taken for one of these, or "
+    "one of these for another; they are more and shorter where the exchange is tiled, and those "
+    "without elements are not sent.",
     "Give the exchange a tag of its own, a constant, and asphalt the whole program.",
 )
 
 CODES = (PEERS, ENDS, BETWEEN, OTHERS)
+_DOES = {Store.OUTGOING: "send", Store.INCOMING: "receive"}
 _CODES = {"peers": PEERS, "ends": ENDS, "between": BETWEEN}
 
 
@@ -85,9 +87,10 @@ def check_alone(exchange: Exchange) -> Answer:
         where = f"{mention.path}:{mention.line}"
         if row is not None and probes(row):
             return Refused(OTHERS, f"{where} looks for messages", exchange.span)
-        sends = row is not None and row.name in operations(Store.OUTGOING)
-        if sends and (mention.path, mention.line) not in apart:
-            return Refused(OTHERS, f"{where} may send with the same tag", exchange.span)
+        for store, does in _DOES.items():
+            concerned = row is not None and row.name in operations(store)
+            if concerned and (mention.path, mention.line) not in apart:
+                return Refused(OTHERS, f"{where} may {does} with the same tag", exchange.span)
     if not is_closed(exchange.effects):
         message = "not all of the program is known, and it may send with the same tag"
         return Refused(OTHERS, message, exchange.span)
@@ -95,10 +98,11 @@ def check_alone(exchange: Exchange) -> Answer:
 
 
 def _with_other_tags(exchange: Exchange, tag: int | None) -> Iterator[tuple[str, int]]:
-    """The files and lines of sends whose tag is a constant that differs."""
+    """The files and lines of sends and receives whose tags are constants that differ."""
     scopes = exchange.effects.scopes
+    transfers = operations(Store.OUTGOING) | operations(Store.INCOMING)
     names = {mention.operation for mention in scopes.program.mpi_calls()}
-    names = {n for n in names if (row := procedure(n)) and row.name in operations(Store.OUTGOING)}
+    names = {n for n in names if (row := procedure(n)) and row.name in transfers}
     for name in sorted(names | {f"p{name}" for name in names}):
         for located in scopes.program.mentions(name):
             scope = scopes.of(located)
@@ -106,10 +110,7 @@ def _with_other_tags(exchange: Exchange, tag: int | None) -> Iterator[tuple[str,
                 call = called(leaf, scope)
                 if call is None or leaf.span is None:
                     continue
-                tags = [
-                    constants_in(envelope.tag, scope).value
-                    for envelope in envelopes_of(call) or ()
-                    if envelope.way is Way.OUT
-                ]
+                envelopes = envelopes_of(call) or ()
+                tags = [constants_in(envelope.tag, scope).value for envelope in envelopes]
                 if tags and None not in tags and tag not in tags:
                     yield leaf.span.file, leaf.span.first
