@@ -45,6 +45,14 @@ do turn = 1, np - 1
 end do
 """
 
+
+def _with(before: str, length: str) -> str:
+    """A program whose messages have another length, which statements in front of them set."""
+    messages = (RECEIVES + SENDS).replace("  pending = p", before + "  pending = p")
+    text = messages.replace(" n*nz,", f" {length},") + WAIT
+    return program(text, declare="integer(1) :: short\n")
+
+
 REFUSED = {
     "a rank is missed": (program(RECEIVES + SENDS.replace("np - 1", "np - 2") + WAIT), "ASP070"),
     "the first rank is missed": (
@@ -138,6 +146,10 @@ REFUSED = {
         program(RECEIVES + SENDS + WAIT.replace("call", "if (many > 0) call"), before="many = 1\n"),
         "ASP071",
     ),
+    "the own block is converted": (
+        program().replace("s(:,:,:), r(:,:,:)", "s(:,:,:)\n  integer(8), allocatable :: r(:,:,:)"),
+        "ASP070",
+    ),
     "another message with the tag": (program(after=TO_ITSELF.format(tag=5)), "ASP073"),
     "a receive of any tag": (
         program(after=TO_ITSELF.format(tag=6).replace("me, 6, &", "me, MPI_ANY_TAG, &")),
@@ -177,6 +189,26 @@ def test_refused(name: str, tmp_path: Path) -> None:
     text, code = REFUSED[name]
     found = report(tmp_path, text)
     assert (found.verdict, found.code) == ("refused", code)
+
+
+NOT_UNDERSTOOD = {
+    "a length that is set in a branch": _with(
+        "  many = n*nz\n  if (p + me == 1) then\n    many = n\n  end if\n", "many"
+    ),
+    "a message that a branch leaves out": _with(
+        "  if (np > 0) then\n    if (p + me == 1) cycle\n  end if\n", "n*nz"
+    ),
+    "a length that is rounded": _with("  many = 0.5*n\n", "many*2"),
+    "a length of another kind": _with("  short = 256 + n\n", "short*1"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_UNDERSTOOD)
+def test_no_exchange_where_a_message_is_not_understood(name: str, tmp_path: Path) -> None:
+    (tmp_path / "exchange.f90").write_text(NOT_UNDERSTOOD[name])
+    project = Project(tmp_path / "exchange.f90", settings=SETTINGS)
+    assert project.problems == ()
+    assert project.sites() == ()
 
 
 def test_messages_with_another_tag_are_none_of_these(tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.algebra import folded_expr
+from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.messages import Envelope, Way, envelopes_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import is_integer
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
@@ -58,6 +60,7 @@ class _Path:
     known: Known
     conditions: tuple[Expr, ...]
     counted: dict[str, int] = field(default_factory=dict)  # less the messages that used it
+    inside: bool = False  # of a branch
 
 
 def starts_messages(node: Node, scope: Scope) -> bool:
@@ -94,7 +97,7 @@ class _Reader:
         self.loop = loop
         self.scope = scope
         self.found: list[Message] = []
-        self.assigned = _assigned(loop)
+        self.assigned = _assigned(loop.body)
 
     def read(self, nodes: tuple[Node, ...], path: _Path) -> Odd | None:
         for node in nodes:
@@ -115,6 +118,8 @@ class _Reader:
                     return Odd("another loop goes on", node)
                 if any(path.counted.values()):
                     return Odd("a request is counted for a message that is left out", node)
+                if path.inside:
+                    return Odd("a branch leaves out what stands behind it", node)
                 return self._under(Op(".not.", (condition,)), node, path)
             case Leaf(what=Guarded(condition=condition, action=Call() as call)):
                 inner = replace(path, counted=dict(path.counted))
@@ -123,10 +128,13 @@ class _Reader:
                 return None
             case Branch(kind="if", arms=(arm,)) if isinstance(arm.head.what, ArmHead):
                 (chosen,) = arm.head.what.exprs
-                inner = _Path(dict(path.known), path.conditions)
+                inner = _Path(dict(path.known), path.conditions, inside=True)
                 if not isinstance(chosen, Lit | Ref | Component | Op):
                     return Odd("a condition is not understood", arm.head)
-                return self._under(chosen, arm.head, inner) or self.read(arm.body, inner)
+                odd = self._under(chosen, arm.head, inner) or self.read(arm.body, inner)
+                for name in _assigned(arm.body):  # there, and perhaps not
+                    path.known.pop(name, None)
+                return odd
         leaf = next(iter(leaves(node)))
         return Odd("a statement of the loop does more than exchange messages", leaf)
 
@@ -148,6 +156,9 @@ class _Reader:
             path.known.pop(target.name, None)
             return None
         value = self._written(assign.value, path)
+        if not _keeps(target, assign.value, self.scope):
+            path.known.pop(target.name, None)  # what needs it is not understood
+            return None
         if value is None:
             return Odd(f"{target.spelled} depends on what the loop changes", leaf)
         path.known[target.name] = value
@@ -221,10 +232,22 @@ class _Reader:
         return result  # type: ignore[return-value]
 
 
-def _assigned(loop: Do) -> frozenset[str]:
-    """The scalars that a loop assigns to, without its variable."""
-    targets = (leaf.what.target for leaf in leaves(loop) if isinstance(leaf.what, Assign))
+def _assigned(nodes: tuple[Node, ...]) -> frozenset[str]:
+    """The scalars that statements assign to."""
+    found = (leaf.what for node in nodes for leaf in leaves(node))
+    targets = (what.target for what in found if isinstance(what, Assign))
     return frozenset(target.name for target in targets if isinstance(target, Ref))
+
+
+def _keeps(target: Ref, value: Expr, scope: Scope) -> bool:
+    """Whether an assignment gives a variable the value itself: it is of the same type."""
+    symbol = scope.lookup(target.name)
+    if symbol is None or symbol.type is None:
+        return False
+    if symbol.type.base == "logical":
+        return True  # of whatever kind
+    default = element_bytes(symbol, scope) == 4
+    return symbol.type.base == "integer" and default and is_integer(value, scope)
 
 
 def substituted(expr: Arg, known: Known) -> Arg:

@@ -18,7 +18,7 @@ from asphalt.analysis.messages import Way
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.mpi_library import tells_of_the_receive
 from asphalt.analysis.mpi_table import Timing
-from asphalt.analysis.objects import designator_name
+from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded
 from asphalt.analysis.open_coded_groups import counted_by, counted_in, sets_scalar
 from asphalt.analysis.peers import Peers, is_over_ranks, peers_of, unequal
@@ -231,6 +231,9 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
 
     if not all(_is_some(guard, side.count) for side in (out, into) for guard in side.guards):
         return "what is copied goes nowhere where the messages are left out"
+    types = [getattr(symbol_named(s.buffer, values.scope), "type", None) for s in (out, into)]
+    if None in types or types[0] != types[1]:
+        return "the copy may change the type of what is copied"
     expected = (
         (copy.source, out.buffer),
         (copy.target, into.buffer),

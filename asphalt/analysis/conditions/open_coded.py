@@ -44,9 +44,9 @@ BETWEEN = Code(
 OTHERS = Code(
     "ASP073",
     "other messages could be received in the place of these",
-    "Another send or receive of the program may have the same tag, a probe may see the messages, or "
-    "not all of the program is known: a message from elsewhere could be taken for one of these, or "
-    "one of these for another; they are more and shorter where the exchange is tiled, and those "
+    "Another send or receive of the program may have the same tag, a probe may see the messages, "
+    "or not all of the program is known: a message from elsewhere could be taken for one of these, "
+    "or one of these for another; they are more and shorter where the exchange is tiled, and those "
     "without elements are not sent.",
     "Give the exchange a tag of its own, a constant, and asphalt the whole program.",
 )
