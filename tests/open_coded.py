@@ -120,7 +120,7 @@ def program(
 
 GUARDED_COPY = (
     (RECEIVES + SENDS + "r(1:n,1:many,me) = s(1:n,1:many,me)\n" + WAIT)
-    .replace("  pending = pending + 1\n", "  if (n*many == 0) cycle\n  pending = pending + 1\n")
+    .replace("  pending = pending + 1\n", "  if (many == 0) cycle\n  pending = pending + 1\n")
     .replace("n*nz,", "n*many,")
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.algebra import Poly, folded_expr, poly
@@ -248,7 +249,8 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
 
 
 def _is_some(condition: Expr, count: Expr | None) -> bool:
-    """Whether a condition only says that a number is not 0: ``count > 0``, ``count /= 0``."""
+    """Whether a condition only says that a number is not 0: ``count > 0``, ``count /= 0``, or the
+    same of a factor of it (``rows > 0`` where the number is ``columns*rows``)."""
     if count is None or not isinstance(condition, Op):
         return False
     if condition.op == "()":
@@ -256,5 +258,16 @@ def _is_some(condition: Expr, count: Expr | None) -> bool:
     sides = unequal(condition)
     if condition.op in (">", "<"):
         greater, less = condition.operands if condition.op == ">" else condition.operands[::-1]
-        return (poly(greater), poly(less)) == (poly(count), _ZERO)
-    return sides is not None and {poly(side) for side in sides} == {poly(count), _ZERO}
+        sides = (greater, less) if poly(less) == _ZERO else None
+    factors = [poly(side) for side in sides or () if poly(side) != _ZERO]
+    return len(factors) == 1 and _divides(factors[0], poly(count))
+
+
+def _divides(factor: Poly, value: Poly) -> bool:
+    """Whether a value is another one, or a product of it with variables."""
+    if factor == value:
+        return True
+    if len(factor.terms) != 1 or len(value.terms) != 1:
+        return False
+    ((own, one),), ((all_of_them, number),) = factor.terms, value.terms
+    return number % one == 0 and number // one > 0 and not Counter(own) - Counter(all_of_them)
