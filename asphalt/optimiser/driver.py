@@ -51,7 +51,7 @@ class Driver:
         """The unit with all transfers split whose windows get some work.
 
         What prepares the unit for that, exchanges of called procedures inlined before all, is only
-        kept if more transfers overlap with work by it.
+        kept if more transfers overlap with work by it, and more time is saved than without it.
         """
         begin = State(self.shop.tree, ())
         plain = found = self._renamed(begin, self.overlap.of(begin))
@@ -60,7 +60,8 @@ class Driver:
             return self._pipelined(plain, begin)
         if prepared.steps:
             more = self._renamed(prepared, self.overlap.of(prepared))
-            if len(more.transfers) > len(plain.transfers):
+            longer = len(more.transfers) > len(plain.transfers)
+            if longer and self._saves_more(prepared.tree, more, self.shop.tree, plain):
                 found = more
         found = self._opened(prepared, found)
         if found is plain or not prepared.steps:
@@ -78,16 +79,7 @@ class Driver:
         more = self._renamed(opened, self.overlap.of(opened))
         if more.content is None or self.overlap.hidden(more) <= self.overlap.hidden(found):
             return found
-        # a procedure takes the same time wherever it stands, but may be priced otherwise
-        steps = ((opened.tree, more), (self.shop.tree, found))
-        saved, before = (
-            self.shop.price(self.shop.tree_of(o)).saved(self.shop.price(t)) for t, o in steps
-        )
-        least = [PRECISION * seconds for seconds in self.shop.price(opened.tree).seconds]
-        differences = [s - b for s, b in zip(saved, before, strict=True)]
-        if any(d < -e for d, e in zip(differences, least, strict=True)):
-            return found
-        if not any(d > e for d, e in zip(differences, least, strict=True)):
+        if not self._saves_more(opened.tree, more, self.shop.tree, found):
             return found
         # what was inlined has no messages: all that there are stand in the same order, unless
         # renaming has added lines; then the unit tells where they are
@@ -100,6 +92,21 @@ class Driver:
             more,
             transfers=tuple(replace(t, line=earlier.get(t.line, line)) for t in more.transfers),
         )
+
+    def _saves_more(self, one: Tree, more: Optimised, other: Tree, found: Optimised) -> bool:
+        """Whether ``more`` saves more of what ``one`` costs than ``found`` does of ``other``, on a
+        network, and less on none.
+
+        The two are not compared with each other: a procedure takes the same time wherever it
+        stands, but may be priced otherwise.
+        """
+        price = self.shop.price
+        saved = price(self.shop.tree_of(more)).saved(price(one))
+        before = price(self.shop.tree_of(found)).saved(price(other))
+        least = [PRECISION * seconds for seconds in price(one).seconds]
+        differences = [s - b for s, b in zip(saved, before, strict=True)]
+        loses = any(d < -e for d, e in zip(differences, least, strict=True))
+        return not loses and any(d > e for d, e in zip(differences, least, strict=True))
 
     def _lines(self, tree: Tree) -> list[int]:
         """The lines of all calls of MPI."""
