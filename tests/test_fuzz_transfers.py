@@ -17,8 +17,16 @@ def test_a_procedure_is_the_same_each_time() -> None:
 
 
 @pytest.mark.skipif(bool(SMPI.missing()), reason="SMPI is not installed")
-def test_a_sample_gives_the_same_results(tmp_path: Path) -> None:
-    found = batch(101, 0, 8, SMPI, "-O0", tmp_path, (3,))
+@pytest.mark.parametrize(
+    ("first", "kind"),
+    [
+        (0, "exchanges"),
+        pytest.param(4, "exchanges", marks=pytest.mark.wide),
+        pytest.param(0, "halos", marks=pytest.mark.wide),
+    ],
+)
+def test_a_sample_gives_the_same_results(first: int, kind: str, tmp_path: Path) -> None:
+    found = batch(101, first, 4, SMPI, "-O0", tmp_path, (3,), kind)
     assert found.failures == []
-    assert found.transformed >= 4
-    assert found.transfers >= 8
+    assert found.transformed >= 2
+    assert found.transfers >= 4
