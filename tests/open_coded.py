@@ -124,6 +124,10 @@ GUARDED_COPY = (
     .replace("n*nz,", "n*many,")
 )
 
+FACTOR_COPY = GUARDED_COPY.replace("  if (many == 0) cycle\n", "  if (many > 0) then\n").replace(
+    "requests(pending), ierr)\n", "requests(pending), ierr)\n  end if\n"
+)
+
 
 ACCEPTED = {
     "a ring of non-blocking messages": program(),
@@ -134,6 +138,7 @@ ACCEPTED = {
     "nothing is copied for the rank itself": program(RECEIVES + SENDS + WAIT),
     "messages that may be empty": program(GUARDED),
     "a block that may be empty is copied": program(GUARDED_COPY, before="many = nz - 1\n"),
+    "a block with a positive factor is copied": program(FACTOR_COPY, before="many = nz - 1\n"),
     "a wait if there are messages": program(
         RING.replace("call MPI_Wait", "if (pending > 0) call MPI_Wait")
     ),

@@ -357,3 +357,13 @@ def test_ranks_of_a_loop() -> None:
         ("ieor(me, turn)", "1", "np - 1"),
     ):
         assert isinstance(peers(text, first, last), str), text
+
+
+@pytest.mark.parametrize("name", ["a block that may be empty", "a block with a positive factor"])
+def test_the_own_block_is_copied_where_all_factors_are_negative(name: str, tmp_path: Path) -> None:
+    """Messages are left out then, and the copy is not."""
+    path = tmp_path / "main.f90"
+    path.write_text(ACCEPTED[f"{name} is copied"])
+    (change,) = Project(path, settings=SETTINGS).transform()
+    always = b"(asphalt_peer == me .or. many > 0)" in change.after
+    assert always is ("positive" in name)

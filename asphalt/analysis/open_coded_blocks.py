@@ -123,6 +123,8 @@ def understood(coded: OpenCoded, group: Group, scope: Scope, values: Values) -> 
         if wrong is not None:
             return fault("peers", wrong, leaf)
     left_out = None if group.copies else out.peers.left_out
+    if group.copies and out.peers.left_out is not None:
+        out, into = (_copied(side, out.peers.left_out) for side in sides)
     blocks = Blocks(
         out.peers.ranks.expression(),
         None if own is None else own.expression(),
@@ -223,6 +225,21 @@ def _guards(side: _Side, left_out: Poly | None) -> tuple[Expr, ...]:
     return (Op("/=", (PEER, left_out.expression())), *side.guards)
 
 
+def _copied(side: _Side, own: Poly) -> _Side:
+    """The same where the block of the rank itself goes without a condition, as its copy does.
+
+    That makes a difference where the condition is about a factor of the length: all of them may be
+    negative.
+    """
+    is_own = Op("==", (PEER, own.expression()))
+    whole = folded_expr(side.count)
+    guards = (
+        guard if _is_some(guard, whole, exact=True) else Op(".or.", (is_own, guard))
+        for guard in side.guards
+    )
+    return replace(side, guards=tuple(guards))
+
+
 def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Values) -> str | None:
     """Why a copy is not that of the block of the rank itself; None: it is."""
 
@@ -248,19 +265,24 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
     return "what is copied is not known to be the block that the rank would send to itself"
 
 
-def _is_some(condition: Expr, count: Expr | None) -> bool:
+def _is_some(condition: Expr, count: Expr | None, exact: bool = False) -> bool:
     """Whether a condition only says that a number is not 0: ``count > 0``, ``count /= 0``, or the
-    same of a factor of it (``rows > 0`` where the number is ``columns*rows``)."""
+    same of a factor of it (``rows > 0`` where the number is ``columns*rows``; ``exact``: not so,
+    since both factors may be negative)."""
     if count is None or not isinstance(condition, Op):
         return False
     if condition.op == "()":
-        return _is_some(condition.operands[0], count)
+        return _is_some(condition.operands[0], count, exact)
     sides = unequal(condition)
     if condition.op in (">", "<"):
         greater, less = condition.operands if condition.op == ">" else condition.operands[::-1]
         sides = (greater, less) if poly(less) == _ZERO else None
     factors = [poly(side) for side in sides or () if poly(side) != _ZERO]
-    return len(factors) == 1 and _divides(factors[0], poly(count))
+    if len(factors) != 1:
+        return False
+    if exact and condition.op in (">", "<"):
+        return factors[0] == poly(count)
+    return _divides(factors[0], poly(count))
 
 
 def _divides(factor: Poly, value: Poly) -> bool:

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.algebra import folded
-from asphalt.analysis.messages import Messages, Part, called, part_of
+from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Arg, names_in
-from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in
-from asphalt.transforms.windows import in_window
+from asphalt.transforms.windows import in_window, takes_time, windows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +54,18 @@ def _windows(facts: UnitFacts) -> Iterator[tuple[Leaf, MpiCall, list[str]]]:
     """Each call that starts an operation, with the work in its window."""
     messages = facts.once(Messages)
     for _, siblings in lists_in(facts.unit.body):
-        place = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}
-        for first, node in enumerate(siblings):
-            for leaf, call in messages.calls(node):
-                if part_of(call) is not Part.START or "request" not in call.args:
-                    continue
-                ends = {place.get(id(end), -1) for end in messages.completion(leaf) or ()}
-                if len(ends) == 1:
-                    work = in_window(siblings, first, ends.pop(), messages)
-                    yield leaf, call, _work(work, messages)
+        for window in reversed(tuple(windows_of(siblings, messages))):
+            if "request" in window.call.args:
+                work = in_window(siblings, window.first, window.last, messages)
+                yield window.start, window.call, _work(work, messages)
 
 
 def _work(nodes: tuple[Node, ...], messages: Messages) -> list[str]:
     """The outermost statements that take time."""
     texts: list[str] = []
     for node in nodes:
-        heads = (leaf for leaf in leaves(node) if _takes_time(leaf, messages))
+        heads = (leaf for leaf in leaves(node) if takes_time(leaf, messages))
         first = next(heads, None)
         if first is not None:
             texts.append(" ".join((first.body or "").replace("&", " ").split()))
     return texts
-
-
-def _takes_time(leaf: Leaf, messages: Messages) -> bool:
-    if isinstance(leaf.what, DoHead):
-        return True
-    return called(leaf.what) is not None and messages.call(leaf) is None

@@ -111,7 +111,7 @@ def parts_of(facts: UnitFacts) -> tuple[Part, ...]:
 def hidden_work(facts: UnitFacts) -> int:
     """How much work stands between starts and ends of what was decomposed, as a number of loops and
     calls."""
-    messages = Messages(facts)
+    messages = facts.once(Messages)
     found = 0
     for _, siblings in lists_in(facts.unit.body):
         begins: dict[str, int] = {}
@@ -142,11 +142,10 @@ def reasons(facts: UnitFacts) -> tuple[str, ...]:
 
 
 def _judged(facts: UnitFacts) -> tuple[Part | str, ...]:
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    order = facts.once(Independence.of)
     splits = {
         id(one.leaf): one
-        for one in nonblocking.check(facts)
+        for one in facts.once(nonblocking.check)
         if isinstance(one, nonblocking.Split) and one.call.procedure.collective
     }
     found: list[Part | str] = []

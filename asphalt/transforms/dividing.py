@@ -9,8 +9,8 @@ the interior (``edge_iterations``).  All iterations may be executed in any order
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.affine_conditions import extremes
@@ -24,6 +24,7 @@ from asphalt.analysis.edge_iterations import (
 )
 from asphalt.analysis.free_order import effect_of, region_of, why_ordered
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages
 from asphalt.analysis.nest import tilable_loops
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.same_rounding import inexact, keeps_a_loop
@@ -33,9 +34,14 @@ from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Code, Refused
 from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import DoHead
-from asphalt.ir.tree import Do, Node, leaves
+from asphalt.ir.tree import Do, Node, Unit, leaves
+from asphalt.transforms.edit import lists_in, rewrite_list
+from asphalt.transforms.parts_of_nest import edges, interior
 from asphalt.transforms.step import Found, Step, Trial
+from asphalt.transforms.windows import Window, windows_of
 
+Run = tuple[Node, ...]
+Choices = Callable[[Run, tuple[Window, ...], int], list[Run]]
 MOST_STATEMENTS = 40
 """Of a nest that is written several times, the heads and ends of loops included."""
 
@@ -48,6 +54,42 @@ class DividedNest(Trial):
     path: tuple[int, ...]
     position: int
     ends: tuple[Ends, ...]
+
+
+def nests(facts: UnitFacts, choices: Choices) -> tuple[Found, ...]:
+    """What can be divided of a unit: of the nests that have runs of statements to pass, the splits
+    and what keeps nests back.
+
+    ``choices``: these runs, for the nest at a position of a list with such windows.
+    """
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
+    found: list[Found] = []
+    for path, siblings in lists_in(facts.unit.body):
+        windows = tuple(windows_of(siblings, messages))
+        for position, node in enumerate(siblings):
+            if not isinstance(node, Do) or any(messages.calls(node)):
+                continue
+            one = Nest(facts, order, node, path, position).divided(
+                choices(siblings, windows, position)
+            )
+            found += () if one is None else (one,)
+    return tuple(found)
+
+
+def in_parts(facts: UnitFacts, step: Step, comment: str, interior_first: bool) -> Unit:
+    """The unit with one nest written as its interior, with a comment, and its edges."""
+    assert isinstance(step, DividedNest)
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        nest = nodes[step.position]
+        assert isinstance(nest, Do)
+        inside = interior(nest, step.ends, comment, facts)
+        outside = edges(nest, step.ends, facts)
+        parts = (inside, *outside) if interior_first else (*outside, inside)
+        return (*nodes[: step.position], *parts, *nodes[step.position + 1 :])
+
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,17 +38,11 @@ peeling").
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.tree import Do, Node, Unit
-from asphalt.transforms.dividing import DividedNest, Nest
-from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.parts_of_nest import edges, interior
+from asphalt.ir.tree import Unit
+from asphalt.transforms.dividing import Run, in_parts, nests
 from asphalt.transforms.step import Found, Step
-from asphalt.transforms.windows import windows_of
+from asphalt.transforms.windows import Window
 
 NAME = "peeling"
 _COMMENT = "asphalt: the rest of the nest, which no message needs"
@@ -56,28 +50,15 @@ _COMMENT = "asphalt: the rest of the nest, which no message needs"
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The nests of a unit of which a part can come into the window of a transfer behind them."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
-    found: list[Found] = []
-    for path, siblings in lists_in(facts.unit.body):
-        starts = sorted({w.first for w in windows_of(siblings, messages)}, reverse=True)
-        for position, node in enumerate(siblings):
-            ahead = [siblings[position + 1 : start + 1] for start in starts if start > position]
-            if ahead and isinstance(node, Do) and not any(messages.calls(node)):
-                one = Nest(facts, order, node, path, position).divided(ahead)
-                found += () if one is None else (one,)
-    return tuple(found)
+    return nests(facts, _behind)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one nest split: the edges, then the interior."""
-    assert isinstance(step, DividedNest)
+    return in_parts(facts, step, _COMMENT, interior_first=False)
 
-    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        nest = nodes[step.position]
-        assert isinstance(nest, Do)
-        inside = interior(nest, step.ends, _COMMENT, facts)
-        parts = (*edges(nest, step.ends, facts), inside)
-        return (*nodes[: step.position], *parts, *nodes[step.position + 1 :])
 
-    return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
+def _behind(siblings: Run, windows: tuple[Window, ...], position: int) -> list[Run]:
+    """From the nest to each start, the last start first."""
+    starts = sorted({w.first for w in windows}, reverse=True)
+    return [siblings[position + 1 : start + 1] for start in starts if start > position]

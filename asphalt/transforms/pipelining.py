@@ -64,8 +64,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The receives and sends of a unit between which a nest can be executed in tiles."""
     if not can_check(facts) or _has_header(facts):
         return ()
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     finder = Finder(facts, messages, order)
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):

@@ -57,8 +57,8 @@ class SplitWait(Trial):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The waits of a unit for a known number of operations that it has started itself."""
-    messages = Messages(facts)
-    order = Independence(facts, messages)
+    messages = facts.once(Messages)
+    order = facts.once(Independence.of)
     known = {id(one.leaf): one for one in operations(facts.reaching, facts.scope, facts.values)}
     found: list[Found] = []
     for leaf, call in messages.own_calls():
