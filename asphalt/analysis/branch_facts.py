@@ -44,6 +44,15 @@ class BranchFacts:
         self.reaching = reaching
         self.graph: ControlFlow = reaching.graph
         self.changed_by = changed_by or (lambda leaf: None)
+        self._tests = [
+            (point.number, *_positive(condition))
+            for point in self.graph.points
+            if (condition := _tested(point)) is not None
+        ]
+        self._changes: dict[int, frozenset[str] | None] = {}
+        self._staying: dict[tuple[int, int], bool] = {}
+        self._ahead: dict[int, frozenset[int]] = {}
+        self._behind: dict[int, frozenset[int]] = {}
 
     def pruned(self, point: int) -> ControlFlow:
         """The graph without the ways that contradict what held at a point.
@@ -54,19 +63,17 @@ class BranchFacts:
         if not facts:
             return self.graph
         successors = list(self.graph.successors)
-        for other in self.graph.points:
-            tested = _tested(other)
-            if tested is None or other.number == point:
+        for other, condition, positive in self._tests:
+            if other == point:
                 continue
-            condition, positive = _positive(tested)
             for fact in facts:
-                if fact.condition != condition or not self._stays(fact, other.number):
+                if fact.condition != condition or not self._stays(fact, other):
                     continue
                 wrong = _FALSE if fact.held == positive else _TRUE
-                successors[other.number] = tuple(
+                successors[other] = tuple(
                     target
-                    for target in successors[other.number]
-                    if self.graph.taken.get((other.number, target)) != wrong
+                    for target in successors[other]
+                    if self.graph.taken.get((other, target)) != wrong
                 )
         return replace(self.graph, successors=tuple(successors))
 
@@ -75,19 +82,17 @@ class BranchFacts:
         they contradict what a later branch tests, which every way to the point passes."""
         found: set[tuple[int, int]] = set()
         facts = [fact for fact in self._facts(point) if self._is_plain(fact.condition)]
-        for other in self.graph.points if facts else ():
-            tested = _tested(other)
-            if tested is None:
-                continue
-            condition, positive = _positive(tested)
+        for other, condition, positive in self._tests:
             for fact in facts:
-                later = self._is_passed_between(fact.point, other.number, point)
-                if fact.condition == condition and later and self._stays_since(other.number, fact):
+                if fact.condition != condition:
+                    continue
+                later = self._is_passed_between(fact.point, other, point)
+                if later and self._stays_since(other, fact):
                     wrong = _FALSE if fact.held == positive else _TRUE
                     found |= {
-                        (other.number, target)
-                        for target in self.graph.successors[other.number]
-                        if self.graph.taken.get((other.number, target)) == wrong
+                        (other, target)
+                        for target in self.graph.successors[other]
+                        if self.graph.taken.get((other, target)) == wrong
                     }
         return frozenset(found)
 
@@ -100,19 +105,17 @@ class BranchFacts:
     def _facts(self, point: int) -> Iterator[_Fact]:
         """The conditions of the branches that every way to the point has taken in one direction."""
         dominators = self.reaching.dominance.dominators
-        for other in self.graph.points:
-            tested = _tested(other)
-            if tested is None or not dominators.dominates(other.number, point):
+        for other, condition, positive in self._tests:
+            if not dominators.dominates(other, point):
                 continue
             sides = {
-                self.graph.taken.get((other.number, target)): target
-                for target in self.graph.successors[other.number]
+                self.graph.taken.get((other, target)): target
+                for target in self.graph.successors[other]
             }
             for said, target in sides.items():
-                only = self.graph.predecessors[target] == (other.number,)
+                only = self.graph.predecessors[target] == (other,)
                 if said in (_TRUE, _FALSE) and only and dominators.dominates(target, point):
-                    condition, positive = _positive(tested)
-                    yield _Fact(condition, (said == _TRUE) == positive, other.number)
+                    yield _Fact(condition, (said == _TRUE) == positive, other)
 
     def _is_plain(self, condition: Arg) -> bool:
         """Whether a condition is made of variables and intrinsic functions alone."""
@@ -130,9 +133,21 @@ class BranchFacts:
 
     def _stays(self, fact: _Fact, later: int) -> bool:
         """Whether nothing in a condition changes between two tests of it."""
-        graph = self.graph
-        between = _closure(graph.successors, fact.point) & _closure(graph.predecessors, later)
-        return self._unchanged(fact.point, between)
+        key = fact.point, later
+        if key not in self._staying:
+            between = self._reached(fact.point) & self._reaching(later)
+            self._staying[key] = self._unchanged(fact.point, between)
+        return self._staying[key]
+
+    def _reached(self, point: int) -> frozenset[int]:
+        if point not in self._ahead:
+            self._ahead[point] = frozenset(_closure(self.graph.successors, point))
+        return self._ahead[point]
+
+    def _reaching(self, point: int) -> frozenset[int]:
+        if point not in self._behind:
+            self._behind[point] = frozenset(_closure(self.graph.predecessors, point))
+        return self._behind[point]
 
     def _is_passed_between(self, middle: int, start: int, end: int) -> bool:
         """Whether every way from one point to another passes a third one in between."""
@@ -163,6 +178,11 @@ class BranchFacts:
     def _changed_at(self, point: int) -> frozenset[str] | None:
         """What a point may change elsewhere, where it is a completion and nothing besides; None:
         not known."""
+        if point not in self._changes:
+            self._changes[point] = self._changed_elsewhere(point)
+        return self._changes[point]
+
+    def _changed_elsewhere(self, point: int) -> frozenset[str] | None:
         leaf = self.graph.points[point].leaf
         effects = self.reaching.accesses.footprint(point).effects
         if leaf is None or any(effect.kind is not EffectKind.MPI for effect in effects):

@@ -77,6 +77,7 @@ class UnitAccesses:
         self._known: dict[int, PointAccesses] = {}
         self._constructs: dict[int, ConstructNames] = {}
         self._exposed: dict[str, bool] = {}
+        self._footprints: dict[int, Footprint] = {}
 
     def at(self, number: int) -> PointAccesses:
         """What a point does."""
@@ -104,7 +105,12 @@ class UnitAccesses:
 
     def footprint(self, number: int) -> Footprint:
         """The accesses and effects of a point, under the names of ``construct_names``."""
-        point = self.graph.points[number]
+        found = self._footprints.get(number)
+        if found is None:
+            found = self._footprints[number] = self._footprint(self.graph.points[number])
+        return found
+
+    def _footprint(self, point: Point) -> Footprint:
         bound = self.construct_names(point)
         accesses: list[Access] = []
         effects: list[Effect] = []

@@ -24,6 +24,7 @@ from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Do
 
+Answer = tuple[bool | None, int]
 _ONE = Poly.constant(1)
 
 
@@ -50,10 +51,18 @@ class RequestElements:
         self._ahead: dict[int, frozenset[int]] = {}
         self._behind: dict[int, frozenset[int]] = {}
         self._counters: dict[str, bool] = {}
+        self._completed: dict[tuple[int, int], tuple[Operation, Operation, Answer]] = {}
 
-    def completed_at(self, start: Operation, completion: Operation) -> tuple[bool | None, int]:
+    def completed_at(self, start: Operation, completion: Operation) -> Answer:
         """Whether a completion has all requests of a start, and the point that every way through
         the completion passes (the head of a loop of completions)."""
+        key = id(start), id(completion)
+        if key not in self._completed:  # the operations are kept, so that no others get their ids
+            answer = self._completed_at(start, completion)
+            self._completed[key] = start, completion, answer
+        return self._completed[key][2]
+
+    def _completed_at(self, start: Operation, completion: Operation) -> Answer:
         if start.storage is None or completion.storage is None:
             unknown = start.storage is None and completion.storage is None
             return (True if unknown and _same(start, completion) else None), completion.point
@@ -67,6 +76,9 @@ class RequestElements:
             return True, completion.point
         if self._is_counter(start, completion):
             return True, completion.point
+        equal = self._equal_numbers(start, completion)
+        if equal is not None and not _not_around(completion.loops, start.loops):
+            return equal, completion.point
         found = self._range(start, completion)
         elements = self._elements(start, _not_around(start.loops, completion.loops))
         if found is None or elements is None:
@@ -78,6 +90,15 @@ class RequestElements:
         other = Access(start.storage, Mode.WRITE, (ends,), completion.leaf)
         apart = region.conflict(elements, other, _any_order) is None
         return (False if apart else None), self._outermost(start, completion)
+
+    def _equal_numbers(self, one: Operation, other: Operation) -> bool | None:
+        """Whether two single elements with constant subscripts are one; None: they are not such."""
+        if one.count is not None or other.count is not None:
+            return None
+        if one.first is None or other.first is None:
+            return None
+        numbers = [self.values.constants(o).value for o in (one.first, other.first)]
+        return None if None in numbers else numbers[0] == numbers[1]
 
     def _outermost(self, start: Operation, completion: Operation) -> int:
         """The head of the outermost loop around a completion that is not around the start."""
@@ -95,6 +116,9 @@ class RequestElements:
             return True
         if start.first is None or other.first is None:
             return None
+        equal = self._equal_numbers(start, other)
+        if equal is not None:
+            return equal
         if self._counts_up(start) is not None and self._counts_up(start) == self._counts_up(other):
             return False
         one = self._elements(start, start.loops)
@@ -207,10 +231,7 @@ class RequestElements:
         """The storages that may be defined on a way from one point to another, or around one."""
         key = (first, last)
         if key not in self._changing:
-            points = {first, last}
-            for point in range(len(self.graph.points)):
-                if point in self._reached(first) and point in self._reaching(last):
-                    points.add(point)
+            points = {first, last} | (self._reached(first) & self._reaching(last))
             accesses = self.reaching.accesses
             done = [accesses.at(point) for point in points]
             found = {storage for one in done for storage in one.defined}
