@@ -12,7 +12,7 @@ from asphalt.ir.program import Located
 from asphalt.optimise import Done, Optimised, optimise
 from asphalt.optimiser import blocking
 from asphalt.report.model import GainReport, SiteReport, StepReport
-from asphalt.transfers import mark_report, nonblocking_operations
+from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
 from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
 
@@ -150,14 +150,27 @@ def nothing_beside(
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
-def _kept(located: Located, refused: Refused, operation: str) -> Iterator[SiteReport]:
-    """The report of a call that stays as it is."""
+def kept_stores(tree: Tree) -> tuple[SiteReport, ...]:
+    """A report for each statement that stores to a receive buffer of a tree, and has to stay
+    although a receive follows."""
+    return tuple(
+        report
+        for located in user_units(tree, transfer_operations())
+        for one in blocking.kept_stores(tree, located)
+        for report in _kept(located, *one, "the stores")
+    )
+
+
+def _kept(
+    located: Located, refused: Refused, operation: str, what: str = "the transfer"
+) -> Iterator[SiteReport]:
+    """The report of a call, or of something else, that stays as it is."""
     span = refused.span
     if span is None:
         return
     marks = (
-        Mark(span, "offending", refused.message),
-        Mark(span, "exchange", "the transfer"),
+        *(refused.marks or (Mark(span, "offending", refused.message),)),
+        Mark(span, "exchange", what),
     )
     yield SiteReport(
         f"{located.unit.name or 'main'}:{span.first}",
@@ -168,14 +181,14 @@ def _kept(located: Located, refused: Refused, operation: str) -> Iterator[SiteRe
         "refused" if refused.lifted_by is None else "assumed",
         code=refused.code.id,
         message=refused.message,
-        witness=f"line {span.first}",
+        witness=refused.witness or f"line {span.first}",
         assumptions=() if refused.lifted_by is None else (refused.lifted_by,),
         marks=tuple(mark_report(mark) for mark in marks),
     )
 
 
 def _reports(found: Optimised) -> Iterator[SiteReport]:
-    """One report for each transfer that is overlapped now.
+    """One report for each transfer that is overlapped now, and each statement left out.
 
     Lines are those of the source before this pass.
     """
@@ -196,6 +209,20 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
             evidence=tuple(step.does for step in found.steps),
             steps=steps,
             overlaps=transfer.beside,
+            ended=found.ended,
+        )
+    for cleared in found.cleared:
+        yield SiteReport(
+            f"{found.unit or 'main'}:{cleared.line}",
+            found.path,
+            cleared.line,
+            cleared.operation,
+            found.unit,
+            "applied",
+            message=f"what was stored to {cleared.buffer} before the receive is left out",
+            passes=passes,
+            evidence=tuple(step.does for step in found.steps),
+            steps=steps,
             ended=found.ended,
         )
 

@@ -12,6 +12,7 @@ TRANSFERS = (
     "unrolling",
     "inline",
     "branches",
+    "stores",
     "renaming",
     "expansion",
     "nonblocking",

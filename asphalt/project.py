@@ -28,7 +28,7 @@ from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.change import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.change import Change as Change
-from asphalt.change import Values, kept_blocking, nothing_beside, optimised
+from asphalt.change import Values, kept_blocking, kept_stores, nothing_beside, optimised
 from asphalt.findings import findings
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
@@ -159,6 +159,10 @@ class Project:
         if "nonblocking" not in self.settings.passes:
             return ()
         return kept_blocking(self._tree, self.settings.assume)
+
+    def kept_stores(self) -> tuple[SiteReport, ...]:
+        """The stores in front of receives that the settings ask to leave out, and that stay."""
+        return kept_stores(self._tree) if "stores" in self.settings.passes else ()
 
     def nothing_beside(self, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
         """Those that could be, but are not in these changes: no work comes beside them."""

@@ -1,4 +1,4 @@
-"""What statements do to a local buffer of messages, blocking transfers included.
+"""What statements do to a buffer of messages, transfers included.
 
 ``array_flow`` sees a call of MPI as one that may change all of its buffer, and reads all of it.
 Here a receive that gets all that it has a count for defines just these elements, and a send reads
@@ -11,32 +11,38 @@ from dataclasses import replace
 
 from asphalt.analysis.access import CallEffect, Mode, Names, Reached, Subscript
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.array_flow import ArrayFlow
+from asphalt.analysis.array_flow import ArrayFlow, Flow, elements_of
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
-from asphalt.analysis.frame import Frame
+from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.guarded_reads import is_read_from_ranks
+from asphalt.analysis.independence import is_unseen
+from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
+from asphalt.analysis.sets import Elements, UndecidedError
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Keyword, Ref, Section
+from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
 
 _ONE = Poly.constant(1)
 
 
 class BufferFlow:
-    """The array ``name`` of a unit, a local one that nothing else can see."""
+    """The array ``name`` of a unit, with no other name."""
 
     def __init__(self, facts: UnitFacts, messages: Messages, full: FullMessages, name: str) -> None:
         self.facts = facts
         self.messages = messages
         self.full = full
         self.name = name
-        self._read_from_ranks = is_read_from_ranks(facts, messages, name)
+        self.storage = storage_of(name, facts.scope)
+        unseen = is_unseen(name, facts)
+        self.is_read_from_ranks = unseen and is_read_from_ranks(facts, messages, name)
         calls = {id(called(leaf.what)): (leaf, call) for leaf, call in messages.own_calls()}
         self._transfers = {
             key: found
@@ -50,9 +56,37 @@ class BufferFlow:
         shape = None if first is None else self._shape(first)
         if first is None or shape is None:
             return first is None
-        frame = Frame(self.facts.values, self.facts.values.footprint.written())
-        flow = ArrayFlow(self.name, shape.rank, self._names, frame, shape).of(nodes)
-        return flow.exposed.is_empty()
+        found = self._in(nodes, self.facts.values.footprint.written(), shape)
+        return found.exposed.is_empty()
+
+    def of(self, nodes: tuple[Node, ...], changing: frozenset[str], at: Leaf) -> Flow | None:
+        """What the statements of a list do to it, one after the other, while the storages
+        ``changing`` may be written; ``at``: where its shape is asked for.  None: it has none."""
+        shape = self._shape(at)
+        return None if shape is None else self._in(nodes, changing, shape)
+
+    def stored(
+        self, nodes: tuple[Node, ...], changing: frozenset[str], at: Leaf
+    ) -> Elements | None:
+        """At least the elements that statements may define (see ``of``)."""
+        found, shape = self.of(nodes, changing, at), self._shape(at)
+        if found is None or shape is None:
+            return None
+        here = Standpoint(Frame(self.facts.values, changing), at, ())
+        try:
+            return found.maybe.intersection(
+                elements_of((Section(None, None, None),) * shape.rank, here, shape)
+            )
+        except UndecidedError:
+            return found.maybe
+
+    def moves(self, call: Call) -> bool:
+        """Whether a call transfers a message from or to the array, of which all is known."""
+        return id(call) in self._transfers
+
+    def _in(self, nodes: tuple[Node, ...], changing: frozenset[str], shape: Shape) -> Flow:
+        frame = Frame(self.facts.values, changing)
+        return ArrayFlow(self.storage, shape.rank, self._names, frame, shape).of(nodes)
 
     @property
     def _names(self) -> Names:
@@ -75,9 +109,9 @@ class BufferFlow:
         if section is None:
             return None
         usual = self.facts.names.call(action)
-        rest = tuple(r for r in usual.accesses if r.storage != self.name)
+        rest = tuple(r for r in usual.accesses if r.storage != self.storage)
         mode = Mode.READ if transfer.reads else Mode.WRITE
-        return replace(usual, accesses=(*rest, Reached(self.name, mode, section)))
+        return replace(usual, accesses=(*rest, Reached(self.storage, mode, section)))
 
     def _section(
         self, transfer: Transfer, actual: Ref, leaf: Leaf, call: MpiCall
@@ -88,7 +122,7 @@ class BufferFlow:
         if exchange is None or symbol is None or shape is None:
             return None
         if transfer.writes:
-            if transfer.reads or not self.full.fills(call, from_a_rank=self._read_from_ranks):
+            if transfer.reads or not self.full.fills(call, from_a_rank=self.is_read_from_ranks):
                 return None
             names = (exchange.receive_count, exchange.receive_type)
         else:

@@ -21,6 +21,7 @@ from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.values import constants_in
 from asphalt.analysis.wildcards import is_wildcard
 from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call, Guarded, Opaque, Raw
 from asphalt.ir.tree import leaves
 
@@ -33,6 +34,7 @@ class _Sent:
     count: Expr
     type: Expr
     scope: Scope
+    span: Span | None
 
 
 class FullMessages:
@@ -45,25 +47,33 @@ class FullMessages:
     def fills(self, call: MpiCall, *, from_a_rank: bool = False) -> bool:
         """Whether a receive of the unit certainly gets as many elements as it has a count for;
         ``from_a_rank``: where its source is not MPI_PROC_NULL."""
+        return self.why_not(call, from_a_rank=from_a_rank) is None
+
+    def why_not(
+        self, call: MpiCall, *, from_a_rank: bool = False
+    ) -> tuple[str, Span | None] | None:
+        """Why a receive may get fewer elements, and the send of which it may; None: it does not."""
         exchange = call.procedure.exchange
-        if exchange is None or exchange.source is None or self._sends is None:
-            return False
+        if exchange is None or exchange.source is None:
+            return "it is no receive with a count", None
+        if self._sends is None:
+            return "not all sends of the program are known", None
         names = (exchange.receive_count, exchange.receive_type)
         count, datatype = (call.args.get(name or "") for name in names)
         tag = self._tag(call, -1)
         if count is None or datatype is None or tag is None:
-            return False
+            return "its count is not known", None
         if self._may_receive_nothing and not from_a_rank:
-            return False
+            return "its source may be MPI_PROC_NULL", None
         here = self.plain.of(self.scope.located)
-        return all(
-            self._tags_differ(tag, here, sent)
-            or (
-                _same_type(datatype, here, sent.type, sent.scope)
-                and _same_count(count, here, sent.count, sent.scope)
-            )
-            for sent in self._sends
-        )
+        for sent in self._sends:
+            if self._tags_differ(tag, here, sent):
+                continue
+            if not _same_type(datatype, here, sent.type, sent.scope):
+                return "a message may have another type", sent.span
+            if not _same_count(count, here, sent.count, sent.scope):
+                return "a message may be shorter", sent.span
+        return None
 
     @staticmethod
     def _tag(call: MpiCall, which: int) -> Expr | None:
@@ -125,9 +135,9 @@ class FullMessages:
                     continue
                 row = library_row(call.procedure)
                 if any(a.store is Store.OUTGOING for a in (*row.accesses, *row.prepared)):
-                    yield self._sent(call, scope)
+                    yield self._sent(call, scope, leaf.span)
 
-    def _sent(self, call: MpiCall, scope: Scope) -> _Sent | None:
+    def _sent(self, call: MpiCall, scope: Scope, span: Span | None) -> _Sent | None:
         exchange = call.procedure.exchange
         if exchange is None:
             return None
@@ -136,7 +146,7 @@ class FullMessages:
         tag = self._tag(call, 0)
         if tag is None or count is None or datatype is None:
             return None
-        return _Sent(tag, count, datatype, scope)
+        return _Sent(tag, count, datatype, scope, span)
 
 
 def _gives_neighbours(procedure: Procedure) -> bool:

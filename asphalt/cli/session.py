@@ -73,7 +73,7 @@ def transfers_after(
     what is among the ``sites`` already, in no order."""
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
-    stay = (*project.kept_blocking(), *project.nothing_beside(changes))
+    stay = (*project.kept_blocking(), *project.nothing_beside(changes), *project.kept_stores())
     found += [site for site in stay if (site.file, site.line) not in told]
     known = {(site.file, site.id) for site in sites}
     done = (site for change in changes for site in change.sites)

@@ -11,7 +11,7 @@ from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.transforms import nonblocking
+from asphalt.transforms import nonblocking, stores
 
 
 def kept_blocking(
@@ -41,15 +41,24 @@ def nothing_beside(
     )
 
 
+def kept_stores(tree: Tree, located: Located) -> tuple[tuple[Refused, str], ...]:
+    """The stores to receive buffers of a unit that stay, with the procedure that receives."""
+    return stores.refusals(_facts(tree, located, frozenset()))
+
+
 def _judged(
     tree: Tree, located: Located, accepted: frozenset[str]
 ) -> Iterator[tuple[nonblocking.Split | Refused, str]]:
     """All of them, each with the procedure."""
-    effects, uniformity = Analyses(tree).of(any_sizes=True)
-    facts = UnitFacts(located, effects, tree.file(located.path).eol, uniformity, accepted)
+    facts = _facts(tree, located, accepted)
     messages = facts.once(Messages)
     spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
     for found in facts.once(nonblocking.check):
         assert isinstance(found, nonblocking.Split | Refused)
         span = found.span if isinstance(found, Refused) else found.leaf.span
         yield found, spelled.get(span, "")
+
+
+def _facts(tree: Tree, located: Located, accepted: frozenset[str]) -> UnitFacts:
+    effects, uniformity = Analyses(tree).of(any_sizes=True)
+    return UnitFacts(located, effects, tree.file(located.path).eol, uniformity, accepted)

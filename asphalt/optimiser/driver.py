@@ -69,7 +69,9 @@ class Driver:
         found = self._pipelined(found, prepared)
         # lines of what was inlined are none of this file as it stands: the procedure's own tells
         line = self.shop.head_line()
-        return replace(found, transfers=tuple(replace(t, line=line) for t in found.transfers))
+        transfers = tuple(replace(t, line=line) for t in found.transfers)
+        cleared = tuple(replace(c, line=line) for c in found.cleared)
+        return replace(found, transfers=transfers, cleared=cleared)
 
     def _opened(self, prepared: State, found: Optimised) -> Optimised:
         """The same with procedures inlined that compute what is behind receives, if that gains."""

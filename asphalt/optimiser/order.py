@@ -18,6 +18,7 @@ from asphalt.transforms import (
     pipelining,
     renaming,
     splitting,
+    stores,
     unrolling,
     waits,
 )
@@ -27,6 +28,7 @@ PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)
     for module in (unrolling, inline, branches, hoisting)
 )
+STORING = Transformation(stores.NAME, stores.check, stores.apply)
 OPENING = Transformation(opening.NAME, opening.check, opening.apply)
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
 EXPANDING = Transformation(expansion.NAME, expansion.check, expansion.apply)
@@ -42,9 +44,11 @@ DIVIDING = tuple(
     for module in (waits, splitting, peeling, draining)
 )
 TILING = Transformation(pipelining.NAME, pipelining.check, pipelining.apply)
-_ALL = (*PREPARING, RENAMING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING, TILING)
+_ALL = (
+    *PREPARING, STORING, RENAMING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING, TILING
+)  # fmt: skip
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
 PREPARING_NAMES = frozenset(t.name for t in PREPARING)
-GAINING = frozenset({decomposition.NAME, expansion.NAME, motion.NAME})
+GAINING = frozenset({decomposition.NAME, expansion.NAME, motion.NAME, stores.NAME})
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""

@@ -40,6 +40,16 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Cleared:
+    """Stores to a receive buffer that are left out: the line where they stood, the MPI procedure
+    that overwrites them, and the buffer."""
+
+    line: int
+    operation: str
+    buffer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tiled:
     """A nest that is executed in tiles, with its messages: the name of the site in the header, the
     line and the MPI procedure of the receive, and the variable of the loop."""
@@ -57,6 +67,7 @@ class Optimised:
     ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
     blocking ones that are overlapped with work now.  ``refused``: what could not be split.
     ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
+    ``cleared``: the stores that are left out.
     """
 
     path: str
@@ -67,3 +78,4 @@ class Optimised:
     refused: tuple[Refused, ...]
     ended: str
     tiled: tuple[Tiled, ...] = ()
+    cleared: tuple[Cleared, ...] = ()

@@ -19,9 +19,10 @@ from asphalt.optimiser.order import (
     MOST_STEPS,
     PREPARING_NAMES,
     STARTING,
+    STORING,
     WIDENING,
 )
-from asphalt.optimiser.outcome import FIXPOINT, LOSING, Done, Optimised, Transfer
+from asphalt.optimiser.outcome import FIXPOINT, LOSING, Cleared, Done, Optimised, Transfer
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import (
     decomposition,
@@ -30,6 +31,7 @@ from asphalt.transforms import (
     fission,
     motion,
     nonblocking,
+    stores,
 )
 from asphalt.transforms.beside import started, work_beside
 from asphalt.transforms.new_names import next_number
@@ -92,6 +94,7 @@ class Overlap:
         left = frozenset(transfer.line for transfer in (*ahead, *blocks))
         while True:
             state, refused = self._split(begin, left)
+            state = self.shop.closure(state, (STORING,))
             if ahead:
                 state = replace(self.shop.closure(state, (self.shop.expanding,)), ahead=ahead)
             state = self._widened(begin, state, DIVIDING if whole else ())
@@ -247,6 +250,18 @@ class Overlap:
             transfers if changed else (),
             refused,
             ended,
+            cleared=self._cleared(begin, state) if changed else (),
+        )
+
+    def _cleared(self, begin: State, state: State) -> tuple[Cleared, ...]:
+        """The stores that are left out, as they stood."""
+        if all(step.transformation != stores.NAME for step in state.steps):
+            return ()
+        steps = stores.check(self.shop.facts(begin.tree))
+        return tuple(
+            Cleared(step.line, step.receive[1], step.buffer)
+            for step in steps
+            if isinstance(step, stores.Stored)
         )
 
     def _priced(self, state: State) -> tuple[Done, ...]:

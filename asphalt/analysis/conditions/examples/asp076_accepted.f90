@@ -1,0 +1,19 @@
+!> What a rank has of its neighbour's points, which are as many for all ranks.
+program neighbours
+  use mpi
+  implicit none
+  integer, parameter :: n = 100
+  real :: mine(n), theirs(n)
+  integer :: me, np, ierr
+
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  mine = me
+  theirs = -1
+  call MPI_Sendrecv(mine, n, MPI_REAL, modulo(me + 1, np), 1, &
+                    theirs, n, MPI_REAL, modulo(me - 1, np), 1, &
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  print *, sum(theirs)
+  call MPI_Finalize(ierr)
+end program neighbours
