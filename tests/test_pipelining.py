@@ -551,9 +551,53 @@ def test_two_ranks_compute_the_same(tmp_path: Path) -> None:
     assert _output(tmp_path / "after", OPENMPI, made, 2, header) == expected
 
 
+def _back(text: str) -> str:
+    """The same from the other side, with another tag."""
+    for before, after in (
+        ("subroutine sweep", "subroutine back"),
+        ("left, 1, comm", "left, 2, comm"),
+        ("right, 1, comm", "right, 2, comm"),
+    ):
+        text = text.replace(before, after)
+    return text
+
+
+_ONE = SWEEP.format(nest=nest(), declared="", behind="")
+_CALLED = "    call sweep(u, left, right, MPI_COMM_WORLD, step)\n"
+_BOTH = MAIN.format(more="").replace(
+    _CALLED, _CALLED + "    call back(u, right, left, MPI_COMM_WORLD, step)\n"
+)
+_BODY = re.compile(r"  if \(left /= .*(?=\nend subroutine)", re.S)
+_THERE = _BODY.search(_ONE)
+assert _THERE is not None
+_AND_BACK = re.sub(
+    r"left|right", lambda side: {"left": "right", "right": "left"}[side[0]], _back(_THERE[0])
+).replace("right, 1", "right, 2").replace("left, 1", "left, 2")  # fmt: skip
+TWO_PROCEDURES = GRID + _ONE + _back(_ONE) + _BOTH
+TWO_NESTS = GRID + _ONE.replace(_THERE[0], _THERE[0] + _AND_BACK) + MAIN.format(more="")
+
+
+@pytest.mark.parametrize(
+    ("text", "sites"),
+    [(TWO_PROCEDURES, {"back_j", "sweep_j"}), (TWO_NESTS, {"sweep_j", "sweep_j_2"})],
+    ids=["procedures", "nests"],
+)
+def test_a_program_may_have_several(text: str, sites: set[str], tmp_path: Path) -> None:
+    made, header = _transformed(tmp_path, {"a.f90": text})
+    assert set(re.findall(r"asphalt_k_(\w+) =", header)) == sites
+    assert made["a.f90"].count("= asphalt_segment(") == 2
+    assert made["a.f90"].count("include 'asphalt_params.inc'") == made["a.f90"].count(
+        "use asphalt_"
+    )
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("mpi", [OPENMPI, MPICH, SMPI], ids=lambda mpi: mpi.name)
-@pytest.mark.parametrize("files", [{"a.f90": program()}, FIXED], ids=["free", "fixed"])
+@pytest.mark.parametrize(
+    "files",
+    [{"a.f90": program()}, FIXED, {"a.f90": TWO_PROCEDURES}, {"a.f90": TWO_NESTS}],
+    ids=["free", "fixed", "two_procedures", "two_nests"],
+)
 def test_all_ranks_compute_the_same(mpi: Mpi, files: dict[str, str], tmp_path: Path) -> None:
     installed(mpi)
     made, header = _transformed(tmp_path, files)

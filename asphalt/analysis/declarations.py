@@ -31,6 +31,7 @@ from asphalt.ir.stmt import (
     Use,
 )
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
+from asphalt.limits import HEADER
 
 
 @dataclass(slots=True)
@@ -55,8 +56,10 @@ class Declarations:
     """The specification part of one unit.
 
     ``unclear``: names that an uninterpreted statement mentions.  ``open``: something unread (an
-    include file, an uninterpreted statement) may declare any further name.  ``implicit``: the
-    letters' types; None: ``implicit none``; absent letters follow the host or the default.
+    include file, an uninterpreted statement) may declare any further name.  ``tiled``: it includes
+    the header with K and D of the nests in tiles, which may still have to be written.
+    ``implicit``: the letters' types; None: ``implicit none``; absent letters follow the host or the
+    default.
     """
 
     symbols: dict[str, Symbol] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Declarations:
     unclear: set[str] = field(default_factory=set)
     open: bool = False
     mpif: bool = False
+    tiled: bool = False
     implicit_none: bool = False
     implicit: dict[str, TypeSpec | None] = field(default_factory=dict)
     private_default: bool = False
@@ -143,6 +147,7 @@ class _Gatherer:
             self.out.mpif = True
             return
         found = self.include(path) if depth < _MAX_INCLUDE_DEPTH else None
+        self.out.tiled = self.out.tiled or path == HEADER
         if found is None:
             self.out.open = True
         else:

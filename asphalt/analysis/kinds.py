@@ -5,7 +5,7 @@ from __future__ import annotations
 from asphalt.analysis.access import ALIASED, NameKind
 from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
-from asphalt.analysis.mpi_call import mpi_function
+from asphalt.analysis.mpi_call import is_runtime_function, mpi_function
 from asphalt.analysis.objects import designator_name, object_named
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Component, Ref
@@ -27,6 +27,8 @@ def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
     """
     if name in scope.shadowed:
         return NameKind.UNKNOWN
+    if listed and is_runtime_function(name, scope):
+        return NameKind.PURE_FUNCTION
     symbol = scope.lookup(name)
     if symbol is None:
         # without a list it cannot be a function reference (F2018 15.5.1)

@@ -10,7 +10,13 @@ from asphalt.analysis.mpi_table import Parameter, Procedure, procedure
 from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
 from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
 from asphalt.analysis.mpi_types import predefined_type as predefined_type
-from asphalt.analysis.runtime_calls import MODULE, QUEUE, RUNTIME_CALLS, RuntimeCall
+from asphalt.analysis.runtime_calls import (
+    MODULE,
+    QUEUE,
+    RUNTIME_CALLS,
+    RUNTIME_FUNCTIONS,
+    RuntimeCall,
+)
 from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.analysis.symbols import Absence, Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
@@ -136,6 +142,11 @@ def _runtime_call(call: Call, own: RuntimeCall) -> MpiCall | None:
             args[name] = actual
     queue = args.pop(QUEUE, None)
     return MpiCall(target.name, args, "runtime", None, target, queue=queue)
+
+
+def is_runtime_function(name: str, scope: Scope) -> bool:
+    """Whether a name is that of a function of asphalt's run-time module, all of which are pure."""
+    return name in RUNTIME_FUNCTIONS and _is_of_runtime(name, scope)
 
 
 def mpi_function(ref: Ref, scope: Scope) -> str | None:

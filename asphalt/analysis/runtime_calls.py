@@ -29,6 +29,9 @@ class RuntimeCall:
     dummies: tuple[str, ...]
 
 
+RUNTIME_FUNCTIONS = frozenset({"asphalt_segment"})
+"""The functions of the module that code in tiles calls: they give a number, and do nothing else."""
+
 _SEND = ("buf", "count", "datatype", "dest", "tag", "comm", "request", "")
 _RECEIVE = ("buf", "count", "datatype", "source", "tag", "comm", "request", "")
 

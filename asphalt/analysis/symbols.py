@@ -32,6 +32,7 @@ from asphalt.ir.stmt import (
     UseItem,
 )
 from asphalt.ir.tree import Node, leaves
+from asphalt.limits import CONSTANTS, HEADER
 
 
 class Absence(Enum):
@@ -170,6 +171,8 @@ class Scope:
             return used
         if self.declared.mpif and name.startswith(("mpi_", "pmpi_")):
             return _built_in(name, "mpif.h", Origin.MPI)
+        if self.declared.tiled and name.startswith(CONSTANTS):
+            return _built_in(name, HEADER, Origin.PARAMETER, TypeSpec("integer"))
         if self.declared.open:
             return Absence.UNKNOWN
         if self.unit.kind == "submodule":
@@ -303,8 +306,8 @@ def _seen_from_inside(symbol: Symbol, host: Scope) -> Symbol:
     return symbol
 
 
-def _built_in(name: str, owner: str, origin: Origin) -> Symbol:
-    return Symbol(name, name, None, None, frozenset(), None, None, origin, owner)
+def _built_in(name: str, owner: str, origin: Origin, kind: TypeSpec | None = None) -> Symbol:
+    return Symbol(name, name, kind, None, frozenset(), None, None, origin, owner)
 
 
 __all__ = [

@@ -37,6 +37,7 @@ from asphalt.frontend.source_text import form_of
 from asphalt.frontend.workers import Failed, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node
+from asphalt.limits import HEADER
 from asphalt.settings import Settings
 
 TIME_LIMIT = 30.0
@@ -243,7 +244,7 @@ class Reader:
         form = self.entries[path].form
         found = find_include(path, name, self.settings.include_dirs)
         if found is None:
-            return None
+            return () if name == HEADER else None  # that is still to be written
         if (found, form) not in self._declared:
             request = IncludeRequest(path, name, form, self.settings.include_dirs)
             (result,) = self._workers.run(declared, [request], TIME_LIMIT)

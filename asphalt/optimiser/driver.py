@@ -115,28 +115,41 @@ class Driver:
         return [line_of(leaf) for leaf, _ in self.shop.facts(tree).once(Messages).own_calls()]
 
     def _pipelined(self, found: Optimised, prepared: State) -> Optimised:
-        """The same with a nest and the messages before and behind it cut into tiles, where that is
-        enough work; ``prepared``: where to look for it if nothing else was gained."""
-        state = State(self.shop.tree, found.steps)
+        """The same with nests and the messages before and behind them cut into tiles, where that is
+        enough work; nothing but that where more nests can be tiled so: the next rank begins
+        earlier by it, while an overlapped transfer only makes this one end earlier.
+
+        ``prepared``: where to look for nests if nothing else was gained.
+        """
+        after = self._tiled(found, prepared)
+        nothing = replace(found, content=None, steps=(), transfers=(), tiled=(), cleared=())
+        alone = self._tiled(nothing, prepared)
+        return alone if len(alone.tiled) > len(after.tiled) else after
+
+    def _tiled(self, found: Optimised, prepared: State) -> Optimised:
+        begin = State(self.shop.tree, found.steps)
         if found.content is not None:
-            state = replace(state, tree=self.shop.known.tree(found.content))
-        for begin in (state, prepared) if found.content is None else (state,):
-            step = self.shop.tiling(begin)
-            if step is not None:
-                made = self.shop.applied(begin, self.shop.facts(begin.tree), TILING, step)
-                own = begin.tree is self.shop.tree
-                new = tuple(
-                    Transfer(line if own else self.shop.head_line(), operation, 1)
-                    for line, operation in step.blocking
-                )
-                line = step.line if own else self.shop.head_line()
-                return replace(
-                    found,
-                    content=made.tree.content(self.shop.path),
-                    steps=made.steps,
-                    transfers=tuple(sorted((*found.transfers, *new), key=lambda t: t.line)),
-                    tiled=(Tiled(step.site, line, step.receive.operation, step.along),),
-                )
+            begin = replace(begin, tree=self.shop.known.tree(found.content))
+        elif not self.shop.tilings(begin):
+            begin = prepared
+        steps = self.shop.tilings(begin)
+        as_written = steps if begin.tree is self.shop.tree else ()
+        while steps and len(begin.steps) < MOST_STEPS:
+            # its lines are those of this file as it stands, or the unit's own
+            line = None if len(as_written) == len(steps) else self.shop.head_line()
+            step = steps[0] if line is not None else as_written[0]
+            new = tuple(Transfer(line or own, operation, 1) for own, operation in step.blocking)
+            tiled = Tiled(steps[0].site, line or step.line, step.receive.operation, step.along)
+            begin = self.shop.applied(begin, self.shop.facts(begin.tree), TILING, steps[0])
+            found = replace(
+                found,
+                content=begin.tree.content(self.shop.path),
+                steps=begin.steps,
+                transfers=tuple(sorted((*found.transfers, *new), key=lambda t: t.line)),
+                tiled=(*found.tiled, tiled),
+            )
+            as_written = tuple(s for s in as_written if not s.shares_a_message(step))
+            steps = self.shop.tilings(begin)
         return found
 
     def _renamed(self, begin: State, found: Optimised) -> Optimised:

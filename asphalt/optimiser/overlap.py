@@ -90,7 +90,7 @@ class Overlap:
         """The transfers split whose windows get work, with the receives ``ahead`` posted, and
         ``blocks`` as messages."""
         # where messages can be cut as they stand, no nest is divided, no send leaves from a copy
-        whole = self.shop.tiling(begin) is None
+        whole = not self.shop.tilings(begin)
         left = frozenset(transfer.line for transfer in (*ahead, *blocks))
         while True:
             state, refused = self._split(begin, left)
@@ -128,7 +128,7 @@ class Overlap:
 
     def _ahead(self, begin: State) -> tuple[Transfer, ...]:
         """The receives that are posted ahead, and not split."""
-        if expansion.NAME not in self.shop.passes or self.shop.tiling(begin) is not None:
+        if expansion.NAME not in self.shop.passes or self.shop.tilings(begin):
             return ()
         return tuple(
             Transfer(line, operation, 1)

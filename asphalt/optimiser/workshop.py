@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from asphalt.analyses import Analyses
@@ -21,7 +22,7 @@ from asphalt.transforms import departure, expansion, inline, pipelining
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.pipelines import Pipeline
 from asphalt.transforms.publishing import with_shown
-from asphalt.transforms.step import Step, Transformation
+from asphalt.transforms.step import Found, Step, Transformation
 from asphalt.unparse.unparse import unparse
 
 
@@ -61,6 +62,7 @@ class Workshop:
         self.accepted = accepted
         self.known = EditedTrees(tree, path)
         self.model = model
+        self._tiled: dict[tuple[str, str], bool] = {}
         self._prices: dict[bytes, Price] = {}
         self._once_called: frozenset[str] = frozenset()
         self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
@@ -103,16 +105,33 @@ class Workshop:
         head = self.facts(self.tree).unit.head
         return 1 if head is None else line_of(head)
 
-    def tiling(self, state: State) -> Pipeline | None:
-        """A nest with enough work to be cut into tiles together with messages."""
+    def tilings(self, state: State) -> tuple[Pipeline, ...]:
+        """The nests with enough work to be cut into tiles together with messages, each as if it
+        were the only one."""
         if TILING.name not in self.passes:
-            return None
-        steps = (
-            replace(step, site=site_name(Path(self.path), step.site, 1, 1))
-            for step in self.facts(state.tree).once(pipelining.check)
-            if isinstance(step, Pipeline)
-        )
-        return next((step for step in steps if step.amount >= pipelining.LEAST_WORK), None)
+            return ()
+        found = _tilings(self.facts(state.tree))
+        return tuple(replace(s, site=self._new_site(state.tree, s.site)) for s in found)
+
+    def _new_site(self, tree: Tree, wanted: str) -> str:
+        """A name in the header that nothing of the tree has yet."""
+        for number in count(1):
+            name = site_name(Path(self.path), wanted, number, number)
+            if not tree.mention_count(f"asphalt_k_{name}"):
+                return name
+        raise AssertionError
+
+    def _wants(self, found: Found, facts: UnitFacts) -> bool:
+        """Whether something found is a step; a procedure that is executed in tiles as it stands is
+        not inlined: it is tiled where it is."""
+        if isinstance(found, inline.Inline) and TILING.name in self.passes:
+            callee = found.plan.callee
+            key = callee.path, callee.unit.name
+            if key not in self._tiled:
+                own = UnitFacts(callee, facts.effects, facts.eol, facts.uniformity, self.accepted)
+                self._tiled[key] = any(_tilings(own))
+            return not self._tiled[key]
+        return isinstance(found, Step)
 
     def closure(self, state: State, transformations: Sequence[Transformation]) -> State:
         """These transformations until none of them finds a step."""
@@ -121,8 +140,9 @@ class Workshop:
             for transformation in transformations:
                 if transformation.name not in self.passes:
                     continue
-                step = next((f for f in transformation.check(facts) if isinstance(f, Step)), None)
+                step = next((f for f in transformation.check(facts) if self._wants(f, facts)), None)
                 if step is not None:
+                    assert isinstance(step, Step)
                     state = self.applied(state, facts, transformation, step)
                     break
             else:
@@ -141,3 +161,9 @@ class Workshop:
         done = Done(transformation.name, step.does, step.evidence)
         tree = self.known.tree(content)
         return replace(state, tree=tree, steps=(*state.steps, done), trees=(*state.trees, tree))
+
+
+def _tilings(facts: UnitFacts) -> Iterator[Pipeline]:
+    """The nests of a unit with enough work to be cut into tiles together with messages."""
+    found = (step for step in facts.once(pipelining.check) if isinstance(step, Pipeline))
+    return (step for step in found if step.amount >= pipelining.LEAST_WORK)

@@ -26,10 +26,10 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
+from asphalt.limits import HEADER
 from asphalt.transforms.edit import map_leaves
 from asphalt.transforms.make import Maker, both, compare, fn, num, var
 
-HEADER = "asphalt_params.inc"
 RUNTIME = "asphalt_rt"
 _FROM_RUNTIME = (
     "asphalt_enter",

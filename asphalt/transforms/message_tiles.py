@@ -13,9 +13,9 @@ from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, rewrite
+from asphalt.limits import HEADER
 from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.comments import comments_inside, in_front
-from asphalt.transforms.declare import HEADER
 from asphalt.transforms.edit import flat_map, map_leaves, shifted
 from asphalt.transforms.make import (
     Maker,

@@ -44,10 +44,8 @@ from dataclasses import replace
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.stmt import Include
-from asphalt.ir.tree import Node, Unit, leaves
+from asphalt.ir.tree import Node, Unit
 from asphalt.transforms.checked_sizes import can_check
-from asphalt.transforms.declare import HEADER
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.message_tiles import Emission
 from asphalt.transforms.pipelines import Finder, Pipeline
@@ -62,7 +60,7 @@ module for each)."""
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The receives and sends of a unit between which a nest can be executed in tiles."""
-    if not can_check(facts) or _has_header(facts):
+    if not can_check(facts):
         return ()
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
@@ -83,12 +81,3 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
     unit = replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
     return declared(emission, unit)
-
-
-def _has_header(facts: UnitFacts) -> bool:
-    """Whether a unit has the names of the header already, which is not read here."""
-    return any(
-        isinstance(leaf.what, Include) and leaf.what.path == HEADER
-        for node in facts.unit.spec
-        for leaf in leaves(node)
-    )

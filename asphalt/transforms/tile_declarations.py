@@ -8,8 +8,9 @@ from asphalt.ir.expr import Expr, Op, names_in
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
+from asphalt.limits import HEADER
 from asphalt.transforms.additions import added
-from asphalt.transforms.declare import HEADER, column_of, expressions_of, insert_behind
+from asphalt.transforms.declare import column_of, expressions_of, insert_behind
 from asphalt.transforms.make import Maker, both, compare, fn, num
 from asphalt.transforms.message_tiles import Emission
 from asphalt.transforms.nonblocking import REQUEST
@@ -26,8 +27,9 @@ def declared(emission: Emission, unit: Unit) -> Unit:
     numbers = tuple(Entity(v.name, v.name) for v in (emission.lo, emission.hi))
     tile = (Entity(emission.tile.name, emission.tile.name),)
     unit = _without_requests(unit)
+    header = () if _has_header(unit) else (make.leaf(Include(HEADER)),)
     new = (
-        make.leaf(Include(HEADER)),
+        *header,
         make.leaf(
             Decl("type", TypeSpec("integer", _checked(emission)), (), None, tile),
             "does not compile with K < 0, D < 1, or no iteration",
@@ -38,6 +40,15 @@ def declared(emission: Emission, unit: Unit) -> Unit:
     unit = insert_behind(unit, last_declaration(unit), new)
     starters = {emission.receive.starter, emission.send.starter}
     return added(unit, form, eol, {"asphalt_segment", "asphalt_wait", *starters}, ())
+
+
+def _has_header(unit: Unit) -> bool:
+    """Whether a unit includes the header already, for other nests."""
+    return any(
+        isinstance(leaf.what, Include) and leaf.what.path == HEADER
+        for node in unit.spec
+        for leaf in leaves(node)
+    )
 
 
 def _checked(emission: Emission) -> Expr:

@@ -22,9 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from asphalt.errors import InputError
-from asphalt.limits import DEPTH, TILE
-
-HEADER = "asphalt_params.inc"
+from asphalt.limits import DEPTH, HEADER, TILE
 
 _TITLE = (
     "! Written by asphalt. Edit the numbers and rebuild; there is no need to run asphalt again.",
