@@ -11,6 +11,7 @@ from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimise import Done, Optimised, optimise
 from asphalt.optimiser import blocking
+from asphalt.optimiser.outcome import Transfer
 from asphalt.report.model import GainReport, SiteReport, StepReport
 from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
 from asphalt.unparse.params import Parameter
@@ -43,7 +44,7 @@ class Values:
     def parameters(self, found: Optimised) -> Iterator[Parameter]:
         """The entries of a unit's nests in the header."""
         for one in found.tiled:
-            source = f"{Path(found.path).name}:{one.line}"
+            source = f"{Path(one.path).name}:{one.line}"
             asked = {"k": self.tile, "d": self.depth}
             yield Parameter(
                 one.site,
@@ -197,12 +198,12 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
     for transfer in found.transfers:
         yield SiteReport(
             f"{found.unit or 'main'}:{transfer.line}",
-            found.path,
+            transfer.path,
             transfer.line,
             transfer.operation,
             found.unit,
             "applied",
-            message=_overlap(transfer.beside),
+            message=_overlap(transfer, found.unit),
             passes=passes,
             assumptions=transfer.assumed,
             accepted=transfer.assumed,
@@ -214,7 +215,7 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
     for cleared in found.cleared:
         yield SiteReport(
             f"{found.unit or 'main'}:{cleared.line}",
-            found.path,
+            cleared.path,
             cleared.line,
             cleared.operation,
             found.unit,
@@ -232,9 +233,11 @@ def _step_report(step: Done) -> StepReport:
     return StepReport(step.transformation, step.does, step.evidence, tuple(gained))
 
 
-def _overlap(beside: tuple[str, ...]) -> str:
-    """What a transfer overlaps with, in a few words."""
+def _overlap(transfer: Transfer, unit: str) -> str:
+    """What a transfer overlaps with, in a few words, and where if that is not where it stood."""
+    where = f", in {unit or 'main'}" if transfer.inlined else ""
+    beside = transfer.beside
     if not beside:
-        return "overlaps with the work in its window"
+        return f"overlaps with the work in its window{where}"
     more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
-    return f"overlaps with {', '.join(beside[:_NAMED])}{more}"
+    return f"overlaps with {', '.join(beside[:_NAMED])}{more}{where}"

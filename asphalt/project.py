@@ -38,6 +38,7 @@ from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead, Opaque, Use
 from asphalt.ir.tree import Arm, File, Leaf, Unit, leaves
+from asphalt.limits import HEADER
 from asphalt.naming import site_name
 from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.report.model import MarkReport, Problem, SiteReport
@@ -46,7 +47,7 @@ from asphalt.transfers import transfers
 from asphalt.transforms.declare import declare
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.prepush import prepush
-from asphalt.unparse.params import HEADER, Parameter, check_header
+from asphalt.unparse.params import Parameter, check_header
 from asphalt.unparse.unparse import unparse
 
 MANY_ASSUMPTIONS = 5

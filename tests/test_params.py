@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from asphalt.errors import InputError
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
-from asphalt.unparse.params import HEADER, Parameter, merge_header, update_header
+from asphalt.limits import HEADER
+from asphalt.unparse.params import Parameter, merge_header, update_header
 from asphalt.unparse.writer import Style, lines_of
 
 

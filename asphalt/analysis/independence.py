@@ -34,6 +34,7 @@ from asphalt.analysis.scalars import exposed
 from asphalt.analysis.sets import Problem
 from asphalt.analysis.symbols import Origin, Scope, Scopes
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.unseen import unseen_module
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Arg, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
@@ -107,9 +108,16 @@ class Independence:
         if construct is not None:
             return f"line {line_of(construct.head)}: {construct.kind} construct"
         for access in self.facts.footprint(node).accesses:
-            symbol = self.facts.scope.lookup(access.storage.split("::")[-1])
-            if access.storage != ALIASED and (symbol is None or "volatile" in symbol.attrs):
-                return f"line {line_of(access.leaf)}: {access.storage} may be volatile"
+            if access.storage == ALIASED:
+                continue
+            name = access.storage.split("::")[-1]
+            symbol = self.facts.scope.lookup(name)
+            where = f"line {line_of(access.leaf)}: {access.storage}"
+            if symbol is None:
+                unseen = unseen_module(name, self.facts.scope)
+                return f"{where} may be volatile: {unseen or 'what declares it is not seen'}"
+            if "volatile" in symbol.attrs:
+                return f"{where} is volatile"
         for effect in self.facts.footprint(node).effects:
             if effect.kind not in _PLAIN and not _goes_on_inside(effect, node):
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.resolve import gives
+from asphalt.analysis.runtime_calls import MODULE
 from asphalt.analysis.symbols import Origin, Scope
 
 _KNOWN = (Origin.DUMMY, Origin.INTRINSIC, Origin.MPI)
@@ -13,20 +15,28 @@ _NAMED = 2  # files that a message names
 
 def why_unseen(name: str, scope: Scope) -> str | None:
     """Why the procedure of that name, as a unit sees it, is not known; None: no simple reason."""
-    program = scope.program
+    module = unseen_module(name, scope)
+    if module is not None:
+        return module
+    symbol = scope.lookup(name)
+    if symbol is not None and (symbol.origin in _KNOWN or symbol.attrs & {"pointer", "generic"}):
+        return None
+    files = scope.program.defined_in("external", name)
+    return None if len(files) == 1 else _missing("its source" if not files else name, files)
+
+
+def unseen_module(name: str, scope: Scope) -> str | None:
+    """What to say of the first module that may give a name and of which nothing is known."""
     here: Scope | None = scope
     while here is not None:
         for use in here.declared.uses:
             if use.intrinsic or scope.scopes.module(use.module) is not None:
                 continue
-            if gives(use, name):
-                return _missing(f"module {use.module}", program.defined_in("module", use.module))
+            files = scope.program.defined_in("module", use.module)
+            if gives(use, name) and not _is_built_in(use.module):
+                return _missing(f"module {use.module}", files)
         here = here.host
-    symbol = scope.lookup(name)
-    if symbol is not None and (symbol.origin in _KNOWN or symbol.attrs & {"pointer", "generic"}):
-        return None
-    files = program.defined_in("external", name)
-    return None if len(files) == 1 else _missing("its source" if not files else name, files)
+    return None
 
 
 def ambiguous_modules(scope: Scope) -> Iterator[tuple[str, str]]:
@@ -39,6 +49,10 @@ def ambiguous_modules(scope: Scope) -> Iterator[tuple[str, str]]:
             if len(files) > 1:
                 yield use.module, _missing(f"module {use.module}", files)
         here = here.host
+
+
+def _is_built_in(module: str) -> bool:
+    return module in (*MPI_MODULES, MODULE) or is_intrinsic_module(module)
 
 
 def _missing(what: str, files: tuple[str, ...]) -> str:

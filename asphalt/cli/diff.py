@@ -21,11 +21,12 @@ from asphalt.cli.options import (
     tile_option,
 )
 from asphalt.cli.session import note, open_project, reports_of, show, tell, warn_of
+from asphalt.limits import HEADER
 from asphalt.project import Change
 from asphalt.report.model import GainReport, Problem
 from asphalt.report.unified import unified_diff
 from asphalt.resources import RUNTIME
-from asphalt.unparse.params import HEADER, Parameter, kept_values, merge_header
+from asphalt.unparse.params import Parameter, kept_values, merge_header
 
 
 @click.command(cls=Command)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.messages import Messages
-from asphalt.analysis.unit_facts import line_of
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
@@ -63,15 +61,7 @@ class Driver:
             longer = len(more.transfers) > len(plain.transfers)
             if longer and self._saves_more(prepared.tree, more, self.shop.tree, plain):
                 found = more
-        found = self._opened(prepared, found)
-        if found is plain or not prepared.steps:
-            return self._pipelined(found, prepared)
-        found = self._pipelined(found, prepared)
-        # lines of what was inlined are none of this file as it stands: the procedure's own tells
-        line = self.shop.head_line()
-        transfers = tuple(replace(t, line=line) for t in found.transfers)
-        cleared = tuple(replace(c, line=line) for c in found.cleared)
-        return replace(found, transfers=transfers, cleared=cleared)
+        return self._pipelined(self._opened(prepared, found), prepared)
 
     def _opened(self, prepared: State, found: Optimised) -> Optimised:
         """The same with procedures inlined that compute what is behind receives, if that gains."""
@@ -83,17 +73,7 @@ class Driver:
             return found
         if not self._saves_more(opened.tree, more, self.shop.tree, found):
             return found
-        # what was inlined has no messages: all that there are stand in the same order, unless
-        # renaming has added lines; then the unit tells where they are
-        opened_lines, lines = (self._lines(state.tree) for state in (opened, prepared))
-        same = len(opened_lines) == len(lines)
-        same = same and all(t.line in opened_lines for t in more.transfers)
-        earlier = dict(zip(opened_lines, lines, strict=False)) if same else {}
-        line = self.shop.head_line()
-        return replace(
-            more,
-            transfers=tuple(replace(t, line=earlier.get(t.line, line)) for t in more.transfers),
-        )
+        return more
 
     def _saves_more(self, one: Tree, more: Optimised, other: Tree, found: Optimised) -> bool:
         """Whether ``more`` saves more of what ``one`` costs than ``found`` does of ``other``, on a
@@ -109,10 +89,6 @@ class Driver:
         differences = [s - b for s, b in zip(saved, before, strict=True)]
         loses = any(d < -e for d, e in zip(differences, least, strict=True))
         return not loses and any(d > e for d, e in zip(differences, least, strict=True))
-
-    def _lines(self, tree: Tree) -> list[int]:
-        """The lines of all calls of MPI."""
-        return [line_of(leaf) for leaf, _ in self.shop.facts(tree).once(Messages).own_calls()]
 
     def _pipelined(self, found: Optimised, prepared: State) -> Optimised:
         """The same with nests and the messages before and behind them cut into tiles, where that is
@@ -133,22 +109,20 @@ class Driver:
         elif not self.shop.tilings(begin):
             begin = prepared
         steps = self.shop.tilings(begin)
-        as_written = steps if begin.tree is self.shop.tree else ()
         while steps and len(begin.steps) < MOST_STEPS:
-            # its lines are those of this file as it stands, or the unit's own
-            line = None if len(as_written) == len(steps) else self.shop.head_line()
-            step = steps[0] if line is not None else as_written[0]
-            new = tuple(Transfer(line or own, operation, 1) for own, operation in step.blocking)
-            tiled = Tiled(steps[0].site, line or step.line, step.receive.operation, step.along)
-            begin = self.shop.applied(begin, self.shop.facts(begin.tree), TILING, steps[0])
+            step = steps[0]
+            new = (Transfer(line, operation, 1) for line, operation in step.blocking)
+            placed = tuple(self.shop.placed(begin.tree, transfer) for transfer in new)
+            place = self.shop.place(begin.tree, step.line)
+            tiled = Tiled(step.site, place.line, step.receive.operation, step.along, place.path)
+            begin = self.shop.applied(begin, self.shop.facts(begin.tree), TILING, step)
             found = replace(
                 found,
                 content=begin.tree.content(self.shop.path),
                 steps=begin.steps,
-                transfers=tuple(sorted((*found.transfers, *new), key=lambda t: t.line)),
+                transfers=tuple(sorted((*found.transfers, *placed), key=lambda t: t.line)),
                 tiled=(*found.tiled, tiled),
             )
-            as_written = tuple(s for s in as_written if not s.shares_a_message(step))
             steps = self.shop.tilings(begin)
         return found
 

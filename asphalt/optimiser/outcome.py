@@ -30,34 +30,39 @@ class Done:
 class Transfer:
     """A blocking call that was split or posted ahead: the line where it stood, the MPI procedure,
     and how many operations it starts; ``assumed``: what that rests on, by name.  ``beside``: the
-    loops and calls that it overlaps with now."""
+    loops and calls that it overlaps with now.  ``path``: the file where it stood; ``inlined``: in
+    another unit, from which it came here."""
 
     line: int
     operation: str
     messages: int
     assumed: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    path: str = ""
+    inlined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
     """Stores to a receive buffer that are left out: the line where they stood, the MPI procedure
-    that overwrites them, and the buffer."""
+    that overwrites them, the buffer, and the file where they stood."""
 
     line: int
     operation: str
     buffer: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
     """A nest that is executed in tiles, with its messages: the name of the site in the header, the
-    line and the MPI procedure of the receive, and the variable of the loop."""
+    line and the MPI procedure of the receive, the variable of the loop, and the file."""
 
     site: str
     line: int
     operation: str
     along: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)

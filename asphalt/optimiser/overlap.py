@@ -227,7 +227,8 @@ class Overlap:
         for request, before in started(self.shop.facts(self.shop.tree)).items():
             now = after.get(request)
             if now is not None and len(now.beside) > len(before.beside):
-                yield Transfer(before.line, before.operation, 1, beside=now.beside)
+                one = Transfer(before.line, before.operation, 1, beside=now.beside)
+                yield self.shop.placed(self.shop.tree, one)
 
     def _result(self, begin: State, state: State, refused: tuple[Refused, ...]) -> Optimised:
         content = state.tree.content(self.shop.path)
@@ -240,7 +241,8 @@ class Overlap:
         elif changed and self.shop.price(state.tree).loses(self.shop.price(begin.tree)):
             ended = LOSING
             changed = False
-        found = (*state.split, *state.ahead, *(self._own(state) if changed else ()))
+        found = [self.shop.placed(begin.tree, t) for t in (*state.split, *state.ahead)]
+        found += self._own(state) if changed else ()
         transfers = tuple(sorted(found, key=lambda t: t.line))
         return Optimised(
             self.shop.path,
@@ -259,9 +261,10 @@ class Overlap:
             return ()
         steps = stores.check(self.shop.facts(begin.tree))
         return tuple(
-            Cleared(step.line, step.receive[1], step.buffer)
+            Cleared(place.line, step.receive[1], step.buffer, place.path)
             for step in steps
             if isinstance(step, stores.Stored)
+            for place in (self.shop.place(begin.tree, step.line),)
         )
 
     def _priced(self, state: State) -> tuple[Done, ...]:

@@ -15,8 +15,10 @@ from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Model, Price
 from asphalt.ir.program import Located
+from asphalt.ir.tree import leaves
 from asphalt.naming import site_name
 from asphalt.optimiser.order import DEPARTING, EXPANDING, MOST_STEPS, TILING
+from asphalt.optimiser.origins import Origins, Place
 from asphalt.optimiser.outcome import Done, Optimised, Transfer
 from asphalt.transforms import departure, expansion, inline, pipelining
 from asphalt.transforms.edit import replace_unit
@@ -61,6 +63,7 @@ class Workshop:
         self.passes = passes
         self.accepted = accepted
         self.known = EditedTrees(tree, path)
+        self.origins = Origins(tree, path)
         self.model = model
         self._tiled: dict[tuple[str, str], bool] = {}
         self._prices: dict[bytes, Price] = {}
@@ -100,10 +103,19 @@ class Workshop:
         """The tree with what became of the unit."""
         return self.tree if found.content is None else self.known.tree(found.content)
 
-    def head_line(self) -> int:
-        """The line of the unit's head: where lines of what was made are none of this file."""
-        head = self.facts(self.tree).unit.head
-        return 1 if head is None else line_of(head)
+    def placed(self, tree: Tree, transfer: Transfer) -> Transfer:
+        """A transfer of a tree, told by where it stood in what was given."""
+        place = self.place(tree, transfer.line)
+        unit = self.located(self.tree).unit
+        own = line_of(next(leaves(unit))) <= place.line <= line_of(unit.end)
+        inlined = place.path != self.path or not own
+        return replace(transfer, line=place.line, path=place.path, inlined=inlined)
+
+    def place(self, tree: Tree, line: int) -> Place:
+        """Where the statement in a line of a tree stood in what was given; the head of the unit for
+        one that is new."""
+        first = next(leaves(self.located(self.tree).unit))
+        return self.origins.place(tree, line) or Place(self.path, line_of(first))
 
     def tilings(self, state: State) -> tuple[Pipeline, ...]:
         """The nests with enough work to be cut into tiles together with messages, each as if it
@@ -160,6 +172,7 @@ class Workshop:
         content = unparse(file).encode("latin-1")
         done = Done(transformation.name, step.does, step.evidence)
         tree = self.known.tree(content)
+        self.origins.note(tree, state.tree, file)
         return replace(state, tree=tree, steps=(*state.steps, done), trees=(*state.trees, tree))
 
 

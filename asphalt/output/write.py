@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Protocol
 
 from asphalt.errors import InputError, UsageError
+from asphalt.limits import HEADER
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
 from asphalt.report.model import Problem
 from asphalt.resources import RUNTIME, shipped
-from asphalt.unparse.params import HEADER, Parameter, kept_values, merge_header, update_header
+from asphalt.unparse.params import Parameter, kept_values, merge_header, update_header
 
 _RUNTIME_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
 

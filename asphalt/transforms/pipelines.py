@@ -58,11 +58,6 @@ class Pipeline(Step):
         both = (self.receive, self.send)
         return tuple((line_of(m.start), m.operation) for m in both if m.is_blocking)
 
-    def shares_a_message(self, other: Pipeline) -> bool:
-        """Whether another pipeline of the same text cuts one of the same messages."""
-        mine, theirs = ({id(m.start) for m in (one.receive, one.send)} for one in (self, other))
-        return bool(mine & theirs)
-
 
 class Finder:
     """What is found in one unit."""

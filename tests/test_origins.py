@@ -1,0 +1,96 @@
+"""What is told of a transfer is told of the line where it stands in what the user wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from asphalt.project import Project
+from asphalt.settings import Settings
+
+HALO = """\
+subroutine halo(u, n, left, right)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, left, right
+  real(8), intent(inout) :: u(0:n+1)
+  integer :: ierr, status(MPI_STATUS_SIZE)
+  call MPI_Send(u(n), 1, MPI_DOUBLE_PRECISION, right, 1, MPI_COMM_WORLD, ierr)
+  call MPI_Recv(u(0), 1, MPI_DOUBLE_PRECISION, left, 1, MPI_COMM_WORLD, status, ierr)
+end subroutine halo
+"""
+MAIN = """\
+program main
+  use mpi
+  {more}
+  implicit none
+  integer, parameter :: n = 100000
+  real(8) :: u(0:n+1), v(n)
+  integer :: me, np, i, k, ierr, left, right
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  left = MPI_PROC_NULL
+  right = MPI_PROC_NULL
+  if (me > 0) left = me - 1
+  if (me < np - 1) right = me + 1
+  u = me
+  v = 1
+  do k = 1, 20
+    call halo(u, n, left, right)
+    do i = 1, n
+      v(i) = v(i)*0.5d0 + k
+    end do
+    u(1) = u(1) + u(0)
+  end do
+  print *, me, u(1), sum(v)
+  call MPI_Finalize(ierr)
+end program main
+"""
+SETTINGS = replace(
+    Settings(cache=False, jobs=1), passes=("inline", "nonblocking", "motion", "branches")
+)
+
+
+def _told(folder: Path, files: dict[str, str]) -> list[tuple[str, int, str, str]]:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    changes = Project(folder, settings=SETTINGS).transform()
+    assert [change.path.name for change in changes] == ["main.f90"]
+    return [
+        (Path(site.file).name, site.line, site.operation, site.message)
+        for change in changes
+        for site in change.sites
+    ]
+
+
+def test_transfers_of_another_file(tmp_path: Path) -> None:
+    found = _told(tmp_path, {"halo.f90": HALO, "main.f90": MAIN.format(more="")})
+    assert found == [
+        ("halo.f90", 7, "MPI_Send", "overlaps with do i = 1, n, in main"),
+        ("halo.f90", 8, "MPI_Recv", "overlaps with do i = 1, n, in main"),
+    ]
+
+
+def test_transfers_of_another_unit(tmp_path: Path) -> None:
+    """What is in front of the procedure has other lines when others are inlined there."""
+    found = _told(tmp_path, {"main.f90": MAIN.format(more="") + HALO})
+    first = MAIN.count("\n")
+    assert [(line, message[-7:]) for _, line, _, message in found] == [
+        (first + 7, "in main"),
+        (first + 8, "in main"),
+    ]
+
+
+def test_a_module_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """Anything may be volatile that a module declares which nobody sees."""
+    text = MAIN.format(more="use somewhere").replace("u(0:n+1), v(n)", "v(n)")
+    call = (
+        "call MPI_Recv(u, 1, MPI_DOUBLE_PRECISION, left, 1, &\n"
+        "      MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"
+    )
+    text = text.replace("call halo(u, n, left, right)", call)
+    (tmp_path / "main.f90").write_text(text)
+    reports = Project(tmp_path, settings=SETTINGS).kept_blocking()
+    (message,) = {report.message for report in reports if report.operation == "MPI_Recv"}
+    assert message.endswith("u may be volatile: module somewhere is not among the given files")
