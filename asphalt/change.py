@@ -82,7 +82,7 @@ def optimised(
         located = next(
             (one for one in now.units_of(path) if tuple(u.name for u in one.chain) == chain), None
         )
-        if located is None:
+        if located is None or _is_left_behind(located, tree, now):
             continue
         found = optimise(now, located, passes, accepted=accepted, clone_limit=clone_limit)
         if found.content is None:
@@ -116,6 +116,18 @@ def _places(tree: Tree, callers: bool) -> tuple[tuple[str, tuple[str, ...]], ...
             if mention.unit.name and mention.unit.name != one.unit.name
         ]
     return tuple(reversed(found))
+
+
+def _is_left_behind(located: Located, given: Tree, now: Tree) -> bool:
+    """Whether all calls of a subroutine have been inlined: nobody comes there any more."""
+    name = located.unit.name
+    if located.unit.kind != "subroutine":
+        return False
+    before, after = (
+        [one for one in tree.mentions(name) if one.unit.kind != "module" and one.unit.name != name]
+        for tree in (given, now)
+    )
+    return bool(before) and not after
 
 
 def _place(located: Located) -> tuple[str, tuple[str, ...]]:
@@ -234,10 +246,10 @@ def _step_report(step: Done) -> StepReport:
 
 
 def _overlap(transfer: Transfer, unit: str) -> str:
-    """What a transfer overlaps with, in a few words, and where if that is not where it stood."""
+    """What becomes of a transfer, in a few words, and where if that is not where it stood."""
     where = f", in {unit or 'main'}" if transfer.inlined else ""
     beside = transfer.beside
     if not beside:
-        return f"overlaps with the work in its window{where}"
+        return f"{transfer.does}{where}"
     more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
     return f"overlaps with {', '.join(beside[:_NAMED])}{more}{where}"

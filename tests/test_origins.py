@@ -82,6 +82,12 @@ def test_transfers_of_another_unit(tmp_path: Path) -> None:
     ]
 
 
+def test_a_procedure_whose_calls_are_inlined_stays(tmp_path: Path) -> None:
+    """Nobody comes there any more: it is left as it is."""
+    files = {"halo.f90": HALO.replace("end subroutine", "u(1:n) = 2*u(1:n)\nend subroutine")}
+    _told(tmp_path, {**files, "main.f90": MAIN.format(more="")})
+
+
 def test_a_module_that_is_not_there_is_named(tmp_path: Path) -> None:
     """Anything may be volatile that a module declares which nobody sees."""
     text = MAIN.format(more="use somewhere").replace("u(0:n+1), v(n)", "v(n)")

@@ -591,6 +591,30 @@ def test_a_program_may_have_several(text: str, sites: set[str], tmp_path: Path) 
     )
 
 
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (
+            2000,
+            {
+                "is cut into tiles along j, K and D of sweep_j in asphalt_params.inc",
+                "is cut into tiles along j, K and D of sweep_j_2 in asphalt_params.inc",
+            },
+        ),
+        (
+            20,
+            {"is posted before its loop, in main", "overlaps with do asphalt_j_1 = 1, n, in main"},
+        ),
+    ],
+    ids=["tiles", "ahead"],
+)
+def test_what_is_told(columns: int, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "a.f90").write_text(TWO_NESTS.replace("m = 2000", f"m = {columns}"))
+    settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
+    (change,) = Project(tmp_path, settings=settings).transform()
+    assert {site.message for site in change.sites} == expected
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("mpi", [OPENMPI, MPICH, SMPI], ids=lambda mpi: mpi.name)
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import PRECISION
 from asphalt.ir.tree import leaves
+from asphalt.limits import HEADER
 from asphalt.optimiser.order import MOST_STEPS, OPENING, PREPARING, RENAMING, TILING
 from asphalt.optimiser.outcome import Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
@@ -111,7 +112,8 @@ class Driver:
         steps = self.shop.tilings(begin)
         while steps and len(begin.steps) < MOST_STEPS:
             step = steps[0]
-            new = (Transfer(line, operation, 1) for line, operation in step.blocking)
+            does = f"is cut into tiles along {step.along}, K and D of {step.site} in {HEADER}"
+            new = (Transfer(line, operation, 1, does=does) for line, operation in step.blocking)
             placed = tuple(self.shop.placed(begin.tree, transfer) for transfer in new)
             place = self.shop.place(begin.tree, step.line)
             tiled = Tiled(step.site, place.line, step.receive.operation, step.along, place.path)

@@ -108,7 +108,7 @@ class Overlap:
         """What is still a blocking send leaves from a copy, where another send may follow it, if
         the unit loses nothing by the copy."""
         waiting = [
-            Transfer(step.line, step.operation, 1)
+            Transfer(step.line, step.operation, 1, does="leaves from a copy of its buffer")
             for step in _blocking_sends(self.shop.facts(begin.tree))
             if step.line in left
         ]
@@ -130,8 +130,9 @@ class Overlap:
         """The receives that are posted ahead, and not split."""
         if expansion.NAME not in self.shop.passes or self.shop.tilings(begin):
             return ()
+        does = "is posted before its loop"
         return tuple(
-            Transfer(line, operation, 1)
+            Transfer(line, operation, 1, does=does)
             for step in self.shop.expanding.check(self.shop.facts(begin.tree))
             if isinstance(step, expansion.Expand)
             for line, operation in step.operations

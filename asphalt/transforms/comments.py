@@ -26,17 +26,22 @@ def in_front(node: Node, lead: tuple[Trivia, ...]) -> Node:
     """The node with lines in front of all that is its own; they stay in their columns, whether or
     not the node is moved further in."""
     first = next(iter(leaves(node)))
-    kept = tuple(
-        replace(entry, text=_outwards(entry.text, first.shift))
-        if entry.kind is TriviaKind.COMMENT and first.shift
-        else entry
-        for entry in lead
-    )
+    kept = outwards(lead, first.shift)
 
     def change(leaf: Leaf) -> Leaf:
         return replace(leaf, lead=(*kept, *leaf.lead)) if leaf is first else leaf
 
     return map_leaves(node, change)
+
+
+def outwards(lead: tuple[Trivia, ...], columns: int) -> tuple[Trivia, ...]:
+    """Lines in front of a statement, the comments among them moved out by some columns."""
+    return tuple(
+        replace(entry, text=_outwards(entry.text, columns))
+        if entry.kind is TriviaKind.COMMENT and columns
+        else entry
+        for entry in lead
+    )
 
 
 def _outwards(text: str, columns: int) -> str:

@@ -34,6 +34,7 @@ from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
 from asphalt.ir.stmt import ArmHead, Call, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
+from asphalt.transforms.comments import outwards
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.step import Found, Step
 
@@ -178,5 +179,6 @@ def _shortest(branch: Branch) -> Node:
     if branch.end.lead or "!" in arm.head.trail:
         return branch
     guarded = Guarded(_condition(arm), action.what)
-    lead = (*arm.head.lead, *action.lead)
+    deeper = len(action.head) + action.shift - len(arm.head.head) - arm.head.shift
+    lead = (*arm.head.lead, *outwards(action.lead, max(0, deeper)))
     return replace(arm.head, what=guarded, body=None, span=None, lead=lead, trail=action.trail)
