@@ -160,6 +160,14 @@ REFUSED: dict[str, tuple[Code, str]] = {
             "  use mpi, give => MPI_Send\n  implicit none\n  real(8) :: u(*)",
         ),
     ),
+    "a_send_of_a_generic_name": (
+        MESSAGES,
+        _with("call give(u, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, ierr)").replace(
+            "subroutine other", "module gives\n  use mpi\n  interface give\n"
+            "    procedure MPI_Send\n  end interface\nend module gives\nsubroutine other", 1
+        ).replace("  use mpi\n  implicit none\n  real(8) :: u(*)",
+                  "  use gives\n  implicit none\n  real(8) :: u(*)"),
+    ),
     "a_send_as_an_argument": (
         MESSAGES,
         _with("call MPI_Barrier(MPI_COMM_WORLD, ierr)\n  call pass(MPI_Send)")

@@ -208,6 +208,59 @@ def test_what_is_read_from_ranks_alone_need_not_be_filled(tmp_path: Path) -> Non
     assert [found.code for found in read.refusals(stores)] == [UNFILLED]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"x(:,1) = 0\n{_RECEIVE}\n{_receive('x(1,2)', source='m')}\n"
+        "if (m /= MPI_PROC_NULL) y = x(:,1)",  # what came from another rank, or not at all
+        f"x(:,1) = 0\n{_RECEIVE}\nwest = m\n{_receive('x(1,2)')}\n"
+        "if (west /= MPI_PROC_NULL) y = x(:,1)",
+        f"do i = 1, 2\nx(:,i) = 0\nwest = west + m\n{_receive('x(1,i)')}\n"
+        "if (west /= MPI_PROC_NULL) y = x(:,1)\nend do",  # in an iteration before
+    ],
+    ids=["another_rank", "another_value", "another_iteration"],
+)
+def test_what_another_receive_defines_is_no_read_from_a_rank(body: str, tmp_path: Path) -> None:
+    declared = "real(8) :: x(n,2)"
+    text = _PROGRAM.format(
+        body=body, declared=declared, inside="", sent="n", tag="1", other="m = MPI_PROC_NULL"
+    ).replace(
+        "  real(8) :: x(n,2), y(n)\n  real(8), volatile", "  real(8) :: y(n)\n  real(8), volatile"
+    )
+    text = text.replace("subroutine step(x, ", "subroutine step(").replace("step(x, y", "step(y")
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    tree.any_sizes = True
+    found = tree.refusals(stores)
+    assert UNFILLED in [one.code for one in found]
+    assert tree.steps(stores) == []
+    plain = text.replace(body, f"x(:,1) = 0\n{_RECEIVE}\nif (west /= MPI_PROC_NULL) y = x(:,1)")
+    tree = Stepped.of(tmp_path / "plain", {"a.f90": plain})
+    tree.any_sizes = True
+    assert len(tree.steps(stores)) == 1
+
+
+def test_a_send_under_another_name_may_be_shorter(tmp_path: Path) -> None:
+    other = """\
+module names
+  use mpi, give => MPI_Send
+end module names
+subroutine shorter(y)
+  use names
+  real(8) :: y(*)
+  integer :: ierr
+  call give(y, 3, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, ierr)
+end subroutine shorter
+program main
+"""
+    text = _PROGRAM.format(
+        body=f"x(:,1) = 0\n{_RECEIVE}", declared="", inside="", sent="n", tag="1",
+        other="call shorter(y)",
+    ).replace("program main\n", other, 1)  # fmt: skip
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    tree.any_sizes = True
+    assert [one.code for one in tree.refusals(stores)] == [UNFILLED]
+
+
 def test_each_code_has_its_programs() -> None:
     for code in store_codes.CODES:
         programs = examples_of(code.id)

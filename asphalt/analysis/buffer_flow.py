@@ -16,7 +16,7 @@ from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.full_messages import FullMessages
-from asphalt.analysis.guarded_reads import is_read_from_ranks
+from asphalt.analysis.guarded_reads import guarded_reads
 from asphalt.analysis.independence import is_unseen
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
@@ -41,14 +41,28 @@ class BufferFlow:
         self.full = full
         self.name = name
         self.storage = storage_of(name, facts.scope)
-        unseen = is_unseen(name, facts)
-        self.is_read_from_ranks = unseen and is_read_from_ranks(facts, messages, name)
-        calls = {id(called(leaf.what)): (leaf, call) for leaf, call in messages.own_calls()}
-        self._transfers = {
+        guarded = guarded_reads(facts, messages, name) if is_unseen(name, facts) else None
+        self.is_read_from_ranks = guarded is not None
+        self._transfers = self._effects()
+        if guarded and not all(self._reads_what_comes(nodes) for nodes in guarded):
+            self.is_read_from_ranks = False
+            self._transfers = self._effects()
+
+    def _effects(self) -> dict[int, CallEffect]:
+        """What is known of the calls that transfer messages from or to the array."""
+        calls = {id(called(leaf.what)): (leaf, call) for leaf, call in self.messages.own_calls()}
+        return {
             key: found
             for key, (leaf, call) in calls.items()
             if (found := self._effect(leaf, call)) is not None
         }
+
+    def _reads_what_comes(self, nodes: tuple[Node, ...]) -> bool:
+        """Whether what follows a receive (the first node) reads nothing but what it defines."""
+        changing = frozenset[str]().union(*(self.facts.footprint(n).written() for n in nodes))
+        at = next(leaves(nodes[0]))
+        found = self.of(nodes, changing, at)
+        return found is not None and self._inside(found.exposed, changing, at).is_empty()
 
     def needs_no_value(self, nodes: tuple[Node, ...]) -> bool:
         """Whether the statements of a list read no element that they have not defined before."""
@@ -69,16 +83,21 @@ class BufferFlow:
         self, nodes: tuple[Node, ...], changing: frozenset[str], at: Leaf
     ) -> Elements | None:
         """At least the elements that statements may define (see ``of``)."""
-        found, shape = self.of(nodes, changing, at), self._shape(at)
-        if found is None or shape is None:
-            return None
+        found = self.of(nodes, changing, at)
+        return None if found is None else self._inside(found.maybe, changing, at)
+
+    def _inside(self, found: Elements, changing: frozenset[str], at: Leaf) -> Elements:
+        """Those of some elements that the array has."""
+        shape = self._shape(at)
+        if shape is None:
+            return found
         here = Standpoint(Frame(self.facts.values, changing), at, ())
         try:
-            return found.maybe.intersection(
+            return found.intersection(
                 elements_of((Section(None, None, None),) * shape.rank, here, shape)
             )
         except UndecidedError:
-            return found.maybe
+            return found
 
     def moves(self, call: Call) -> bool:
         """Whether a call transfers a message from or to the array, of which all is known."""

@@ -16,6 +16,7 @@ from asphalt.analysis.constants import constant, is_size
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import Direction, Procedure, table
+from asphalt.analysis.references import passed_on
 from asphalt.analysis.runtime_calls import RUNTIME_CALLS
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.values import constants_in
@@ -122,6 +123,8 @@ class FullMessages:
         """The sends of one name; None: one that is not clear."""
         for located in self.scope.program.mentions(name):
             scope = self.plain.of(located)
+            if passed_on(located, name):
+                yield None
             for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
                 what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
                 if isinstance(what, Raw | Opaque) and name in what.code.lower():

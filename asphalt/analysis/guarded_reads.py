@@ -8,7 +8,7 @@ that reads the buffer stands behind a receive and under the condition that its s
       u(0,:) = line
     end if
 
-nobody sees what was left.
+nobody sees what was left: if none of it is read that this receive does not define.
 """
 
 from __future__ import annotations
@@ -21,43 +21,51 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.expr import Arg, Op, Ref
+from asphalt.ir.expr import Arg, Op, Ref, names_in
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 _UNSEEN = frozenset({EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE})
 
 
-def is_read_from_ranks(facts: UnitFacts, messages: Messages, name: str) -> bool:
-    """Whether all reads of a local array of a unit are of what a rank has sent."""
+def guarded_reads(
+    facts: UnitFacts, messages: Messages, name: str
+) -> tuple[tuple[Node, ...], ...] | None:
+    """Where a local array of a unit is read if all reads are behind a receive and under the
+    condition that its source is a rank: each such receive with what follows it, up to the next one
+    into the array.  None: there are other reads."""
     behind: set[int] = set()
+    found: list[tuple[Node, ...]] = []
     for siblings in _lists(facts.unit.body):
         for number, node in enumerate(siblings):
             for leaf, call in messages.calls(node):
                 if leaf is node and _receives(call, name):
-                    behind |= _behind(call, siblings[number:], name, facts, messages)
+                    guarded, stop = _behind(call, siblings[number:], name, facts, messages)
+                    behind |= guarded
+                    found += [siblings[number : number + stop]] if guarded else []
     for leaf in (leaf for node in facts.unit.body for leaf in leaves(node)):
         own = messages.call(leaf)
         if own is not None and _receives(own, name):
-            if _sends(own, name):
-                return False
+            if any(name in names_in(arg) for arg in _others(own, name)):
+                return None
             continue
         reads = any(a.mode is Mode.READ for a in facts.footprint(leaf).of(name))
         if reads and id(leaf) not in behind:
-            return False
-    return True
+            return None
+    return tuple(found)
 
 
 def _behind(
     call: MpiCall, nodes: tuple[Node, ...], name: str, facts: UnitFacts, messages: Messages
-) -> set[int]:
+) -> tuple[set[int], int]:
     """The statements behind a receive (the first node) that are executed only if its source is a
-    rank, up to the next receive into the array."""
+    rank, up to the next receive into the array; behind how many nodes the last one ends."""
     exchange = call.procedure.exchange
     source = call.args.get((exchange.source if exchange is not None else None) or "")
     found: set[int] = set()
+    stop = 0
     if not isinstance(source, Ref) or source.args is not None:
-        return found
+        return found, stop
     storage = storage_of(source.name, facts.scope)
     for number, node in enumerate(nodes):
         received = any(_receives(other, name) for _, other in messages.calls(node))
@@ -68,9 +76,11 @@ def _behind(
         match node:
             case Branch(kind="if", arms=(arm,)) if _is_rank(arm.head, source, facts):
                 found |= {id(leaf) for child in arm.body for leaf in leaves(child)}
+                stop = number + 1
             case Leaf(what=Guarded()) if _is_rank(node, source, facts):
                 found.add(id(node))
-    return found
+                stop = number + 1
+    return found, stop
 
 
 def _is_rank(head: Leaf, source: Ref, facts: UnitFacts) -> bool:
@@ -96,10 +106,16 @@ def _receives(call: MpiCall, name: str) -> bool:
     )
 
 
-def _sends(call: MpiCall, name: str) -> bool:
-    return any(
-        t.reads and _is(call, t.argument, name) for t in library_row(call.procedure).transfers
-    )
+def _others(call: MpiCall, name: str) -> Iterator[Arg]:
+    """The arguments of a receive into an array but the buffer as such: its subscripts, too."""
+    buffers = {
+        t.argument for t in library_row(call.procedure).transfers if t.writes and not t.reads
+    }
+    for argument, actual in call.args.items():
+        if argument in buffers and isinstance(actual, Ref) and actual.name == name:
+            yield from actual.args or ()
+        else:
+            yield actual
 
 
 def _is(call: MpiCall, argument: str, name: str) -> bool:

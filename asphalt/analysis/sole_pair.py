@@ -14,7 +14,7 @@ from asphalt.analysis.constants import constant
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import procedure
-from asphalt.analysis.references import use_renames
+from asphalt.analysis.references import passed_on
 from asphalt.analysis.runtime_calls import MODULE, RUNTIME_CALLS
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.unit_facts import UnitFacts
@@ -74,7 +74,7 @@ class SolePair:
     def _calls(self, located: Located, name: str) -> Iterator[tuple[Leaf | None, MpiCall | None]]:
         """The calls of one name in a unit; no statement: another use of the name."""
         scope = self._plain.of(located)
-        if any(use_renames(located, name)):
+        if passed_on(located, name):
             yield None, None
         for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
             what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
