@@ -23,6 +23,7 @@ def test_a_procedure_is_the_same_each_time() -> None:
         (0, "exchanges"),
         pytest.param(4, "exchanges", marks=pytest.mark.wide),
         pytest.param(0, "halos", marks=pytest.mark.wide),
+        pytest.param(15, "waves", marks=pytest.mark.wide),
     ],
 )
 def test_a_sample_gives_the_same_results(first: int, kind: str, tmp_path: Path) -> None:

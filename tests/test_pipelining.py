@@ -424,6 +424,24 @@ EMITTED_ALONE = """\
 """
 
 
+BARE = re.sub(
+    r"  if \(left /=.*?\n  end if\n",
+    "  ! what comes\n  call MPI_Recv(west, n, MPI_DOUBLE_PRECISION, left, 1, comm, status, ierr)\n",
+    program(nest("u(i,j) = 0.5d0*u(i,j) + 0.25d0*(u(i-1,j) + west(j))")).replace(
+        "  real(8) :: t, row(m)\n", "  real(8) :: t, row(m)\n  west = 0\n"
+    ),
+    count=1,
+    flags=re.S,
+)
+
+
+def test_a_receive_without_condition_becomes_a_wait(tmp_path: Path) -> None:
+    made, _ = _transformed(tmp_path, {"a.f90": BARE})
+    assert "MPI_Recv" not in made["a.f90"]
+    assert made["a.f90"].count("! what comes") == 1
+    assert made["a.f90"].count("call asphalt_wait(asphalt_requests_1(asphalt_lo_1), west)") == 1
+
+
 def test_no_wait_comes_in_front_of_a_receive(tmp_path: Path) -> None:
     """The next rank receives no part of what is sent before its token is received."""
     made, _ = _transformed(tmp_path, {"a.f90": TOKEN})
@@ -627,8 +645,8 @@ def test_what_is_told(columns: int, expected: set[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("mpi", [OPENMPI, MPICH, SMPI], ids=lambda mpi: mpi.name)
 @pytest.mark.parametrize(
     "files",
-    [{"a.f90": program()}, FIXED, {"a.f90": TWO_PROCEDURES}, {"a.f90": TWO_NESTS}],
-    ids=["free", "fixed", "two_procedures", "two_nests"],
+    [{"a.f90": t} for t in (program(), TWO_PROCEDURES, TWO_NESTS, BARE)] + [FIXED],
+    ids=["free", "two_procedures", "two_nests", "bare", "fixed"],
 )
 def test_all_ranks_compute_the_same(mpi: Mpi, files: dict[str, str], tmp_path: Path) -> None:
     installed(mpi)

@@ -203,14 +203,14 @@ class Emission:
         inner = make.inner()
         body: list[Node] = [self._set_hi(inner)]
         for group in groups:
-            node = self._cut(group)
-            if group is groups[0] and self.receive.is_blocking:
-                node = self._without_lead(node, next(iter(leaves(node))).lead)
-            if group.call is None:
-                body.append(shifted(node, make.step))
-                continue
             change = self._sent if group is groups[-1] else self._received
-            body += (shifted(n, make.step) for n in flat_map((node,), group.call, change))
+            nodes: tuple[Node, ...] = (self._cut(group),)
+            if group.call is not None:
+                nodes = flat_map(nodes, group.call, change)
+            if group is groups[0] and self.receive.is_blocking:
+                lead = next(iter(leaves(group.node))).lead
+                nodes = (self._without_lead(nodes[0], lead), *nodes[1:])
+            body += (shifted(n, make.step) for n in nodes)
         text = f"asphalt: tiles of K iterations over {along}, each with its part of the messages"
         return make.do(self.lo.name, self.first, self.last, tuple(body), text, step=self.tile)
 
