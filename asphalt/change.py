@@ -147,9 +147,14 @@ def kept_blocking(tree: Tree, accepted: frozenset[str] = frozenset()) -> tuple[S
 
 
 def nothing_beside(
-    tree: Tree, changes: Sequence[Change], accepted: frozenset[str] = frozenset()
+    tree: Tree,
+    changes: Sequence[Change],
+    accepted: frozenset[str] = frozenset(),
+    passes: Collection[str] = (),
+    clone_limit: int | None = None,
 ) -> tuple[SiteReport, ...]:
-    """A report for each that could be, and that none of the changes is about."""
+    """A report for each that could be, and that none of the changes is about; ``passes``: those
+    that would have parted its blocks, or posted it ahead."""
     found: list[SiteReport] = []
     for located in user_units(tree, nonblocking_operations()):
         lines = {
@@ -158,7 +163,7 @@ def nothing_beside(
             for site in change.sites
             if site.file == located.path and site.verdict == "applied"
         }
-        for one in blocking.nothing_beside(tree, located, lines, accepted):
+        for one in blocking.nothing_beside(tree, located, lines, accepted, passes, clone_limit):
             found += _kept(located, *one)
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 

@@ -169,7 +169,8 @@ class Project:
         """Those that could be, but are not in these changes: no work comes beside them."""
         if "nonblocking" not in self.settings.passes:
             return ()
-        return nothing_beside(self._tree, changes, self.settings.assume)
+        own = self.settings
+        return nothing_beside(self._tree, changes, own.assume, own.passes, own.clone_limit)
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:

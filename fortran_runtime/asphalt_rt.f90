@@ -2050,6 +2050,7 @@ module asphalt_decomposition
   public :: asphalt_allgather_blocks, asphalt_allgatherv_blocks
   public :: asphalt_gather_blocks, asphalt_gatherv_blocks
   public :: asphalt_scatter_blocks, asphalt_scatterv_blocks
+  public :: asphalt_bcast_blocks
   public :: asphalt_to_take, asphalt_await_block
   public :: asphalt_to_send, asphalt_send_block, asphalt_send_blocks
   public :: asphalt_finish_blocks
@@ -2064,6 +2065,9 @@ module asphalt_decomposition
   !! the link, and the first block comes later; fewer do not hide what it takes to post them.
   integer, parameter :: least_window = 2
   integer(int64), parameter :: bytes_in_window = 131072_int64
+  !> Of a broadcast: the most pieces, if there are not more ranks, and how many times as long as its
+  !! bytes take once to go over a link it may be on its way as pieces.
+  integer, parameter :: most_pieces = 16, longest_way = 2
 
   !> One buffer: what goes to, or comes from, each rank.
   type :: divided
@@ -2077,7 +2081,19 @@ module asphalt_decomposition
   end type divided
 
   !> Operations that may start later.
-  integer, parameter :: alltoall = 1, scatter = 2, scatterv = 3
+  integer, parameter :: alltoall = 1, scatter = 2, scatterv = 3, bcast = 4
+
+  !> A broadcast in pieces: from whom a rank gets them, or -1, and to whom it sends them on.
+  type :: broadcast
+    integer :: parent = -1
+    integer, allocatable :: children(:)
+    !> All elements, those of a piece (of the last one at most), those of a plane of the buffer.
+    integer(int64) :: elements = 0, piece = 1, plane = 1
+    integer :: pieces = 0
+    !> The pieces that are complete here, and have been sent on.
+    integer :: complete = 0
+    integer :: posted = 0
+  end type broadcast
 
   !> A collective operation on its way.
   type :: asphalt_blocks
@@ -2094,6 +2110,9 @@ module asphalt_decomposition
     integer :: operation = 0, sendcount = 0, sendtype = 0, recvcount = 0, recvtype = 0
     integer :: users_comm = 0
     integer, allocatable :: sendcounts(:), displs(:)
+    !> Of a broadcast that is no one operation.
+    logical :: spreads = .false.
+    type(broadcast) :: cast
   end type asphalt_blocks
 
   interface
@@ -2322,6 +2341,31 @@ contains
     call start(blocks, sendbuf, recvbuf, later)
   end subroutine asphalt_scatterv_blocks
 
+  !> MPI_Bcast of a buffer with planes of `plane` elements, which take the place of blocks.
+  subroutine asphalt_bcast_blocks(buffer, count, datatype, root, comm, plane, blocks, later)
+    !GCC$ attributes no_arg_check :: buffer
+    !DIR$ ignore_tkr buffer
+    integer, dimension(*), asynchronous :: buffer
+    integer, intent(in) :: count, datatype, root, comm, plane
+    type(asphalt_blocks), intent(inout) :: blocks
+    logical, intent(in), optional :: later
+    logical :: waits, between_groups
+    integer :: error
+
+    call open_blocks(blocks, comm, root, max(1_int64, bytes_of(count, datatype)))
+    call keep(blocks, bcast, count, datatype, count, datatype, comm)
+    call MPI_Comm_test_inter(comm, between_groups, error)
+    if (blocks%np == 1 .and. .not. between_groups) then
+      blocks%whole = .false.
+    else if (.not. blocks%whole) then
+      call open_spread(blocks, buffer, count, datatype, plane)
+      blocks%whole = .not. blocks%spreads
+    end if
+    waits = .false.
+    if (present(later)) waits = later
+    if (.not. waits) call asphalt_send_blocks(blocks, buffer)
+  end subroutine asphalt_bcast_blocks
+
   !> The value that the variable of a loop from `first` to `last` has in its iteration `turn` where
   !! it works on one received block after the other: the own block first, then those that come
   !! first.  `zero`: the value for the block of rank 0.
@@ -2354,6 +2398,10 @@ contains
 
     if (blocks%whole) then
       call MPI_Wait(blocks%request, unused, error)
+    else if (blocks%spreads) then
+      call pass_on_until(blocks, (int(rank, int64) + 1) * blocks%cast%plane)
+    else if (blocks%operation == bcast) then
+      continue  ! one rank
     else if (rank >= 0 .and. rank < blocks%np) then
       if (any(blocks%in%left)) then
         ! all that was posted is here: the network is faster than the work, or late ranks come now
@@ -2377,7 +2425,9 @@ contains
     integer, dimension(*), asynchronous :: sendbuf
 
     call asphalt_sync(sendbuf)
-    if (blocks%whole .or. rank < 0 .or. rank >= blocks%np) return
+    if (blocks%spreads) call fill_until(blocks, (int(rank, int64) + 1) * blocks%cast%plane)
+    if (blocks%whole .or. blocks%operation == bcast) return
+    if (rank < 0 .or. rank >= blocks%np) return
     call send(blocks, rank)
   end subroutine asphalt_send_block
 
@@ -2386,7 +2436,8 @@ contains
     type(asphalt_blocks), intent(inout) :: blocks
     !GCC$ attributes no_arg_check :: sendbuf, recvbuf
     !DIR$ ignore_tkr sendbuf, recvbuf
-    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf
+    integer, dimension(*), asynchronous, optional :: recvbuf  ! of operations that have two buffers
     integer :: turn
 
     call asphalt_sync(sendbuf)
@@ -2394,6 +2445,11 @@ contains
       call start_whole(blocks, sendbuf, recvbuf)
       return
     end if
+    if (blocks%spreads) then
+      call fill_until(blocks, blocks%cast%elements)
+      call post_pieces(blocks)
+    end if
+    if (blocks%operation == bcast) return
     do turn = 1, blocks%np
       call send(blocks, modulo(blocks%me + turn, blocks%np))
     end do
@@ -2404,19 +2460,23 @@ contains
     type(asphalt_blocks), intent(inout) :: blocks
     !GCC$ attributes no_arg_check :: sendbuf, recvbuf
     !DIR$ ignore_tkr sendbuf, recvbuf
-    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf
+    integer, dimension(*), asynchronous, optional :: recvbuf
     integer :: unused(MPI_STATUS_SIZE), error
 
     if (blocks%whole) then
       call MPI_Wait(blocks%request, unused, error)
-    else
+    else if (blocks%spreads) then
+      call pass_on_until(blocks, blocks%cast%elements)
+      call MPI_Waitall(size(blocks%out%requests), blocks%out%requests, MPI_STATUSES_IGNORE, error)
+    else if (blocks%operation /= bcast) then
       blocks%window = blocks%np
       call post(blocks)
       call MPI_Waitall(blocks%np, blocks%in%requests, MPI_STATUSES_IGNORE, error)
       call MPI_Waitall(blocks%np, blocks%out%requests, MPI_STATUSES_IGNORE, error)
     end if
     call asphalt_sync(sendbuf)
-    call asphalt_sync(recvbuf)
+    if (present(recvbuf)) call asphalt_sync(recvbuf)
   end subroutine asphalt_finish_blocks
 
   !> Decides whether an operation is carried out as messages, by what all ranks know to be equal:
@@ -2545,9 +2605,13 @@ contains
     type(asphalt_blocks), intent(inout) :: blocks
     !GCC$ attributes no_arg_check :: sendbuf, recvbuf
     !DIR$ ignore_tkr sendbuf, recvbuf
-    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf
+    integer, dimension(*), asynchronous, optional :: recvbuf
 
     select case (blocks%operation)
+    case (bcast)
+      call asphalt_ibcast(sendbuf, blocks%sendcount, blocks%sendtype, blocks%root, &
+                          blocks%users_comm, blocks%request)
     case (alltoall)
       call asphalt_ialltoall(sendbuf, blocks%sendcount, blocks%sendtype, recvbuf, &
                              blocks%recvcount, blocks%recvtype, blocks%users_comm, blocks%request)
@@ -2677,6 +2741,152 @@ contains
     call MPI_Wait(request, ignored, error)
     call MPI_Wait(blocks%in%requests(own), ignored, error)
   end subroutine copy_own
+
+  !> Cuts a broadcast into pieces, and finds out on which way they come and go; they do not where
+  !! one operation takes less time.  All that this depends on is the same on all ranks.
+  subroutine open_spread(blocks, buffer, count, datatype, plane)
+    type(asphalt_blocks), intent(inout) :: blocks
+    !GCC$ attributes no_arg_check :: buffer
+    !DIR$ ignore_tkr buffer
+    integer, dimension(*), asynchronous :: buffer
+    integer, intent(in) :: count, datatype, plane
+    integer(int64) :: bytes
+    integer :: pieces, place, rank, piece
+
+    bytes = bytes_of(count, datatype)
+    if (bytes < 1) return
+    pieces = int(max(1_int64, min(int(max(most_pieces, blocks%np), int64), bytes / least_message)))
+    associate (cast => blocks%cast, np => blocks%np)
+      ! in turns of a piece: along a line, and down a tree
+      if (min(pieces + np - 2, pieces * levels(np)) > longest_way * pieces) return
+      blocks%spreads = .true.
+      cast%elements = count
+      cast%plane = plane
+      cast%piece = (cast%elements + pieces - 1) / pieces
+      cast%pieces = int((cast%elements + cast%piece - 1) / cast%piece)
+      place = modulo(blocks%me - blocks%root, np)
+      if (pieces + np - 2 <= pieces * levels(np)) then
+        if (place > 0) cast%parent = modulo(blocks%me - 1, np)
+        allocate (cast%children, source=[(modulo(blocks%me + 1, np), rank = place + 1, &
+                                            min(place + 1, np - 1))])
+      else
+        if (place > 0) cast%parent = modulo(blocks%root + place - lowest(place), np)
+        allocate (cast%children, source=in_tree(place, np))
+        cast%children = modulo(blocks%root + cast%children, np)
+      end if
+      call divide(blocks%in, buffer, datatype, &
+                  [(int(min(cast%piece, cast%elements - (piece - 1) * cast%piece)), &
+                    piece = 1, cast%pieces)], &
+                  [(int((piece - 1) * cast%piece, MPI_ADDRESS_KIND), piece = 1, cast%pieces)])
+      allocate (blocks%out%requests(cast%pieces * size(cast%children)), source=MPI_REQUEST_NULL)
+    end associate
+  end subroutine open_spread
+
+  !> The levels of a binomial tree of `np` ranks.
+  pure integer function levels(np)
+    integer, intent(in) :: np
+
+    levels = 0
+    do while (ishft(1, levels) < np)
+      levels = levels + 1
+    end do
+  end function levels
+
+  !> The lowest bit of a number above 0.
+  pure integer function lowest(place)
+    integer, intent(in) :: place
+
+    lowest = ishft(1, trailz(place))
+  end function lowest
+
+  !> The places to which that of a binomial tree of `np` ranks sends, the largest subtree first.
+  pure function in_tree(place, np) result(children)
+    integer, intent(in) :: place, np
+    integer, allocatable :: children(:)
+    integer :: bit, low
+
+    low = ishft(1, levels(np))
+    if (place > 0) low = lowest(place)
+    allocate (children(0))
+    bit = low / 2
+    do while (bit > 0)
+      if (place + bit < np) children = [children, place + bit]
+      bit = bit / 2
+    end do
+  end function in_tree
+
+  !> Posts the receives of the next pieces of a broadcast: more at once would share the link.
+  subroutine post_pieces(blocks)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer(c_signed_char), pointer :: byte
+    integer :: piece
+
+    if (blocks%cast%parent < 0) return
+    do piece = blocks%cast%posted + 1, min(blocks%cast%complete + least_window, blocks%cast%pieces)
+      blocks%cast%posted = piece
+      call find(blocks%in, piece, byte)
+      call asphalt_irecv(byte, blocks%in%counts(piece), blocks%in%datatype, &
+                         blocks%cast%parent, blocks%tag, blocks%comm, blocks%in%requests(piece))
+    end do
+  end subroutine post_pieces
+
+  !> Sends the pieces of a broadcast that the root has filled: all of the first `elements`.
+  subroutine fill_until(blocks, elements)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer(int64), intent(in) :: elements
+
+    if (blocks%cast%parent >= 0) return
+    associate (cast => blocks%cast)
+      do while (cast%complete < cast%pieces)
+        if (elements < min(cast%elements, (cast%complete + 1) * cast%piece)) exit
+        call pass_on(blocks)
+      end do
+    end associate
+  end subroutine fill_until
+
+  !> Waits for the first `elements` of a broadcast; whatever has come is sent on.
+  subroutine pass_on_until(blocks, elements)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer(int64), intent(in) :: elements
+    integer :: unused(MPI_STATUS_SIZE), error
+    logical :: done
+
+    associate (cast => blocks%cast)
+      do while (cast%complete < cast%pieces)
+        associate (request => blocks%in%requests(cast%complete + 1))
+          if (cast%complete * cast%piece < elements) then
+            call MPI_Wait(request, unused, error)
+          else
+            call MPI_Test(request, done, unused, error)
+            if (.not. done) exit
+          end if
+        end associate
+        call pass_on(blocks)
+        call post_pieces(blocks)
+      end do
+      if (size(blocks%out%requests) > 0) &
+        call MPI_Testall(size(blocks%out%requests), blocks%out%requests, done, &
+                         MPI_STATUSES_IGNORE, error)
+    end associate
+  end subroutine pass_on_until
+
+  !> Sends the next piece of a broadcast on: it is complete.
+  subroutine pass_on(blocks)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer(c_signed_char), pointer :: byte
+    integer :: child, next
+
+    associate (cast => blocks%cast)
+      cast%complete = cast%complete + 1
+      call find(blocks%in, cast%complete, byte)
+      do child = 1, size(cast%children)
+        next = (cast%complete - 1) * size(cast%children) + child
+        call asphalt_isend(byte, blocks%in%counts(cast%complete), blocks%in%datatype, &
+                           cast%children(child), blocks%tag, blocks%comm, &
+                           blocks%out%requests(next))
+      end do
+    end associate
+  end subroutine pass_on
 
   !> The first byte of the block of a rank, counted from 1.
   subroutine find(side, rank, byte)

@@ -10,6 +10,7 @@ import pytest
 from mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
 
 from asphalt.analyses import Analyses
+from asphalt.analysis import block_codes
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise
@@ -71,6 +72,7 @@ BLOCKS = f"n, {REAL}"
 ALLTOALL = f"    call MPI_Alltoall(s, {BLOCKS}, r, {BLOCKS}, {WORLD}"
 FILL = loop("s(i,p) = sin(dble(i*(p + me))) + x(i,p)")
 USE = loop("x(i,p) = x(i,p) + cos(r(i,p))")
+BCAST = f"    call MPI_Bcast(r, n*np, {REAL}, root, {WORLD}"
 WORK = "    do i = 1, n\n      b(i) = b(i) + sin(dble(i))\n    end do\n"
 
 
@@ -144,6 +146,23 @@ def test_what_is_scattered_leaves_when_it_is_filled(tmp_path: Path) -> None:
     assert b"call asphalt_send_block(asphalt_blocks_1, p, parts)" in (found.content or b"")
 
 
+def test_the_planes_of_a_broadcast(tmp_path: Path) -> None:
+    """They leave when the root has filled them, and the loop over them keeps its order."""
+    fill = at_root(loop("r(i,p) = r(i,p) + sin(dble(i*p))"))
+    found = optimised(tmp_path, program(fill + BCAST + loop("total = total + r(i,p)"), 5000))
+    assert statements(found) == [
+        "bcast_blocks", "r", "send_block", "send_blocks", "await_block", "finish_blocks",
+    ]  # fmt: skip
+    text = (found.content or b"").decode()
+    begin, later = text.index("call asphalt_bcast_blocks"), "asphalt_blocks_1, later=.true.)"
+    assert later in text[begin : begin + 160]
+    assert f"(r, n*np, {REAL}, root, MPI_COMM_WORLD, n, " in text.replace(" &\n", " ").replace(
+        "  ", ""
+    )
+    assert "call asphalt_send_block(asphalt_blocks_1, p - 1, r)" in text
+    assert "call asphalt_finish_blocks(asphalt_blocks_1, r)" in text
+
+
 @pytest.mark.wide
 def test_work_beside_no_block_is_left_to_one_operation(tmp_path: Path) -> None:
     found = optimised(tmp_path, program(ALLTOALL + WORK + "    x = x + sum(r)\n"))
@@ -183,6 +202,16 @@ STAYS = {
     ),
     "more-than-a-block": (
         ALLGATHERV + loop(SLICE, count="counts(p-1) + 1"), "use one block",
+    ),
+    "one-dimension": (
+        f"    call MPI_Bcast(flat, n*np, {REAL}, root, {WORLD}"
+        + loop("x(i,p) = flat(n*(p - 1) + i)"), "one dimension",
+    ),
+    "sent-on-and-changed": (BCAST + loop("r(i,p) = r(i,p) + x(i,p)"), "sent on changes"),
+    "two-planes": (BCAST + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), "use one block"),
+    "not-from-a-plane": (BCAST.replace("(r,", "(r(2,1),") + USE, "to begin where r does"),
+    "sent-before-it-is-filled": (
+        at_root(loop("r(i,p) = x(i,p)") + "    r(1,1) = 7\n") + BCAST, "no loop works",
     ),
     "elsewhere": (ALLTOALL + "    b(1) = r(1,1)\n" + USE, "outside of a loop"),
     "what-is-sent-changes": (ALLTOALL + loop("s(i,p) = r(i,p)"), "line 28: s"),
@@ -242,7 +271,9 @@ def test_it_stays_one_operation(name: str, tmp_path: Path) -> None:
     body, reason = STAYS[name]
     facts = units(tmp_path, program(body))
     assert decomposition.check(facts) == ()
-    reasons = decomposition.reasons(facts)
+    refused = decomposition.refusals(facts)
+    assert all(one.code in block_codes.DECOMPOSITION and one.witness for one in refused)
+    reasons = [one.message for one in refused]
     if reason is not None:
         assert any(reason in text for text in reasons), reasons
 
@@ -270,6 +301,13 @@ ALL = (
     at_root(FILL_SLICES)
     + f"    call MPI_Scatterv(parts, {LISTED}, b, counts(me), {REAL}, root, {WORLD}"
     + loop("x(i,p) = x(i,p) + i"),
+    BCAST + USE,
+    at_root(loop("r(i,p) = r(i,p) + sin(dble(i*p))"))
+    + BCAST
+    + loop("total = total + r(i,p)", "p = 2, np"),
+    loop("x(i,p) = x(i,p) + me", "p = 0, np")
+    + f"    call MPI_Bcast(x(1,1), n*np, {REAL}, 0, {WORLD}"
+    + loop("s(i,p) = s(i,p) + x(i,p)"),
 )
 
 
@@ -349,6 +387,10 @@ TIMED = {
     "gathered": f"    call MPI_Allgather(a, {BLOCKS}, r, {BLOCKS}, {WORLD}" + _ASIDE + _EACH,
     "at-the-root": f"    call MPI_Gather(a, {BLOCKS}, r, {BLOCKS}, 0, {WORLD}"
     + _EACH.replace("x(1,p)", "b"),
+    "broadcast": f"    call MPI_Bcast(r, n*np, {REAL}, 0, {WORLD}" + _EACH,
+    "filled-and-broadcast": _ROOT
+    + f"    call MPI_Bcast(s, n*np, {REAL}, 0, {WORLD}"
+    + _EACH.replace("r(", "s("),
     "scattered": _ROOT + f"    call MPI_Scatter(s, {BLOCKS}, b, {BLOCKS}, 0, {WORLD}",
 }
 

@@ -16,6 +16,7 @@ from fuzz.transfers import batch
 from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 from stepping import Stepped
 
+from asphalt.analysis import block_codes
 from asphalt.errors import UsageError
 from asphalt.gain.model import Model
 from asphalt.limits import USUAL_CLONES
@@ -163,7 +164,10 @@ def staying(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         folder = tmp_path_factory.mktemp("staying")
         for facts in Stepped.of(folder, {"units.f90": text + _OTHERS}).facts():
             steps = ["posted" for _ in expansion.check(facts)]
-            found[facts.unit.name] = [*steps, *expansion.reasons(facts)]
+            refused = expansion.refusals(facts)
+            assert all(one.code in block_codes.EXPANSION and one.witness for one in refused)
+            reasons = dict.fromkeys(one.message for one in refused)
+            found[facts.unit.name] = [*steps, *reasons]
     return found
 
 

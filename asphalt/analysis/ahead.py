@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access, Footprint, examine
+from asphalt.analysis.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall
@@ -50,7 +51,7 @@ def posted_ahead(
     facts: UnitFacts,
     messages: Messages,
     order: Independence,
-) -> Ahead | str | None:
+) -> Ahead | Obstacle | None:
     """The receives of a loop, if they may be posted before it, or why they may not; None: it has
     none outside of loops in it.
 
@@ -60,15 +61,21 @@ def posted_ahead(
     own = tuple(receives[id(leaf)] for leaf in direct_statements(loop.body) if id(leaf) in receives)
     if not own:
         return None
-    reason = order.bound(loop) or order.depends_on_time or _uncounted(loop, facts)
-    if reason is not None:
-        return reason
+    place = order.bound(loop) or order.depends_on_time
+    if place is not None:
+        return Obstacle(PLACE, place, loop.head)
+    decided = _uncounted(loop, facts)
+    if decided is not None:
+        return Obstacle(DECIDED, decided, loop.head)
     try:
         kept = _Control(loop, {id(one.leaf) for one in own}).kept(loop.body)
     except _TwistedError as error:
-        return str(error)
-    reason = _others(loop, own, messages, order) or _changes(loop, own, kept, facts, order)
-    return reason or Ahead(own, kept)
+        return Obstacle(DECIDED, str(error), loop.head)
+    place = _others(loop, own, messages, order)
+    if place is not None:
+        return Obstacle(PLACE, place, own[0].leaf)
+    decided = _changes(loop, own, kept, facts, order)
+    return Ahead(own, kept) if decided is None else Obstacle(DECIDED, decided, own[0].leaf)
 
 
 def direct_statements(nodes: tuple[Node, ...]) -> Iterator[Leaf]:

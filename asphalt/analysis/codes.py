@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from asphalt import assumptions
-from asphalt.analysis import pipelining_codes, splitting_codes, store_codes
+from asphalt.analysis import block_codes, pipelining_codes, splitting_codes, store_codes
 from asphalt.analysis.conditions import (
     available,
     contiguous,
@@ -46,7 +46,7 @@ _MODULES = (
     point_to_point,
     usage,
 )
-_STEPS = (inlining, splitting_codes, pipelining_codes, store_codes)
+_STEPS = (inlining, splitting_codes, pipelining_codes, store_codes, block_codes)
 
 STEP_CODES: Mapping[str, Code] = MappingProxyType(
     {code.id: code for module in _STEPS for code in module.CODES}

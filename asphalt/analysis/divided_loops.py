@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.block_codes import BESIDE, LOOP, ORDER, Obstacle
 from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.free_order import effect_of, region_of, why_ordered
 from asphalt.analysis.messages import called
@@ -34,13 +35,36 @@ class Worker:
 
 def worker_in(
     node: Node, blocks: RankBlocks, uses: tuple[Access, ...], turned: bool, facts: UnitFacts
-) -> Worker | str:
+) -> Worker | Obstacle:
     """The loop in a statement or construct that makes all accesses ``uses`` to a buffer, or why
     there is none; ``turned``: whether its iterations have to take another order."""
     outermost = {id(a.loops[0]) if a.loops else 0 for a in uses}
     if len(outermost) != 1 or 0 in outermost:
-        return f"{_at(node)}: its blocks are used outside of a loop over them"
+        message = f"{_at(node)}: its blocks are used outside of a loop over them"
+        return Obstacle(LOOP, message, next(leaves(node)))
     loop = uses[0].loops[0]
+    offset = _offset(loop, blocks, uses, facts)
+    if isinstance(offset, str):
+        return Obstacle(LOOP, offset, loop.head)
+    if turned:
+        effect = effect_of(loop, facts)
+        if effect is not None:
+            message = f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
+            return Obstacle(BESIDE, message, effect.leaf)
+        own = touching(loop, blocks.storage, facts, writes=False)
+        apart = blocks.displs is None and iteration_rank(loop, blocks, own, facts) == offset
+        known = frozenset({blocks.storage} if apart else ())
+        ordered = why_ordered((loop,), (loop,), facts, known)
+        if ordered is not None:
+            where = f"the loop of line {line_of(loop.head)}"
+            message = f"the iterations of {where} keep their order: {ordered}"
+            return Obstacle(ORDER, message, loop.head)
+    return Worker(loop, offset, turned)
+
+
+def _offset(loop: Do, blocks: RankBlocks, uses: tuple[Access, ...], facts: UnitFacts) -> int | str:
+    """What the variable of a loop lacks to the rank whose block an iteration works on, or why it
+    is no loop over blocks."""
     where = f"the loop of line {line_of(loop.head)}"
     head = loop.head.what
     if not isinstance(head, DoHead) or head.kind != "count" or head.step or head.label:
@@ -54,17 +78,7 @@ def worker_in(
         return f"{where} is not known to use one block in each iteration"
     if not _is_plain(loop, facts):
         return f"the bounds of {where} are no default integers that stay"
-    if turned:
-        effect = effect_of(loop, facts)
-        if effect is not None:
-            return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
-        own = touching(loop, blocks.storage, facts, writes=False)
-        apart = blocks.displs is None and iteration_rank(loop, blocks, own, facts) == offset
-        known = frozenset({blocks.storage} if apart else ())
-        ordered = why_ordered((loop,), (loop,), facts, known)
-        if ordered is not None:
-            return f"the iterations of {where} keep their order: {ordered}"
-    return Worker(loop, offset, turned)
+    return offset
 
 
 def _at(node: Node) -> str:

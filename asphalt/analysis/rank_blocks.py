@@ -72,6 +72,42 @@ def rank_blocks(
 
     ``displs``: an array, as ``count`` is one then; None: one count for all ranks.
     """
+    found = _begin(buffer, datatype, leaf, facts)
+    if isinstance(found, str):
+        return found
+    begin, shape = found
+    assert isinstance(buffer, Ref)
+    if displs is not None:
+        counts, places = _listed(count, leaf, facts), _listed(displs, leaf, facts)
+        if shape.rank > 1 or counts is None or places is None:
+            return f"{buffer.spelled} is not cut by arrays with an element for each rank"
+        names = begin.names | {counts.name, places.name}
+        return replace(begin, counts=counts, displs=places, names=names)
+    number = facts.values.polynomial(count, leaf)
+    planes = number.divided_by(shape.stride(shape.rank - 1))
+    if planes is None:
+        return f"a block is not made of planes of {buffer.spelled}"
+    return replace(begin, planes=planes, names=begin.names | _names(number))
+
+
+def planes_of(
+    buffer: Expr, datatype: Expr, leaf: Leaf, facts: UnitFacts
+) -> tuple[RankBlocks, Poly] | str:
+    """The planes of a buffer of the call ``leaf`` as its blocks, and the elements of one; or why
+    they are not known."""
+    found = _begin(buffer, datatype, leaf, facts)
+    if isinstance(found, str):
+        return found
+    begin, shape = found
+    if shape.rank == 1:
+        return "its buffer has one dimension, and no planes"
+    return begin, shape.stride(shape.rank - 1)
+
+
+def _begin(
+    buffer: Expr, datatype: Expr, leaf: Leaf, facts: UnitFacts
+) -> tuple[RankBlocks, Shape] | str:
+    """The planes of a buffer from where a call begins, and its shape; or why they are not known."""
     scope, values = facts.scope, facts.values
     symbol = symbol_named(buffer.name, scope) if isinstance(buffer, Ref) else None
     if not isinstance(buffer, Ref) or symbol is None:
@@ -87,18 +123,7 @@ def rank_blocks(
     if shape is None or first is None:
         return f"the blocks are not known to begin where {buffer.spelled} does"
     names = {n for part in (*shape.lower, *shape.extent[:-1], first) for n in _names(part)}
-    begin = RankBlocks(storage, shape.rank, first)
-    if displs is not None:
-        counts, places = _listed(count, leaf, facts), _listed(displs, leaf, facts)
-        if shape.rank > 1 or counts is None or places is None:
-            return f"{buffer.spelled} is not cut by arrays with an element for each rank"
-        names |= {counts.name, places.name}
-        return replace(begin, counts=counts, displs=places, names=frozenset(names))
-    number = values.polynomial(count, leaf)
-    planes = number.divided_by(shape.stride(shape.rank - 1))
-    if planes is None:
-        return f"a block is not made of planes of {buffer.spelled}"
-    return replace(begin, planes=planes, names=frozenset(names | _names(number)))
+    return RankBlocks(storage, shape.rank, first, names=frozenset(names)), shape
 
 
 def iteration_rank(

@@ -160,6 +160,9 @@ class Clock:
         trips = loop_trips(head, around) if isinstance(head, DoHead) else None
         number = known(trips, self.facts.scope)
         number = PEERS if number is None else number
+        if number > PEERS and any(block_call(leaf) is not None for leaf in leaves(loop)):
+            self._parts(loop, number)
+            return
         again = self._again
         only_receives = not any(self._sends(leaf) for leaf in leaves(loop))
         turn = 0.0
@@ -170,6 +173,17 @@ class Clock:
             turn = self.state.now - began
         self._again = again
         self.state.now += turn * max(0, number - max(_TURNS, PEERS))
+
+    def _parts(self, loop: Do, number: int) -> None:
+        """A loop over the blocks of an operation, of which there are more than are looked at: each
+        turn stands for several."""
+        for _ in range(PEERS):
+            for node in loop.body:
+                if self._talks(node):
+                    self._list((node,))
+                else:
+                    work = self.work.seconds((node,), self.facts.scope)
+                    self.state.now += work * number / PEERS
 
     def _sends(self, leaf: Leaf) -> bool:
         call = self.messages.call(leaf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
@@ -11,7 +12,7 @@ from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.transforms import nonblocking, stores
+from asphalt.transforms import decomposition, expansion, nonblocking, stores
 
 
 def kept_blocking(
@@ -21,7 +22,7 @@ def kept_blocking(
     with the procedure."""
     return tuple(
         (found, spelled)
-        for found, spelled in _judged(tree, located, accepted)
+        for found, spelled in _judged(_facts(tree, located, accepted))
         if isinstance(found, Refused)
     )
 
@@ -31,14 +32,37 @@ def nothing_beside(
     located: Located,
     overlapped: Collection[int],
     accepted: frozenset[str] = frozenset(),
+    passes: Collection[str] = (),
+    clone_limit: int | None = None,
 ) -> tuple[tuple[Refused, str], ...]:
-    """Those that could be, but stay as they are: all but the ones of the lines ``overlapped``."""
+    """Those that could be, but stay as they are: all but the ones of the lines ``overlapped``.
+
+    Each with what keeps its blocks together, or its receive in a loop, where one of the ``passes``
+    would part them.
+    """
     message = "it could be non-blocking, but no work comes beside it that is worth it"
+    facts = _facts(tree, located, accepted)
+    stay: list[Refused] = []
+    if decomposition.NAME in passes:
+        stay += decomposition.refusals(facts)
+    if expansion.NAME in passes:
+        stay += expansion.refusals(facts, clone_limit)
+    more = {one.span: one for one in stay}
     return tuple(
-        (Refused(NOTHING_BESIDE, message, found.leaf.span), spelled)
-        for found, spelled in _judged(tree, located, accepted)
+        (
+            _with(Refused(NOTHING_BESIDE, message, found.leaf.span), more.get(found.leaf.span)),
+            spelled,
+        )
+        for found, spelled in _judged(facts)
         if isinstance(found, nonblocking.Split) and found.line not in overlapped
     )
+
+
+def _with(idle: Refused, more: Refused | None) -> Refused:
+    """The refusal of a transfer that no work comes beside, with what would have brought some."""
+    if more is None:
+        return idle
+    return replace(more, message=f"{idle.message}; {more.message}")
 
 
 def kept_stores(tree: Tree, located: Located) -> tuple[tuple[Refused, str], ...]:
@@ -46,11 +70,8 @@ def kept_stores(tree: Tree, located: Located) -> tuple[tuple[Refused, str], ...]
     return stores.refusals(_facts(tree, located, frozenset()))
 
 
-def _judged(
-    tree: Tree, located: Located, accepted: frozenset[str]
-) -> Iterator[tuple[nonblocking.Split | Refused, str]]:
+def _judged(facts: UnitFacts) -> Iterator[tuple[nonblocking.Split | Refused, str]]:
     """All of them, each with the procedure."""
-    facts = _facts(tree, located, accepted)
     messages = facts.once(Messages)
     spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
     for found in facts.once(nonblocking.check):

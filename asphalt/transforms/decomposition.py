@@ -23,6 +23,10 @@ that uses no block at all.  A loop in front of the call that fills one block in 
 it from there.  Where all ranks work on blocks, each begins with another one, lest all wait for the
 same rank: the iterations have to be independent.  Those of a root keep their order.
 
+The blocks of a broadcast are the planes of its buffer: each rank sends on what it has received, to
+the next rank or to those behind it in a binomial tree, whatever the run-time module finds to take
+less time, and the work on the first planes overlaps with the messages of the others.
+
 All ranks come to the call together, which ``nonblocking`` has proved, and nothing between the start
 and the end waits for another message: then all messages are received, however late.
 """
@@ -32,11 +36,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.block_codes import Obstacle, refused_at
 from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.runtime_calls import BLOCKS
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
@@ -45,7 +51,7 @@ from asphalt.transforms.additions import added
 from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.divided_call import Divided, DividedCall
 from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.make import add, fn, num, sub, var
+from asphalt.transforms.make import add, fn, num, size, sub, var
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Found, Step
 from asphalt.transforms.windows import takes_time
@@ -105,7 +111,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 
 def parts_of(facts: UnitFacts) -> tuple[Part, ...]:
     """The calls of that step."""
-    return _apart(one for one in _judged(facts) if isinstance(one, Part))
+    return _apart(one for one in facts.once(_judged) if isinstance(one, Part))
 
 
 def hidden_work(facts: UnitFacts) -> int:
@@ -136,19 +142,19 @@ def _is_work(leaf: Leaf, messages: Messages) -> bool:
     return takes_time(leaf, messages) and not own
 
 
-def reasons(facts: UnitFacts) -> tuple[str, ...]:
+def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
     """Why other ones stay one operation."""
-    return tuple(one for one in _judged(facts) if isinstance(one, str))
+    return tuple(one for one in facts.once(_judged) if isinstance(one, Refused))
 
 
-def _judged(facts: UnitFacts) -> tuple[Part | str, ...]:
+def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
     order = facts.once(Independence.of)
     splits = {
         id(one.leaf): one
         for one in facts.once(nonblocking.check)
         if isinstance(one, nonblocking.Split) and one.call.procedure.collective
     }
-    found: list[Part | str] = []
+    found: list[Part | Refused] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
             split = splits.get(id(node))
@@ -157,9 +163,14 @@ def _judged(facts: UnitFacts) -> tuple[Part | str, ...]:
             divided = DividedCall(facts, order, siblings, position, split.call).found()
             if isinstance(divided, Divided):
                 found.append(Part(path, position, split, divided))
-            else:
-                found.append(f"line {split.line}: {split.operation}: {divided}")
+            elif divided is not None:
+                found.append(_refused(split, divided))
     return tuple(found)
+
+
+def _refused(split: nonblocking.Split, obstacle: Obstacle) -> Refused:
+    message = f"line {split.line}: {split.operation}: {obstacle.message}"
+    return refused_at(obstacle, message, split.leaf)
 
 
 def _apart(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -212,7 +223,10 @@ class _Made:
         self.turn = turn
         self.names: set[str] = set()
         (side,) = part.split.sides
+        plane = part.divided.plane
         self.arguments = side.arguments
+        if plane is not None:
+            self.arguments = (*side.arguments, size(plane, facts.scope))
         self.buffers = side.buffers
         self.name = side.start.replace("asphalt_i", "asphalt_", 1) + "_blocks"
         self.mark = f"asphalt: {part.split.operation} in messages, one for each block"

@@ -1,7 +1,8 @@
 """Collective operations whose blocks are filled before the call, or used behind it, one by one.
 
 All operations are meant that have a buffer with one block for each rank, but MPI_ALLTOALLW, whose
-blocks have displacements in bytes and datatypes of their own.
+blocks have displacements in bytes and datatypes of their own; and MPI_BCAST, whose blocks are the
+planes of its buffer.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
 from asphalt.analysis.divided_loops import Worker, touching, worker_in
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.rank_blocks import RankBlocks, rank_blocks
+from asphalt.analysis.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Call
@@ -26,17 +29,20 @@ _SEND, _RECEIVE = "sendbuf", "recvbuf"
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """A buffer with a block for each rank: the arguments that tell them."""
+    """A buffer with a block for each rank: the arguments that tell them.  ``planes``: its blocks
+    are its planes, and what a rank has received it sends on."""
 
     buffer: str
     count: str
     datatype: str
     displs: str | None = None
+    planes: bool = False
 
 
 _OUT = _Cut(_SEND, "sendcount", "sendtype")
 _IN = _Cut(_RECEIVE, "recvcount", "recvtype")
 _IN_V = _Cut(_RECEIVE, "recvcounts", "recvtype", "displs")
+_SAME = _Cut("buffer", "count", "datatype", planes=True)
 
 OPERATIONS: Mapping[str, tuple[_Cut | None, _Cut | None]] = {
     "mpi_alltoall": (_OUT, _IN),
@@ -48,6 +54,7 @@ OPERATIONS: Mapping[str, tuple[_Cut | None, _Cut | None]] = {
     "mpi_gatherv": (None, _IN_V),
     "mpi_scatter": (_OUT, None),
     "mpi_scatterv": (_Cut(_SEND, "sendcounts", "sendtype", "displs"), None),
+    "mpi_bcast": (_SAME, _SAME),
 }
 """The buffers that a loop may fill, and use, block by block."""
 
@@ -55,11 +62,13 @@ OPERATIONS: Mapping[str, tuple[_Cut | None, _Cut | None]] = {
 @dataclass(frozen=True, slots=True)
 class Divided:
     """The loops over the blocks of an operation, each with its position among the siblings of the
-    call.  ``end``: behind which position the operation is completed."""
+    call.  ``end``: behind which position the operation is completed.  ``plane``: the elements of a
+    block where these are planes."""
 
     producer: tuple[int, Worker] | None
     consumer: tuple[int, Worker] | None
     end: int
+    plane: Poly | None = None
 
     @property
     def workers(self) -> tuple[Worker, ...]:
@@ -90,26 +99,38 @@ class DividedCall:
         self.call = call
         self.rooted = any(parameter.name == "root" for parameter, _ in call.bound())
 
-    def found(self) -> Divided | str:
-        """The loops over its blocks, or why there is none."""
+    def found(self) -> Divided | Obstacle | None:
+        """The loops over its blocks, or why there is none; None: it is no such operation."""
         leaf = self.siblings[self.position]
         cuts = OPERATIONS.get(self.call.procedure.name)
         if cuts is None or not isinstance(leaf, Leaf) or not isinstance(leaf.what, Call):
-            return "it is not decomposed"
+            return None
         accesses = self._accesses(leaf)
-        if accesses is None or self.storage(_SEND) == self.storage(_RECEIVE):
-            return "its buffers are not known"
         out, into = cuts
+        known = self.storage(_SAME.buffer) is not None
+        if out is not into:
+            known = self.storage(_SEND) != self.storage(_RECEIVE)
+        if accesses is None or not known:
+            return Obstacle(BLOCKS, "its buffers are not known", leaf)
         producer = self._loop(leaf, accesses, out, -1)
         consumer = self._loop(leaf, accesses, into, +1)
-        if isinstance(producer, str) and isinstance(consumer, str):
+        if isinstance(producer, Obstacle) and isinstance(consumer, Obstacle):
             return producer if into is None else consumer
-        end = consumer[0] if not isinstance(consumer, str) else self._free_until(accesses)
+        end = consumer[0] if not isinstance(consumer, Obstacle) else self._free_until(accesses)
         return Divided(
-            None if isinstance(producer, str) else producer,
-            None if isinstance(consumer, str) else consumer,
+            None if isinstance(producer, Obstacle) else producer,
+            None if isinstance(consumer, Obstacle) else consumer,
             end,
+            self._plane(leaf),
         )
+
+    def _plane(self, leaf: Leaf) -> Poly | None:
+        """The elements of a plane of the buffer that all ranks get."""
+        if OPERATIONS[self.call.procedure.name] != (_SAME, _SAME):
+            return None
+        args = self.call.args
+        found = planes_of(args[_SAME.buffer], args[_SAME.datatype], leaf, self.facts)
+        return None if isinstance(found, str) else found[1]
 
     def storage(self, argument: str) -> str | None:
         """Where a buffer is."""
@@ -127,17 +148,22 @@ class DividedCall:
 
     def _loop(
         self, leaf: Leaf, accesses: tuple[Access, ...], cut: _Cut | None, direction: int
-    ) -> tuple[int, Worker] | str:
+    ) -> tuple[int, Worker] | Obstacle:
         """The nearest loop on one side of the call that works on the blocks of a buffer."""
         if cut is None:
-            return "its blocks are not divided"
+            return Obstacle(BLOCKS, "its blocks are not divided", leaf)
         args = self.call.args
         displs = None if cut.displs is None else args[cut.displs]
-        blocks = rank_blocks(
-            args[cut.buffer], args[cut.count], args[cut.datatype], displs, leaf, self.facts
-        )
+        blocks: RankBlocks | str
+        if cut.planes:
+            planes = planes_of(args[cut.buffer], args[cut.datatype], leaf, self.facts)
+            blocks = planes if isinstance(planes, str) else planes[0]
+        else:
+            blocks = rank_blocks(
+                args[cut.buffer], args[cut.count], args[cut.datatype], displs, leaf, self.facts
+            )
         if isinstance(blocks, str):
-            return blocks
+            return Obstacle(BLOCKS, blocks, leaf)
         others = tuple(a for a in accesses if a.storage != blocks.storage)
         here = self.position + direction
         while 0 <= here < len(self.siblings):
@@ -145,12 +171,17 @@ class DividedCall:
             uses = touching(node, blocks.storage, self.facts, writes=direction < 0)
             reason = self._why_not_beside(node, others if uses else accesses, blocks)
             if reason is not None:
-                return reason
+                return Obstacle(BESIDE, reason, next(leaves(node)))
+            if uses and cut.planes and direction > 0:
+                changed = touching(node, blocks.storage, self.facts, writes=True)
+                if changed:
+                    message = f"line {line_of(changed[0].leaf)}: what is sent on changes"
+                    return Obstacle(BESIDE, message, changed[0].leaf)
             if uses:
                 worker = worker_in(node, blocks, uses, not self.rooted, self.facts)
-                return worker if isinstance(worker, str) else (here, worker)
+                return worker if isinstance(worker, Obstacle) else (here, worker)
             here += direction
-        return "no loop works on its blocks"
+        return Obstacle(LOOP, "no loop works on its blocks", leaf)
 
     def _why_not_beside(
         self, node: Node, accesses: Iterable[Access], blocks: RankBlocks | None

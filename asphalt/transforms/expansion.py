@@ -27,14 +27,16 @@ where it is taken, as before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.ahead import Ahead, Receive, posted_ahead
+from asphalt.analysis.ahead import Ahead, Receive, direct_statements, posted_ahead
+from asphalt.analysis.block_codes import COPIES, Obstacle, refused_at
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.verdict import Refused
 from asphalt.ir.stmt import (
     ArmHead,
     Assign,
@@ -90,9 +92,9 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
     return tuple(one for one in found if isinstance(one, Expand))
 
 
-def reasons(facts: UnitFacts, limit: int | None = None) -> tuple[str, ...]:
-    """Why other loops with receives stay as they are."""
-    return tuple(one for one in _judged(facts, limit) if isinstance(one, str))
+def refusals(facts: UnitFacts, limit: int | None = None) -> tuple[Refused, ...]:
+    """Why the receives of other loops stay in them, one for each receive."""
+    return tuple(one for one in _judged(facts, limit) if isinstance(one, Refused))
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
@@ -118,8 +120,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return added(unit, facts.located.form, facts.eol, names, (declared,))
 
 
-def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | str, ...]:
-    """A step, or a reason, for each loop with receives."""
+def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]:
+    """A step for each loop with receives, or a refusal for each of its receives."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     sides = {
@@ -130,7 +132,7 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | str, ...]:
         and step.sides[0].start == "asphalt_irecv"
     }
     receives = {leaf: receive for leaf, (receive, _) in sides.items()}
-    found: list[Expand | str] = []
+    found: list[Expand | Refused] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
             if not isinstance(node, Do):
@@ -139,10 +141,19 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | str, ...]:
             if isinstance(ahead, Ahead):
                 given = tuple(sides[id(one.leaf)][1] for one in ahead.receives)
                 reason = _gainless(node, messages, facts) or _beyond(ahead, facts, limit)
-                found.append(reason or _step(node, path, position, ahead, given, limit))
+                if reason is None:
+                    found.append(_step(node, path, position, ahead, given, limit))
+                else:
+                    found += _refused(node, Obstacle(COPIES, reason, node.head), receives)
             elif ahead is not None:
-                found.append(ahead)
+                found += _refused(node, ahead, receives)
     return tuple(found)
+
+
+def _refused(loop: Do, obstacle: Obstacle, receives: Mapping[int, Receive]) -> Iterator[Refused]:
+    for leaf in direct_statements(loop.body):
+        if id(leaf) in receives:
+            yield refused_at(obstacle, obstacle.message, leaf)
 
 
 def _step(

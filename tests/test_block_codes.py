@@ -1,0 +1,57 @@
+"""What keeps the blocks of collective operations together, and receives in their loops: each code
+has a program that gets it, and the user is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.analyses import Analyses
+from asphalt.analysis import block_codes
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Code
+from asphalt.frontend.tree import load_tree
+from asphalt.project import Project
+from asphalt.report.examples import examples_of
+from asphalt.settings import Settings
+from asphalt.transforms import decomposition, expansion
+
+
+@pytest.mark.parametrize("code", block_codes.CODES, ids=lambda code: code.id)
+def test_each_code_has_its_programs(code: Code) -> None:
+    module = decomposition if code in block_codes.DECOMPOSITION else expansion
+    programs = examples_of(code.id)
+    assert programs.refused is not None
+    assert programs.accepted is not None
+    facts = _facts(programs.refused)
+    assert module.check(facts) == ()
+    (found,) = module.refusals(facts)
+    assert found.code is code
+    assert found.witness is not None
+    file, _, line = found.witness.rpartition(":")
+    assert file == str(programs.refused)
+    assert int(line) > 0
+    assert [mark.role for mark in found.marks] == ["offending"]
+    assert len(module.check(_facts(programs.accepted))) == 1
+
+
+def _facts(path: Path) -> UnitFacts:
+    tree = load_tree([path], Settings(cache=False, jobs=1))
+    effects, uniformity = Analyses(tree).of(any_sizes=True)
+    return UnitFacts(tree.units_of(str(path))[0], effects, "\n", uniformity)
+
+
+def test_the_user_is_told() -> None:
+    refused = examples_of(block_codes.ORDER.id).refused
+    assert refused is not None
+    settings = Settings(cache=False, jobs=1, passes=("nonblocking", "motion", "decomposition"))
+    (report,) = Project(refused, settings=settings).nothing_beside(())
+    assert (report.operation, report.code) == ("MPI_Alltoall", "ASP083")
+    assert "no work comes beside it" in report.message
+    assert "keep their order" in report.message
+    assert report.witness == f"{refused}:20"
+    assert [mark.line for mark in report.marks if mark.role == "offending"] == [20]
+    without = Settings(cache=False, jobs=1, passes=("nonblocking", "motion"))
+    (report,) = Project(refused, settings=without).nothing_beside(())
+    assert report.code == "ASP026"
