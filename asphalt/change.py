@@ -8,6 +8,7 @@ from pathlib import Path
 
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
+from asphalt.given_lines import as_given
 from asphalt.ir.program import Located
 from asphalt.optimise import Done, Optimised, optimise
 from asphalt.optimiser import blocking
@@ -87,14 +88,15 @@ def optimised(
         found = optimise(now, located, passes, accepted=accepted, clone_limit=clone_limit)
         if found.content is None:
             continue
+        told = as_given(found, now, tree)
         now = now.edited({path: found.content})
         before = tree.content(path)
         change = by_path.get(path, Change(Path(path), before, before, (), ()))
-        new = (values or Values()).parameters(found)
+        new = (values or Values()).parameters(told)
         by_path[path] = replace(
             change,
             after=found.content,
-            sites=(*change.sites, *_reports(found)),
+            sites=(*change.sites, *_reports(told)),
             parameters=(*change.parameters, *new),
         )
     return tuple(by_path[path] for path in sorted(by_path))
@@ -208,7 +210,7 @@ def _kept(
 def _reports(found: Optimised) -> Iterator[SiteReport]:
     """One report for each transfer that is overlapped now, and each statement left out.
 
-    Lines are those of the source before this pass.
+    Lines are those of the source as it was given.
     """
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
     steps = tuple(_step_report(step) for step in found.steps)

@@ -100,3 +100,65 @@ def test_a_module_that_is_not_there_is_named(tmp_path: Path) -> None:
     reports = Project(tmp_path, settings=SETTINGS).kept_blocking()
     (message,) = {report.message for report in reports if report.operation == "MPI_Recv"}
     assert message.endswith("u may be volatile: module somewhere is not among the given files")
+
+
+def test_transfers_behind_what_another_pass_made(tmp_path: Path) -> None:
+    """Where an exchange has been prepushed, the lines of transfers are still those given."""
+    text = """\
+module grid
+  implicit none
+  integer, parameter :: n = 24, q = 240
+end module grid
+subroutine trans(u, left, comm)
+  use mpi
+  use grid
+  implicit none
+  real(8), intent(inout) :: u(0:q,n)
+  integer, intent(in) :: left, comm
+  real(8) :: s(q,n), r(q,n), west(n)
+  integer :: i, j, np, ierr, status(MPI_STATUS_SIZE)
+  call MPI_Comm_size(comm, np, ierr)
+  do j = 1, n
+    do i = 1, q
+      s(i,j) = u(i,j)*2 + j
+    end do
+  end do
+  call MPI_Alltoall(s, q*n/np, MPI_DOUBLE_PRECISION, r, q*n/np, MPI_DOUBLE_PRECISION, comm, ierr)
+  do j = 1, n
+    do i = 1, q
+      u(i,j) = r(i,j)
+    end do
+  end do
+  if (left /= MPI_PROC_NULL) then
+    call MPI_Recv(west, n, MPI_DOUBLE_PRECISION, left, 1, comm, status, ierr)
+    do j = 1, n
+      u(0,j) = west(j)
+    end do
+  end if
+end subroutine trans
+program main
+  use mpi
+  use grid
+  implicit none
+  real(8) :: u(0:q,n)
+  integer :: me, np, left, ierr
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  left = merge(me - 1, MPI_PROC_NULL, me > 0)
+  u = me
+  if (me < np - 1) then
+    call MPI_Send(u, n, MPI_DOUBLE_PRECISION, me + 1, 1, MPI_COMM_WORLD, ierr)
+  end if
+  call trans(u, left, MPI_COMM_WORLD)
+  print *, sum(u)
+  call MPI_Finalize(ierr)
+end program main
+"""
+    (tmp_path / "main.f90").write_text(text)
+    settings = replace(SETTINGS, passes=("all",))
+    (change,) = Project(tmp_path, settings=settings).transform()
+    assert [(site.line, site.operation, site.verdict) for site in change.sites] == [
+        (19, "MPI_Alltoall", "applied"),
+        (26, "MPI_Recv", "applied"),
+    ]
