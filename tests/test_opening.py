@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 from mpi_run import OPENMPI, Mpi, build, installed, run
+from stepping import Stepped
 
+from asphalt.analysis.inlining.codes import MEANING
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.resources import RUNTIME, shipped
 from asphalt.settings import Settings
+from asphalt.transforms import opening
 
 _NEST = """\
     do j = 1, m
@@ -167,3 +170,48 @@ def test_a_branch_is_split_for_the_interior_of_a_nest(tmp_path: Path) -> None:
     found = _found(tmp_path, text)
     kinds = [step.transformation for step in found.steps]
     assert {"inline", "fission", "splitting"} <= set(kinds)
+
+
+_OPERATOR = """\
+  interface operator(.with.)
+    module procedure both
+  end interface
+  interface assignment(=)
+    module procedure as_number
+  end interface
+contains
+  pure real(8) function both(a, b)
+    real(8), intent(in) :: a, b
+    both = a{0}b
+  end function both
+  pure subroutine as_number(a, b)
+    integer, intent(out) :: a
+    logical, intent(in) :: b
+    a = merge(3, 4, b)
+  end subroutine as_number
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "codes"),
+    [
+        ("v(i, j) = u(i, j-1) .with. u(i, j)", [MEANING]),
+        ("k = (u(i, j-1) > 1)", [MEANING]),
+        ("v(i, j) = u(i, j-1) + k*u(i, j)", []),
+    ],
+    ids=["operator", "assignment", "intrinsic"],
+)
+def test_operators_mean_what_the_procedure_sees(
+    statement: str, codes: list[object], tmp_path: Path
+) -> None:
+    """The caller sees others under the same names, or none."""
+    text = _PROGRAM.format(n=10, m=20, steps=_SHIFT + _CALL, nest=_NEST)
+    text = text.replace("v(i, j) = v(i, j) + 0.5d0*(u(i, j-1) + u(i, j))", statement)
+    text = text.replace("integer :: i, j\n\n", "integer :: i, j, k\n\n    k = 2\n")
+    text = text.replace("contains\n", "  private\n  public :: smooth\n" + _OPERATOR.format("*"), 1)
+    other = "module others\n  implicit none\n" + _OPERATOR.format("-") + "end module others\n"
+    text = other + text.replace("  use mpi\n", "  use mpi\n  use others\n")
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    tree.any_sizes = True
+    assert [one.code for one in tree.refusals(opening)] == codes
+    assert len(tree.steps(opening)) == 1 - len(codes)

@@ -20,17 +20,18 @@ def may_be_function(op: Op, scope: Scope) -> bool:
     if is_intrinsic_operation(op, scope):
         return False
     own = op.op.startswith(".") and op.op not in _LOGICAL
-    return own or any(_may_be_derived(operand, scope) for operand in op.operands)
+    return own or any(may_be_derived(operand, scope) for operand in op.operands)
 
 
 def may_be_subroutine(assign: Assign, scope: Scope) -> bool:
     """Whether an assignment may be the call of a subroutine."""
     if assign.pointer or is_intrinsic_assignment(assign, scope):
         return False
-    return _may_be_derived(assign.target, scope) or _may_be_derived(assign.value, scope)
+    return may_be_derived(assign.target, scope) or may_be_derived(assign.value, scope)
 
 
-def _may_be_derived(expr: Arg, scope: Scope) -> bool:
+def may_be_derived(expr: Arg, scope: Scope) -> bool:
+    """Whether an expression may be of a derived type."""
     match expr:
         case Ref(name=name):
             symbol = scope.lookup(name)
@@ -47,7 +48,7 @@ def _may_be_derived(expr: Arg, scope: Scope) -> bool:
             symbol = scope.lookup(base.name) if isinstance(base, Ref) else None
             return symbol is None or _is_derived(component_type(symbol, tuple(path)))
         case Op(operands=operands):
-            return any(_may_be_derived(operand, scope) for operand in operands)
+            return any(may_be_derived(operand, scope) for operand in operands)
         case _:
             return False
 

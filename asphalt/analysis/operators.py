@@ -27,7 +27,7 @@ def is_intrinsic_operation(op: Op, scope: Scope) -> bool:
         return True
     if op.op.startswith(".") and op.op not in (".and.", ".or.", ".not.", ".eqv.", ".neqv."):
         return False
-    if not _definitions_visible(scope):
+    if not definitions_visible(scope):
         return True
     classes = {type_class(operand, scope) for operand in op.operands}
     return len(classes) == 1 and None not in classes
@@ -35,7 +35,7 @@ def is_intrinsic_operation(op: Op, scope: Scope) -> bool:
 
 def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
     """Whether an assignment certainly calls nothing."""
-    if not _definitions_visible(scope):
+    if not definitions_visible(scope):
         return True
     classes = {type_class(assign.target, scope), type_class(assign.value, scope)}
     return len(classes) == 1 and None not in classes
@@ -75,7 +75,7 @@ _NOT_NUMERIC = frozenset(
 
 
 @lru_cache(maxsize=256)
-def _definitions_visible(scope: Scope) -> bool:
+def definitions_visible(scope: Scope) -> bool:
     """Whether an operator or an assignment may be defined in what the unit sees."""
     seen: set[str] = set()
     host: Scope | None = scope

@@ -14,6 +14,7 @@ from asphalt.analysis.inlining.arguments import Arguments, Passed
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
 from asphalt.analysis.inlining.names import Names, Needed
+from asphalt.analysis.inlining.operations import check_operations
 from asphalt.analysis.inlining.procedure import movable_body
 from asphalt.analysis.inlining.replacement import Present, Replacement
 from asphalt.analysis.inlining.uses import array_uses
@@ -84,6 +85,7 @@ def _plan(
         raise RefusedError(ARGUMENT, "the arguments are not those of its dummies")
     names = Names(scope, facts.scope, frozenset(head.what.args))
     names.body(body)
+    check_operations(body, scope, facts.scope)
     context = CallContext(facts, leaf, scope, bound, sites)
     arguments = Passed(context, array_uses(body, scope)).found()
     check_alike(body, scope, facts.scope)
