@@ -215,3 +215,18 @@ def test_operators_mean_what_the_procedure_sees(
     tree.any_sizes = True
     assert [one.code for one in tree.refusals(opening)] == codes
     assert len(tree.steps(opening)) == 1 - len(codes)
+
+
+def test_a_construct_is_not_named_like_the_caller(tmp_path: Path) -> None:
+    nest = _NEST.replace("    do j = 1, m", "    steps: do j = 1, m")
+    nest = nest.replace("\n    end do\n", "\n    end do steps\n")
+    text = _PROGRAM.format(n=10, m=20, steps=_SHIFT + _CALL, nest=nest)
+    tree = Stepped.of(tmp_path / "taken", {"a.f90": text})
+    tree.any_sizes = True
+    assert [one.message for one in tree.refusals(opening)] == [
+        "smooth is not inlined: steps is the name of a construct, and taken in the caller"
+    ]
+    tree = Stepped.of(tmp_path / "free", {"a.f90": text.replace("steps: do", "rows: do").replace(
+        "end do steps", "end do rows")})  # fmt: skip
+    tree.any_sizes = True
+    assert len(tree.steps(opening)) == 1

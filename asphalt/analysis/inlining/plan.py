@@ -17,6 +17,7 @@ from asphalt.analysis.inlining.names import Names, Needed
 from asphalt.analysis.inlining.operations import check_operations
 from asphalt.analysis.inlining.procedure import movable_body
 from asphalt.analysis.inlining.replacement import Present, Replacement
+from asphalt.analysis.inlining.sights import words_of
 from asphalt.analysis.inlining.uses import array_uses
 from asphalt.analysis.references import bind
 from asphalt.analysis.symbols import Scope
@@ -164,7 +165,7 @@ def _check_place(facts: UnitFacts, leaf: Leaf, place: Place) -> None:
 
 def _check_construct_names(body: tuple[Node, ...], facts: UnitFacts) -> None:
     own = {leaf.name.lower() for node in body for leaf in leaves(node) if leaf.name is not None}
-    taken = {leaf.name.lower() for leaf in leaves(facts.unit) if leaf.name is not None}
+    taken = words_of(facts.unit)
     for name in sorted(own):
         if name in taken or facts.scope.lookup(name) is not None:
             raise RefusedError(TEXT, f"{name} is the name of a construct, and taken in the caller")
