@@ -8,6 +8,8 @@ import pytest
 from mpi_run import SMPI, installed
 from stepping import Stepped
 
+from asphalt.analysis.matching import Matched
+from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
@@ -46,7 +48,7 @@ STAYING = {
     "two elements": (_LOOP, _BODY.replace("total(l), 1,", "total(l), 2,")),
     "another message touches it": (
         _LOOP,
-        "    call MPI_Send(total(l), 1, MPI_REAL8, 0, 1, comm, ierr)\n" + _BODY,
+        "    call MPI_Send(total(1), 1, MPI_REAL8, 0, 1, comm, ierr)\n" + _BODY,
     ),
     "any number of iterations": ("do l = 1, m", _BODY),
     "too many iterations": ("do l = 1, many", _BODY),
@@ -149,3 +151,65 @@ def test_a_program_gives_the_same_digits(tmp_path: Path) -> None:
     after = Stepped.of(tmp_path / "after", files)
     same = before.result(SMPI, tmp_path / "a", ["sums.f90"], 4)
     assert after.result(SMPI, tmp_path / "b", [RUNTIME, "sums.f90"], 4) == same
+
+
+_GUARDED = (
+    "    if (n > 1) call asphalt_irecv(mean(1,l), 3, MPI_REAL8, root, 1, comm, asphalt_request_1)\n"
+    + _WORK
+    + "    if (n > 1) then\n"
+    "      call asphalt_wait(asphalt_request_1, mean(1,l))\n"
+    "      total(l) = mean(1,l) + l\n"
+    "    end if\n"
+)
+
+
+def test_what_needs_the_message_goes_with_the_wait(tmp_path: Path) -> None:
+    stepped, facts, (step,) = _found(tmp_path, _LOOP, _GUARDED)
+    stepped.apply(draining, facts, step)
+    text = stepped.text("unit.f90")
+    assert text.endswith("""\
+  ! asphalt: what all iterations have started is complete behind these
+  do l = 1, fields
+    if (n > 1) then
+      call asphalt_wait(asphalt_request_1(l), mean(1,l))
+      total(l) = mean(1,l) + l
+    end if
+  end do
+end subroutine unit
+""")
+    assert "if (n > 1) call asphalt_irecv(mean(1,l), 3, MPI_REAL8, root, 1, comm," in text
+    (facts,) = stepped.facts()
+    assert all(isinstance(match, Matched) for match in facts.once(Messages).matches)
+
+
+def test_a_labelled_loop_keeps_its_label(tmp_path: Path) -> None:
+    labelled = _UNIT.replace("  end do\nend sub", "10 continue\nend sub")
+    text = labelled.format(head="do 10 l = 1, fields", body=_GUARDED.rstrip("\n"))
+    stepped = Stepped.of(tmp_path, {"unit.f90": text})
+    assert stepped.applied(draining) == 1
+    assert "10 continue\n  ! asphalt: what all" in stepped.text("unit.f90")
+    assert "  do l = 1, fields\n    if (n > 1) then\n" in stepped.text("unit.f90")
+
+
+STAYING_GUARDED = {
+    "other conditions": _GUARDED.replace("if (n > 1) then", "if (n > 2) then"),
+    "conditions by iteration": _GUARDED.replace("if (n > 1) call", "if (mod(l, 2) == 0) call")
+    .replace("if (n > 1) then", "if (mod(l, 2) == 1) then"),
+    "a condition that changes": "    root = root + 1\n" + _GUARDED.replace("n > 1", "root > 1"),
+    "the next iteration needs it": _GUARDED.replace("w(i,l) + 1", "w(i,l) + total(max(1, l - 1))"),
+    "the same iteration needs it": _GUARDED
+    + _WORK.replace("w(i,l) + 1", "w(i,l) + total(l)")
+    + "    root = int(w(1,l))\n",
+    "it is for the iteration before": _GUARDED.replace(_WORK, "").replace(
+        "    if (n > 1) call asphalt_irecv", "    if (n > 0) call asphalt_irecv"),
+    "something is sent behind it": _GUARDED.replace(
+        "      total(l) = ", "      call MPI_Send(w(1,l), 1, MPI_REAL8, 0, 9, comm, ierr)\n"
+        "      total(l) = "),
+    "all of a buffer": _GUARDED.replace("mean(1,l), 3,", "mean(1,l), m,"),
+    "in an inner loop": "    do i = 1, 2\n" + _GUARDED.replace(_WORK, "") + "    end do\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STAYING_GUARDED)
+def test_the_wait_stays_with_its_start(name: str, tmp_path: Path) -> None:
+    assert _found(tmp_path, _LOOP, STAYING_GUARDED[name])[2] == []

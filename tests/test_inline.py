@@ -170,7 +170,18 @@ REFUSED = {
     "in-a-block": ("ASP046", program(call=f"block\ninteger :: k\n{CALL}\nend block")),
     "openmp-around": ("ASP046", program(call=f"!$omp parallel\n{CALL}\n!$omp end parallel")),
     "directive": ("ASP046", program(call=f"!dir$ noinline\n{CALL}")),
-    "ends-a-loop": ("ASP046", program(call=f"do 10 m = 1, 3\n10 {CALL}")),
+    "ends-a-loop-and-is-jumped-to": (
+        "ASP046",
+        program(call=f"do 10 m = 1, 3\nif (v(m) > 0) goto 10\nv(m) = 1\n10 {CALL}"),
+    ),
+    "ends-a-loop-and-is-read-to": (
+        "ASP046",
+        program(call=f"do 10 m = 1, 3\nread (*, *, end=10) v(1)\n10 {CALL}"),
+    ),
+    "ends-a-loop-beside-an-assigned-goto": (
+        "ASP046",
+        program(call=f"assign 10 to k\ndo 10 m = 1, 3\nif (v(m) > 0) goto k\n10 {CALL}"),
+    ),
     "long": ("ASP047", program(body="k = k + 1\n" * 251)),
 }
 

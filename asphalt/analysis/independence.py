@@ -269,13 +269,22 @@ class Independence:
             return None
         needed: frozenset[str] = frozenset()
         for conflict in self._conflicts(first, second):
-            sizes = conflict.sizes(self._is_positive)
+            sizes = conflict.sizes(self.is_positive)
             if sizes is None:
                 return None
             needed |= sizes
         return needed
 
-    def _is_positive(self, name: str) -> bool:
+    def data_apart(self, first: Node, second: Node, besides: frozenset[str]) -> bool:
+        """Whether two statements have no data in common that keep them in order, but storages
+        ``besides``, as long as some named constants stay positive."""
+        return all(
+            (conflict.first is not None and conflict.first.storage in besides)
+            or conflict.sizes(self.is_positive) is not None
+            for conflict in self._conflicts(first, second)
+        )
+
+    def is_positive(self, name: str) -> bool:
         """Whether a name is that of a named constant which may have any value, and has a positive
         one now."""
         if not is_open(Ref(name, name), self.facts.scope):

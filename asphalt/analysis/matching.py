@@ -147,8 +147,9 @@ class _Matcher:
         certainly: list[tuple[int, Operation]] = []
         doubtful: list[tuple[int, Operation]] = []
         maybe: dict[int, str] = dict(self._others(start))
+        graph = self.facts.pruned(start.point)
         for end in self.ends:
-            has, point = self.elements.completed_at(start, end)
+            has, point = self.elements.completed_at(start, end, graph)
             if has is False:
                 continue
             whole = end.quantity is Quantity.ALL
@@ -162,7 +163,6 @@ class _Matcher:
         outlives = self._outlives(start)
         ends = again | (frozenset() if outlives else {EXIT})
         completing = {*sure, *maybe}
-        graph = self.facts.pruned(start.point)
         open_way = path_witness(graph, [start.point], ends, completing)
         if open_way is not None:
             where = "used again" if open_way.points[-1] in again else "left"

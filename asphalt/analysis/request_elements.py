@@ -51,18 +51,26 @@ class RequestElements:
         self._ahead: dict[int, frozenset[int]] = {}
         self._behind: dict[int, frozenset[int]] = {}
         self._counters: dict[str, bool] = {}
-        self._completed: dict[tuple[int, int], tuple[Operation, Operation, Answer]] = {}
+        self._completed: dict[
+            tuple[int, int, int], tuple[Operation, Operation, ControlFlow, Answer]
+        ] = {}
 
-    def completed_at(self, start: Operation, completion: Operation) -> Answer:
+    def completed_at(
+        self, start: Operation, completion: Operation, ways: ControlFlow | None = None
+    ) -> Answer:
         """Whether a completion has all requests of a start, and the point that every way through
-        the completion passes (the head of a loop of completions)."""
-        key = id(start), id(completion)
-        if key not in self._completed:  # the operations are kept, so that no others get their ids
-            answer = self._completed_at(start, completion)
-            self._completed[key] = start, completion, answer
-        return self._completed[key][2]
+        the completion passes (the head of a loop of completions).
 
-    def _completed_at(self, start: Operation, completion: Operation) -> Answer:
+        ``ways``: those that can be taken from the start; None: all.
+        """
+        graph = ways or self.graph
+        key = id(start), id(completion), id(graph)
+        if key not in self._completed:  # all three are kept, so that no others get their ids
+            answer = self._completed_at(start, completion, graph)
+            self._completed[key] = start, completion, graph, answer
+        return self._completed[key][3]
+
+    def _completed_at(self, start: Operation, completion: Operation, ways: ControlFlow) -> Answer:
         if start.storage is None or completion.storage is None:
             unknown = start.storage is None and completion.storage is None
             return (True if unknown and _same(start, completion) else None), completion.point
@@ -79,7 +87,7 @@ class RequestElements:
         equal = self._equal_numbers(start, completion)
         if equal is not None and not _not_around(completion.loops, start.loops):
             return equal, completion.point
-        found = self._range(start, completion)
+        found = self._range(start, completion, ways)
         elements = self._elements(start, _not_around(start.loops, completion.loops))
         if found is None or elements is None:
             return None, self._outermost(start, completion)
@@ -180,7 +188,7 @@ class RequestElements:
         counted = tuple(loop for loop in loops if loop_variable(loop) is not None)
         return Access(start.storage, Mode.WRITE, (subscript,), start.leaf, counted)
 
-    def _range(self, start: Operation, completion: Operation) -> Range | None:
+    def _range(self, start: Operation, completion: Operation, ways: ControlFlow) -> Range | None:
         """The requests that a completion has, alone or in one loop that runs to its end."""
         own = _not_around(completion.loops, start.loops)
         if completion.first is None or len(own) > 1:
@@ -196,7 +204,7 @@ class RequestElements:
             return Range(low, low + count - _ONE, completion.point)
         bounds = loop_bounds(own[0], region)
         variable = loop_variable(own[0])
-        point = self._whole_loop(own[0], completion.point)
+        point = self._whole_loop(own[0], completion.point, ways)
         if bounds is None or variable is None or point is None or completion.count is not None:
             return None
         atom = Ref(variable, variable)
@@ -209,17 +217,17 @@ class RequestElements:
         low, high = ends if upwards else ends[::-1]
         return Range(low, high, point)
 
-    def _whole_loop(self, loop: Do, point: int) -> int | None:
+    def _whole_loop(self, loop: Do, point: int, ways: ControlFlow) -> int | None:
         """The head of a loop that completes in every iteration and is left behind the last one
         alone; None: it is not like that."""
         graph = self.graph
         inside = graph.inside(loop)
         step = graph.of(loop.head)[-1]
         for here in inside - {step}:
-            if any(there not in inside for there in graph.successors[here]):
+            if any(there not in inside for there in ways.successors[here]):
                 return None
         outside = frozenset(range(len(graph.points))) - inside
-        if path_witness(graph, [step], {step}, {point} | outside) is not None:
+        if path_witness(ways, [step], {step}, {point} | outside) is not None:
             return None
         return step
 

@@ -5,6 +5,7 @@ Figure 2 of Danalis et al., ICS 2009; what is asked of each way is what ``overla
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.frontend.second_opinion import opinions
@@ -13,10 +14,12 @@ from asphalt.frontend.tree import Tree
 from asphalt.gain.model import PRECISION
 from asphalt.ir.tree import leaves
 from asphalt.limits import HEADER
-from asphalt.optimiser.order import MOST_STEPS, OPENING, PREPARING, RENAMING, TILING
+from asphalt.optimiser.order import CLONING, MOST_STEPS, OPENING, PREPARING, RENAMING, TILING
 from asphalt.optimiser.outcome import Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.workshop import State, Workshop
+from asphalt.transforms import inline
+from asphalt.transforms.expanded_buffers import ExpandBuffers
 from asphalt.transforms.step import Step
 
 
@@ -50,17 +53,22 @@ class Driver:
         """The unit with all transfers split whose windows get some work.
 
         What prepares the unit for that, exchanges of called procedures inlined before all, is only
-        kept if more transfers overlap with work by it, and more time is saved than without it.
+        kept if more transfers overlap with work by it, and more time is saved than without it, or
+        than in the called procedures as they stand.
         """
         begin = State(self.shop.tree, ())
-        plain = found = self._renamed(begin, self.overlap.of(begin))
+        plain = found = self._cloned(begin)
         prepared = self.shop.closure(begin, PREPARING)
         if len(prepared.steps) >= MOST_STEPS:
             return self._pipelined(plain, begin)
         if prepared.steps:
-            more = self._renamed(prepared, self.overlap.of(prepared))
+            more = self._cloned(prepared)
             longer = len(more.transfers) > len(plain.transfers)
-            if longer and self._saves_more(prepared.tree, more, self.shop.tree, plain):
+            if (
+                longer
+                and self._saves_more(prepared.tree, more, self.shop.tree, plain)
+                and self._is_more_than(self._saved_apart(), prepared.tree, more)
+            ):
                 found = more
         return self._pipelined(self._opened(prepared, found), prepared)
 
@@ -69,7 +77,7 @@ class Driver:
         opened = self.shop.closure(prepared, (OPENING,))
         if opened.tree is prepared.tree:
             return found
-        more = self._renamed(opened, self.overlap.of(opened))
+        more = self._cloned(opened)
         if more.content is None or self.overlap.hidden(more) <= self.overlap.hidden(found):
             return found
         if not self._saves_more(opened.tree, more, self.shop.tree, found):
@@ -83,13 +91,35 @@ class Driver:
         The two are not compared with each other: a procedure takes the same time wherever it
         stands, but may be priced otherwise.
         """
-        price = self.shop.price
-        saved = price(self.shop.tree_of(more)).saved(price(one))
-        before = price(self.shop.tree_of(found)).saved(price(other))
-        least = [PRECISION * seconds for seconds in price(one).seconds]
+        before = self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(other))
+        return self._is_more_than(before, one, more)
+
+    def _is_more_than(self, before: tuple[float, ...], one: Tree, more: Optimised) -> bool:
+        """Whether ``more`` saves more of what ``one`` costs than these seconds, on a network, and
+        less on none."""
+        price = self.shop.price(one)
+        saved = self.shop.price(self.shop.tree_of(more)).saved(price)
+        least = [PRECISION * seconds for seconds in price.seconds]
         differences = [s - b for s, b in zip(saved, before, strict=True)]
         loses = any(d < -e for d, e in zip(differences, least, strict=True))
         return not loses and any(d > e for d, e in zip(differences, least, strict=True))
+
+    def _saved_apart(self) -> tuple[float, ...]:
+        """The seconds that the unit saves where the procedures that could be inlined stay, and are
+        optimised themselves."""
+        tree = self.shop.tree
+        steps = inline.check(self.shop.facts(tree)) if inline.NAME in self.shop.passes else ()
+        callees = [step.plan.callee for step in steps if isinstance(step, inline.Inline)]
+        chains = dict.fromkeys((c.path, tuple(u.name for u in c.chain)) for c in callees)
+        for path, chain in chains:
+            driver = Driver(self.shop.beside(tree, path, chain))
+            found = driver.best() if driver.disagreement() is None else None
+            if found is not None and found.content is not None:
+                tree = tree.edited({path: found.content})
+        if tree is self.shop.tree:
+            return tuple(0.0 for _ in self.shop.model.networks)
+        price = self.shop.model.price(tree, self.shop.located(tree))
+        return price.saved(self.shop.price(self.shop.tree))
 
     def _pipelined(self, found: Optimised, prepared: State) -> Optimised:
         """The same with nests and the messages before and behind them cut into tiles, where that is
@@ -128,11 +158,49 @@ class Driver:
             steps = self.shop.tilings(begin)
         return found
 
-    def _renamed(self, begin: State, found: Optimised) -> Optimised:
+    def _cloned(self, begin: State) -> Optimised:
+        """All transfers overlapped, with buffers renamed and expanded where that is worth it."""
+        state, found = self._renamed(begin, self.overlap.of(begin))
+        tried: set[tuple[int, ...]] = set()
+        while CLONING.name in self.shop.passes:
+            step = next((s for s in self._expansions(state) if s.place not in tried), None)
+            if step is None:
+                break
+            tried.add(step.place)
+            state, found = self._expanded(state, found, step)
+        return found
+
+    def _expansions(self, state: State) -> Iterator[ExpandBuffers]:
+        """The loops whose iterations can have message buffers of their own."""
+        facts = self.shop.facts(state.tree)
+        return (s for s in self.shop.cloning.check(facts) if isinstance(s, ExpandBuffers))
+
+    def _expanded(
+        self, state: State, found: Optimised, step: ExpandBuffers
+    ) -> tuple[State, Optimised]:
+        """The same with buffers for each iteration of a loop, which its waits may leave then, if
+        the unit takes less time with them, or no more and has more work beside transfers.
+
+        First, each of the transfers that share a buffer has one of its own, or their waits would
+        keep each other in the loop.
+        """
+        renamed = self.shop.closure(state, (RENAMING,))
+        for begin in (state,) if renamed.tree is state.tree else (renamed, state):
+            for one in self._expansions(begin):
+                if one.place == step.place:
+                    facts = self.shop.facts(begin.tree)
+                    made = self.shop.applied(begin, facts, self.shop.cloning, one)
+                    more = self.overlap.of(made)
+                    if self.overlap.gains(more, found) or self.overlap.is_more(more, found):
+                        return made, more
+        return state, found
+
+    def _renamed(self, begin: State, found: Optimised) -> tuple[State, Optimised]:
         """The same with the buffers of some transfers renamed: one after the other, each if more
-        work comes beside transfers by it; then all others at once, if that brings more."""
+        work comes beside transfers by it; then all others at once, if that brings more.  First,
+        what it was made from."""
         if RENAMING.name not in self.shop.passes:
-            return found
+            return begin, found
         while True:
             facts = self.shop.facts(begin.tree)
             steps = [step for step in RENAMING.check(facts) if isinstance(step, Step)]
@@ -145,7 +213,8 @@ class Driver:
             else:
                 break
         if len(steps) > 1:
-            more = self.overlap.of(self.shop.closure(begin, (RENAMING,)))
+            state = self.shop.closure(begin, (RENAMING,))
+            more = self.overlap.of(state)
             if self.overlap.is_more(more, found):
-                return more
-        return found
+                return state, more
+        return begin, found

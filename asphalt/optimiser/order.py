@@ -7,6 +7,7 @@ from asphalt.transforms import (
     decomposition,
     departure,
     draining,
+    expanded_buffers,
     expansion,
     fission,
     hoisting,
@@ -31,6 +32,7 @@ PREPARING = tuple(
 STORING = Transformation(stores.NAME, stores.check, stores.apply)
 OPENING = Transformation(opening.NAME, opening.check, opening.apply)
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
+CLONING = Transformation(expanded_buffers.NAME, expanded_buffers.check, expanded_buffers.apply)
 EXPANDING = Transformation(expansion.NAME, expansion.check, expansion.apply)
 DEPARTING = Transformation(departure.NAME, departure.check, departure.apply)
 DECOMPOSING = Transformation(decomposition.NAME, decomposition.check, decomposition.apply)
@@ -45,7 +47,8 @@ DIVIDING = tuple(
 )
 TILING = Transformation(pipelining.NAME, pipelining.check, pipelining.apply)
 _ALL = (
-    *PREPARING, STORING, RENAMING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING, TILING
+    *PREPARING, STORING, RENAMING, CLONING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING,
+    TILING,
 )  # fmt: skip
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
 PREPARING_NAMES = frozenset(t.name for t in PREPARING)

@@ -283,6 +283,11 @@ class Overlap:
         """Whether more work stands beside transfers, and the unit loses nothing by that."""
         return self.hidden(more) > self.hidden(found) and not self.loses(more, found)
 
+    def gains(self, more: Optimised, found: Optimised) -> bool:
+        """Whether the unit takes less time with the steps of ``more``."""
+        prices = [self.shop.price(self.shop.tree_of(one)) for one in (more, found)]
+        return prices[0].gains(prices[1])
+
     def loses(self, more: Optimised, found: Optimised) -> bool:
         """Whether the unit takes longer with the steps of ``more``."""
         prices = [self.shop.price(self.shop.tree_of(one)) for one in (more, found)]

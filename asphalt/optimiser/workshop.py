@@ -17,10 +17,10 @@ from asphalt.gain.model import Model, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.naming import site_name
-from asphalt.optimiser.order import DEPARTING, EXPANDING, MOST_STEPS, TILING
+from asphalt.optimiser.order import CLONING, DEPARTING, EXPANDING, MOST_STEPS, TILING
 from asphalt.optimiser.origins import Origins, Place
 from asphalt.optimiser.outcome import Done, Optimised, Transfer
-from asphalt.transforms import departure, expansion, inline, pipelining
+from asphalt.transforms import departure, expanded_buffers, expansion, inline, pipelining
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.pipelines import Pipeline
 from asphalt.transforms.publishing import with_shown
@@ -64,12 +64,18 @@ class Workshop:
         self.accepted = accepted
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
+        self.clone_limit = clone_limit
         self.model = model
         self._tiled: dict[tuple[str, str], bool] = {}
         self._prices: dict[bytes, Price] = {}
         self._once_called: frozenset[str] = frozenset()
+        self.cloning = replace(CLONING, check=partial(expanded_buffers.check, limit=clone_limit))
         self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
         self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))
+
+    def beside(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
+        """The same for another unit."""
+        return Workshop(tree, path, chain, self.passes, self.accepted, self.clone_limit, self.model)
 
     def facts(self, tree: Tree) -> UnitFacts:
         """The unit as it stands in a tree; proofs hold for any values of named constants."""

@@ -26,7 +26,7 @@ from pathlib import PurePath
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
-from asphalt.analysis.inlining.plan import Inlining, planned
+from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.symbols import Origin, Symbol
@@ -100,7 +100,9 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         nodes = tuple(map_leaves(n, lambda leaf: _further(leaf, make.step)) for n in nodes)
         nodes = (make.branch(plan.call.what.condition, nodes),)
     if plan.call.label is not None:
-        nodes = (replace(plan.call, what=Plain("continue"), body=None, lead=()), *nodes)
+        labelled = replace(plan.call, what=Plain("continue"), body=None, lead=(), trail=facts.eol)
+        last = closes_a_loop(plan.call, facts.unit)
+        nodes = (*nodes, labelled) if last else (labelled, *nodes)
     nodes = (in_front(nodes[0], (*own_lead, *comments)), *nodes[1:])
 
     def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:

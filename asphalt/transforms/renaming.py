@@ -72,7 +72,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     order = facts.once(Independence.of)
     if not takes_declarations(facts.unit) or not _clear_declarations(facts):
         return ()
-    if _has_conditional_lines(facts.unit):
+    if has_conditional_lines(facts.unit):
         return ()
     full = FullMessages(facts.scope)
     found: list[Found] = []
@@ -147,10 +147,11 @@ class _Ranges:
                     yield from self._in(arm.body, (*path, number))
 
     def _has(self, node: Node) -> bool:
-        return any(_mentions(leaf, self.name, self.facts) for leaf in leaves(node))
+        return any(mentions(leaf, self.name, self.facts) for leaf in leaves(node))
 
 
-def _mentions(leaf: Leaf, name: str, facts: UnitFacts) -> bool:
+def mentions(leaf: Leaf, name: str, facts: UnitFacts) -> bool:
+    """Whether a statement names a variable, or accesses it."""
     if any(access.storage == name for access in facts.footprint(leaf).accesses):
         return True
     try:
@@ -170,10 +171,11 @@ def _buffers(facts: UnitFacts, messages: Messages) -> tuple[str, ...]:
             if isinstance(actual, Ref):
                 number = 1 if part_of(call) is Part.BOTH else -1000
                 count[actual.name] = count.get(actual.name, 0) + number
-    return tuple(name for name, n in count.items() if n > 1 and _is_local_array(name, facts))
+    return tuple(name for name, n in count.items() if n > 1 and is_local_array(name, facts))
 
 
-def _is_local_array(name: str, facts: UnitFacts) -> bool:
+def is_local_array(name: str, facts: UnitFacts) -> bool:
+    """Whether a variable is an array of the unit alone, with bounds of its own."""
     symbol = facts.scope.lookup(name)
     if symbol is None or not is_unseen(name, facts) or name in facts.scope.shadowed:
         return False
@@ -216,7 +218,7 @@ def _clear_declarations(facts: UnitFacts) -> bool:
     return all(program.include(facts.located, path) is not None for path in included)
 
 
-def _has_conditional_lines(unit: Unit) -> bool:
+def has_conditional_lines(unit: Unit) -> bool:
     """Whether lines of a unit are there in some builds only: what is declared there has another
     type or size in others, and what is used there keeps its name."""
     return any(line.kind in _CONDITIONAL for leaf in leaves(unit) for line in leaf.lead)
@@ -229,7 +231,7 @@ def _step(
     if any(order.bound(node) is not None for node in nodes):
         return None
     transfers = [
-        leaf for node in nodes for leaf, _ in messages.calls(node) if _mentions(leaf, name, facts)
+        leaf for node in nodes for leaf, _ in messages.calls(node) if mentions(leaf, name, facts)
     ]
     if not transfers:
         return None
@@ -249,11 +251,11 @@ def _step(
         new = [_renamed(node, step, facts) for node in nodes]
     except NotMappedError:
         return None
-    done = not any(_still(leaf, name) for node in new for leaf in leaves(node))
+    done = not any(still_named(leaf, name) for node in new for leaf in leaves(node))
     return step if done else None
 
 
-def _still(leaf: Leaf, name: str) -> bool:
+def still_named(leaf: Leaf, name: str) -> bool:
     """Whether a statement has a name that mapping does not reach."""
     words = re.findall(r"[a-z_]\w*", (leaf.body or "").lower())
     return leaf.body is not None and name in words

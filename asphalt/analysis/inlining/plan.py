@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from asphalt.analysis.algebra import folded_expr
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.conditional_lines import threaded_nodes
+from asphalt.analysis.control_flow import jump_targets
 from asphalt.analysis.exchange import Place
 from asphalt.analysis.inlining.alike import check_alike
 from asphalt.analysis.inlining.arguments import Arguments, Passed
@@ -28,8 +29,19 @@ from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import takes_declarations
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import Call, DoHead, Guarded, Plain, UnitHead
-from asphalt.ir.tree import Block, Do, Leaf, Node, leaves
+from asphalt.ir.stmt import (
+    Call,
+    DoHead,
+    Guarded,
+    Include,
+    Jump,
+    JumpKind,
+    Opaque,
+    Plain,
+    Raw,
+    UnitHead,
+)
+from asphalt.ir.tree import Block, Do, Leaf, Node, Unit, leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +165,27 @@ def _check_place(facts: UnitFacts, leaf: Leaf, place: Place) -> None:
         head = around.head.what if isinstance(around, Do) else None
         if isinstance(head, DoHead) and head.kind == "concurrent":
             raise RefusedError(TEXT, "the call stands in a DO CONCURRENT construct")
-    ends = {
-        own.what.label
-        for node in unit.body
-        for own in leaves(node)
-        if isinstance(own.what, DoHead) and own.what.label is not None
-    }
-    if leaf.label is not None and leaf.label in ends:
-        raise RefusedError(TEXT, "the call is the last statement of a loop")
+    if closes_a_loop(leaf, unit) and _may_be_jumped_to(leaf, unit):
+        raise RefusedError(TEXT, "the call ends a loop, and statements may jump to it")
+
+
+def closes_a_loop(leaf: Leaf, unit: Unit) -> bool:
+    """Whether a statement is the last one of a loop, or of several, by its label."""
+    heads = (own.what for node in unit.body for own in leaves(node))
+    return leaf.label is not None and any(
+        isinstance(what, DoHead) and what.label == leaf.label for what in heads
+    )
+
+
+def _may_be_jumped_to(leaf: Leaf, unit: Unit) -> bool:
+    """Whether another statement may go on with a labelled one."""
+    for own in (own for node in unit.body for own in leaves(node)):
+        what = own.what.action if isinstance(own.what, Guarded) else own.what
+        if isinstance(what, Opaque | Raw | Include) or leaf.label in tuple(jump_targets(what)):
+            return True
+        if isinstance(what, Jump) and what.kind is JumpKind.ASSIGNED_GOTO and not what.labels:
+            return True
+    return False
 
 
 def _check_construct_names(body: tuple[Node, ...], facts: UnitFacts) -> None:

@@ -1,0 +1,409 @@
+"""Distribution of a loop: which statements of an iteration may come behind all iterations.
+
+What completes transfers, and what needs the completed ones, is executed in a loop of its own behind
+the one that starts them (Kennedy and McKinley, Loop distribution with arbitrary control flow, 1990,
+for the dependences; Danalis et al., ICS 2009, section 5, for what it is good for).  A statement may
+go if it does not meet what any later iteration does; those that stand behind it in the list and
+meet it go with it.  A wait needs a request for each iteration: it is the one that its start has in
+the same iteration, since both are executed under the same conditions, which nothing in the loop
+changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from asphalt.analysis.access import Access
+from asphalt.analysis.algebra import Poly, folded
+from asphalt.analysis.constants import element_bytes
+from asphalt.analysis.few_iterations import has_own_indices
+from asphalt.analysis.independence import Independence, is_unseen
+from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.mpi_call import MpiCall, predefined_type
+from asphalt.analysis.references import actions, expressions_of
+from asphalt.analysis.regions import Region, loop_variable
+from asphalt.analysis.sets import Problem
+from asphalt.analysis.shapes import shape_of
+from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
+from asphalt.ir.stmt import ArmHead, Guarded
+from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
+
+_STARTING = (Part.START, Part.BOTH, Part.OTHER)
+_Conditions = tuple[tuple[tuple[Arg, ...], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A start and its wait in one iteration; ``accesses``: to the buffers; ``sizes``: the named
+    constants that have to be positive for these to be all."""
+
+    start: Leaf
+    wait: Leaf
+    request: str
+    accesses: tuple[Access, ...]
+    sizes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The statements at ``places`` of a loop's body may come behind the loop; ``pairs``: the waits
+    among them."""
+
+    places: frozenset[int]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def sizes(self) -> frozenset[str]:
+        """The named constants that have to be positive."""
+        return frozenset().union(*(pair.sizes for pair in self.pairs))
+
+
+def tails(loop: Do, order: Independence) -> tuple[Tail, ...]:
+    """What may come behind a loop: as much as possible first, then with fewer waits."""
+    return _Distribution(loop, order).tails()
+
+
+def lets_receives_go(loop: Do, order: Independence, private: frozenset[str]) -> bool:
+    """Whether what some blocking receive of a loop brings may be used behind all iterations, if
+    each of them has its own buffers, the storages ``private``."""
+    return _Distribution(loop, order, private).lets_receives_go()
+
+
+class _Distribution:
+    """The questions about one loop.  ``private``: what each iteration will have for itself."""
+
+    def __init__(
+        self, loop: Do, order: Independence, private: frozenset[str] = frozenset()
+    ) -> None:
+        self.loop = loop
+        self.order = order
+        self.private = private
+        self.facts = order.facts
+        self.messages: Messages = order.messages
+
+    def tails(self) -> tuple[Tail, ...]:
+        """What may come behind it."""
+        variable = loop_variable(self.loop)
+        if variable is None or not is_unseen(variable, self.facts) or has_own_indices(self.loop):
+            return ()
+        waiting = [n for n in range(len(self.loop.body)) if self._waits_alone(n)]
+        if not waiting or any(self.order.bound(node) for node in self.loop.body):
+            return ()
+        found = [tail for n in waiting if (tail := self._closed({n})) is not None]
+        if len(found) > 1:
+            both = self._closed(set().union(*(tail.places for tail in found)))
+            found = [both, *found] if both is not None else found
+        return tuple(dict.fromkeys(found))
+
+    def lets_receives_go(self) -> bool:
+        """Whether a statement with a blocking receive may go, and what needs the message; code
+        motion may bring in front of it what is sent in the same iteration."""
+        if loop_variable(self.loop) is None or has_own_indices(self.loop):
+            return False
+        ways = [self._ways(node) for node in self.loop.body]
+        sending = {n for n, found in enumerate(ways) if found - {Way.IN}}
+
+        def is_free(place: int, other: int) -> bool:
+            first, second = (self.loop.body[n] for n in (place, other))
+            if other < place or not self._keeps("<", first, second):
+                return self._keeps("<", first, second)
+            if other in sending:
+                return self.order.data_apart(first, second, self._stated)
+            return self._keeps("=", first, second)
+
+        return any(
+            self._with_others({n}, is_free, lambda other: other not in sending) is not None
+            for n, found in enumerate(ways)
+            if found == {Way.IN}
+        )
+
+    def _ways(self, node: Node) -> frozenset[Way | None]:
+        """Which ways the messages of a statement go; None: something else of MPI."""
+        found: set[Way | None] = set()
+        for _, call in self.messages.calls(node):
+            envelopes = envelopes_of(call) or ()
+            found |= {envelope.way for envelope in envelopes} or {None}
+        return frozenset(found)
+
+    def _with_others(
+        self,
+        places: set[int],
+        is_free: Callable[[int, int], bool],
+        may_go: Callable[[int], bool],
+    ) -> frozenset[int] | None:
+        """These statements with all behind them that have to come with them; None: one of those
+        may not go."""
+        while True:
+            new: set[int] = set()
+            for here in (n for n in range(len(self.loop.body)) if n not in places):
+                for place in places:
+                    if not is_free(place, here):
+                        if here < place or not may_go(here):
+                            return None
+                        new.add(here)
+            if not new:
+                return frozenset(places)
+            places = places | new
+
+    def _closed(self, some: set[int]) -> Tail | None:
+        places = self._with_others(some, self._is_free, self._may_go)
+        if places is None:
+            return None
+        waits = {id(leaf) for n in places for leaf in leaves(self.loop.body[n])}
+        pairs = tuple(pair for pair in self._pairs if id(pair.wait) in waits)
+        return Tail(places, pairs) if pairs else None
+
+    def _waits_alone(self, place: int) -> bool:
+        """Whether a statement completes something, and may go as far as that is concerned."""
+        parts = [part_of(call) for _, call in self.messages.calls(self.loop.body[place])]
+        return Part.COMPLETE in parts and self._may_go(place)
+
+    def _may_go(self, place: int) -> bool:
+        """Whether nothing is started in a statement, and all that it waits for is in a pair."""
+        waits = {id(pair.wait) for pair in self._pairs}
+        for leaf, call in self.messages.calls(self.loop.body[place]):
+            part = part_of(call)
+            if part in _STARTING or (part is Part.COMPLETE and id(leaf) not in waits):
+                return False
+        return True
+
+    # Data
+
+    def _is_free(self, place: int, other: int) -> bool:
+        """Whether a statement may be executed behind another one of all later iterations, and of
+        the same one where it stands in front of it."""
+        first, second = (self.loop.body[n] for n in (place, other))
+        if self.order.calls_between(first, second) is not None:
+            return False
+        return self._keeps("<", first, second) and (
+            other < place or self._keeps("=", first, second)
+        )
+
+    @cached_property
+    def _stated(self) -> frozenset[str]:
+        """The storages for what blocking calls say of their transfers; a wait of asphalt's does
+        not."""
+        said = (
+            actual
+            for node in (self.loop.body if self.private else ())
+            for _, call in self.messages.calls(node)
+            for parameter, actual in call.bound()
+            if parameter.kind in ("STATUS", "ERROR_CODE")
+        )
+        return frozenset(self.facts.names.storage(n) for a in said for n in names_in(a))
+
+    def _keeps(self, relation: str, first: Node, second: Node) -> bool:
+        """Whether a statement does not meet another one of later iterations, or of the same one."""
+        mine, theirs = self._accesses(first), self._accesses(second)
+        if mine is None or theirs is None:
+            return False
+        variable = loop_variable(self.loop)
+        assert variable is not None
+
+        def order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+            problem.compare(one[variable], relation, two[variable])
+
+        return not any(
+            (a.writes or b.writes)
+            and a.meets(b)
+            and not (not a.path and self.order.is_temporary(a.storage, first, second))
+            and not (relation == "<" and a.storage in self.private)
+            and a.storage not in self._stated
+            and self._region.conflict(a, b, order) is not None
+            for a in mine
+            for b in theirs
+        )
+
+    @cached_property
+    def _region(self) -> Region:
+        head = self.loop.head
+        changing = {a.storage for node in self.loop.body for a in self._accesses(node) or ()
+                    if a.writes}  # fmt: skip
+        changing |= self.facts.footprint(self.loop).written()
+        return Region(
+            self.facts.values, head, frozenset(changing), None, self.order.limits.at(head)
+        )
+
+    def _accesses(self, node: Node) -> tuple[Access, ...] | None:
+        """What a statement of the body accesses in an iteration, buffers of pairs included."""
+        if id(node) not in self._known:
+            self._known[id(node)] = node, self._accesses_of(node)
+        return self._known[id(node)][1]
+
+    @cached_property
+    def _known(self) -> dict[int, tuple[Node, tuple[Access, ...] | None]]:
+        return {}
+
+    def _accesses_of(self, node: Node) -> tuple[Access, ...] | None:
+        usual = self.order.accesses(node)
+        if usual is None:
+            return None
+        own = {id(leaf): pair for pair in self._pairs for leaf in (pair.start, pair.wait)}
+        found: list[Access] = []
+        for access in usual:
+            pair = own.get(id(access.leaf))
+            if pair is not None and access.storage in self._storages(pair):
+                continue
+            found.append(replace(access, loops=(self.loop, *access.loops)))
+        for leaf in leaves(node):
+            if id(leaf) in own:
+                found += (replace(a, leaf=leaf) for a in own[id(leaf)].accesses)
+        return tuple(found)
+
+    def _storages(self, pair: Pair) -> frozenset[str]:
+        request = self.facts.names.storage(pair.request)
+        return frozenset({request, *(access.storage for access in pair.accesses)})
+
+    # Requests
+
+    @cached_property
+    def _pairs(self) -> tuple[Pair, ...]:
+        """The starts and waits of asphalt's own, each of which has a request for itself."""
+        found: list[Pair] = []
+        for node in self.loop.body:
+            for wait, call in self.messages.calls(node):
+                started = self.messages.completed_by(wait) or ()
+                if len(started) == 1 and _is_plain(call) and "status" not in call.args:
+                    pair = self._pair(started[0].leaf, wait)
+                    found += [] if pair is None else [pair]
+        return tuple(found)
+
+    def _pair(self, start: Leaf, wait: Leaf) -> Pair | None:
+        call, done = self.messages.call(start), self.messages.call(wait)
+        ends = self.messages.completion(start) or ()
+        if call is None or done is None or not _is_plain(call) or len(ends) != 1:
+            return None
+        request, other = call.args["request"], done.args["request"]
+        assert isinstance(request, Ref)
+        if part_of(call) is not Part.START or folded(request) != folded(other):
+            return None
+        if not is_unseen(request.name, self.facts):
+            return None
+        body = (leaf for node in self.facts.unit.body for leaf in leaves(node))
+        if sum(request.name in _names(leaf) for leaf in body) != 2:
+            return None
+        mine, theirs = (_conditions(self.loop.body, leaf) for leaf in (start, wait))
+        if mine is None or mine != theirs or not self._is_kept(start, wait):
+            return None
+        inside = (leaf for node in self.loop.body for leaf in leaves(node))
+        if next(leaf for leaf in inside if leaf is start or leaf is wait) is wait:
+            return None  # it is for the iteration before
+        buffers = self.messages.buffers(start, call)
+        if not buffers:
+            return None
+        accesses: list[Access] = []
+        sizes: frozenset[str] = frozenset()
+        for buffer in buffers:
+            part = None if buffer.subscripts is not None else self._part_of(start, call)
+            if part is not None:
+                buffer, sizes = replace(buffer, subscripts=part[0]), sizes | part[1]
+            accesses.append(replace(buffer, loops=(self.loop,)))
+        return Pair(start, wait, request.name, tuple(accesses), sizes)
+
+    def _is_kept(self, start: Leaf, wait: Leaf) -> bool:
+        """Whether nothing in the loop changes the conditions of two statements."""
+        read: list[Access] = []
+        for leaf in (start, wait):
+            for head in _heads(self.loop.body, leaf) or ():
+                footprint = self.facts.footprint(head)
+                if footprint.effects or any(access.writes for access in footprint.accesses):
+                    return False
+                read += footprint.accesses
+        for node in self.loop.body if read else ():
+            done = self.order.accesses(node)
+            if done is None or any(a.writes and a.meets(b) for a in done for b in read):
+                return False
+        return True
+
+    def _part_of(
+        self, start: Leaf, call: MpiCall
+    ) -> tuple[tuple[Expr | Section, ...], frozenset[str]] | None:
+        """The part of a buffer ``a(:,:,k)`` that an iteration transfers, if it is no more than
+        that; and the named constants that have to be positive for this."""
+        actual = call.args.get("buf")
+        counts = [a for p, a in call.bound() if p.is_count and not p.array]
+        types = [a for p, a in call.bound() if p.kind == "DATATYPE" and not p.array]
+        if not isinstance(actual, Ref) or not actual.args or len(counts) + len(types) != 2:
+            return None
+        last, variable = actual.args[-1], loop_variable(self.loop)
+        colon = Section(None, None, None)
+        whole = tuple(colon for one in actual.args[:-1] if one == colon)
+        if variable is None or len(whole) != len(actual.args) - 1:
+            return None
+        if not isinstance(last, Ref) or folded(last) != Ref(variable, variable):
+            return None
+        facts = self.facts
+        symbol = facts.scope.lookup(actual.name)
+        known = predefined_type(types[0], facts.scope)
+        shape = shape_of(actual.name, facts.scope, facts.values, start)
+        if symbol is None or shape is None or known is None or known.bytes is None:
+            return None
+        if known.bytes != element_bytes(symbol, facts.scope) or shape.rank != len(actual.args):
+            return None
+        room = shape.stride(shape.rank - 1) - facts.values.polynomial(counts[0], start)
+        needed = self._if_not_negative(room)
+        return None if needed is None else ((*whole, last), needed)
+
+    def _if_not_negative(self, number: Poly) -> frozenset[str] | None:
+        """The named constants that have to be positive, and are, for a number not to be negative;
+        None: that is not enough."""
+        if any(coefficient < 0 for _, coefficient in number.terms):
+            return None
+        names = frozenset(atom.name for atom in number.atoms if isinstance(atom, Ref))
+        plain = all(isinstance(atom, Ref) and atom.args is None for atom in number.atoms)
+        return names if plain and all(map(self.order.is_positive, names)) else None
+
+
+def _is_plain(call: MpiCall) -> bool:
+    """Whether it is a call of the run-time module with a scalar variable as its request."""
+    request = call.args.get("request")
+    own = call.binding == "runtime" and call.queue is None
+    return own and isinstance(request, Ref) and request.args is None
+
+
+def _names(leaf: Leaf) -> frozenset[str]:
+    """The names in a statement."""
+    expressions = (e for what in actions(leaf.what) for e in expressions_of(what))
+    return frozenset(name for expr in expressions for name in names_in(expr))
+
+
+def _heads(nodes: tuple[Node, ...], leaf: Leaf) -> tuple[Leaf, ...] | None:
+    """The statements with conditions that decide whether one of a list is executed; None: it is in
+    a loop or another construct."""
+    for node in nodes:
+        if node is leaf:
+            if not isinstance(leaf.what, Guarded):
+                return ()
+            return (replace(leaf, what=ArmHead("if", (leaf.what.condition,))),)
+        if not any(leaf is own for own in leaves(node)):
+            continue
+        if not isinstance(node, Branch) or node.kind != "if":
+            return None
+        for number, arm in enumerate(node.arms):
+            inner = _heads(arm.body, leaf)
+            if inner is not None:
+                return (*(arm.head for arm in node.arms[: number + 1]), *inner)
+    return None
+
+
+def _conditions(nodes: tuple[Node, ...], leaf: Leaf) -> _Conditions | None:
+    """The conditions under which a statement of a list is executed, in one form: by branch, those
+    of the arms up to its own."""
+    for node in nodes:
+        if node is leaf:
+            what = leaf.what
+            return (((folded(what.condition),),),) if isinstance(what, Guarded) else ()
+        if not any(leaf is own for own in leaves(node)):
+            continue
+        if not isinstance(node, Branch) or node.kind != "if":
+            return None
+        passed: list[tuple[Arg, ...]] = []
+        for arm in node.arms:
+            exprs = arm.head.what.exprs if isinstance(arm.head.what, ArmHead) else ()
+            passed.append(tuple(folded(expr) for expr in exprs))
+            inner = _conditions(arm.body, leaf)
+            if inner is not None:
+                return (tuple(passed), *inner)
+    return None
