@@ -603,6 +603,13 @@ TWO_PROCEDURES = GRID + _ONE + _back(_ONE) + _BOTH
 TWO_NESTS = GRID + _ONE.replace(_THERE[0], _THERE[0] + _AND_BACK) + MAIN.format(more="")
 
 
+def test_a_name_in_the_header_is_new(tmp_path: Path) -> None:
+    """Neither K nor D has a name that a unit has already."""
+    text = program(declared="  real(8) :: asphalt_d_sweep_j", behind="  asphalt_d_sweep_j = 2\n")
+    _, header = _transformed(tmp_path, {"a.f90": text})
+    assert set(re.findall(r"asphalt_[kd]_(\w+) =", header)) == {"sweep_j_2"}
+
+
 @pytest.mark.parametrize(
     ("text", "sites"),
     [(TWO_PROCEDURES, {"back_j", "sweep_j"}), (TWO_NESTS, {"sweep_j", "sweep_j_2"})],

@@ -65,6 +65,29 @@ def test_loops_that_stay(name: str, tmp_path: Path) -> None:
     assert tree.found(unrolling) == []
 
 
+@pytest.mark.parametrize(
+    ("statement", "steps"), [("v(k) = w(k)", 1), ("v(k) = 2*w(k)", 0)], ids=["copies", "computes"]
+)
+def test_a_procedure_that_computes_is_not_called_in_more_places(
+    statement: str, steps: int, tmp_path: Path
+) -> None:
+    called = f"""\
+subroutine give(v, n)
+  use mpi
+  implicit none
+  integer :: n, v(n), w(n), k, ierr
+  w = v
+  do k = 1, n
+    {statement}
+  end do
+  call MPI_Send(v, n, MPI_INTEGER, 0, 1, MPI_COMM_WORLD, ierr)
+end subroutine give
+"""
+    body = "do d = 1, 2\ncall give(v, n)\nend do"
+    tree = Stepped.of(tmp_path, {"a.f90": UNIT.format(body=body), "b.f90": called})
+    assert len(tree.steps(unrolling)) == steps
+
+
 def test_the_variable_of_a_loop_that_a_procedure_inside_uses_stays(tmp_path: Path) -> None:
     # ready would send with a number that nobody has given
     loop = "do d = 1, 2\ncall ready(v)\nend do\ncontains\nsubroutine ready({0})\ninteger :: {0}\n"

@@ -135,7 +135,7 @@ class Workshop:
         """A name in the header that nothing of the tree has yet."""
         for number in count(1):
             name = site_name(Path(self.path), wanted, number, number)
-            if not tree.mention_count(f"asphalt_k_{name}"):
+            if not any(tree.mention_count(f"asphalt_{value}_{name}") for value in "kd"):
                 return name
         raise AssertionError
 

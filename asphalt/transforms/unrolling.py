@@ -20,7 +20,7 @@ After::
 so that the transfers can be told apart (Danalis et al., ICS 2009, section 5, "preliminary
 transformations").  All bounds are constants, there are at most eight iterations, and the body has
 nothing but calls of MPI and of procedures that communicate, scalar assignments, and IFs: no
-computation is written twice.
+computation is written twice, not in what is called, either, but for copies from and to buffers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.call_sites import UnitKey, unit_key
 from asphalt.analysis.exchange import statements
-from asphalt.analysis.inlining.procedure import communicates, is_transfer
+from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
 from asphalt.analysis.inlining.replacement import number
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.kinds import storage_of
@@ -37,14 +38,15 @@ from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.references import actions
 from asphalt.analysis.shapes import is_scalar
-from asphalt.analysis.symbols import Origin
+from asphalt.analysis.symbols import Origin, Scopes
 from asphalt.analysis.truth import Truth
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind, Plain, What
-from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.edit import map_leaves, rewrite_list
@@ -176,6 +178,8 @@ def _only_communicates(facts: UnitFacts, loop: Do) -> bool:
                         target = invoked(what, facts.scope)
                         if target is None or not communicates(target[0], scopes):
                             return False
+                        if _computes(target[0], scopes, frozenset()):
+                            return False
                         transfers = True
                     case Assign(target=target, pointer=False):
                         if not _is_scalar(facts, target):
@@ -191,6 +195,39 @@ def _only_communicates(facts: UnitFacts, loop: Do) -> bool:
                     case _:
                         return False
     return transfers
+
+
+def _computes(located: Located, scopes: Scopes, seen: frozenset[UnitKey]) -> bool:
+    """Whether loops of a procedure, or of one that it calls, do more than copy to arrays."""
+    key = unit_key(located)
+    if key in seen:
+        return False
+    loops = (loop for node in located.unit.body for loop in _all_loops(node))
+    if any(
+        isinstance(what, Assign)
+        and isinstance(what.target, Ref)
+        and what.target.args is not None
+        and isinstance(what.value, Op)
+        for loop in loops
+        for leaf in leaves(loop)
+        for what in actions(leaf.what)
+    ):
+        return True
+    scope = scopes.of(located)
+    called = (invoked(call, scope) for call in calls_of(located.unit))
+    return any(
+        target is not None and _computes(target[0], scopes, seen | {key}) for target in called
+    )
+
+
+def _all_loops(node: Node) -> Iterator[Do]:
+    match node:
+        case Do():
+            yield node
+        case Branch(arms=arms):
+            yield from (loop for arm in arms for n in arm.body for loop in _all_loops(n))
+        case Block(body=body):
+            yield from (loop for n in body for loop in _all_loops(n))
 
 
 def _is_scalar(facts: UnitFacts, target: Expr) -> bool:
