@@ -82,10 +82,13 @@ def batch(
             path = folder / file
             path.write_text(text)
             caller = folder / f"calls_{path.stem}.f90"  # so that it is seen who comes there
-            caller.write_text(_MAIN.format(calls=f"  call {path.stem}\n"))
+            # two statements on a line: it is not inlined there, where nothing would be run
+            caller.write_text(_MAIN.format(calls=f"  ierr = 0; call {path.stem}\n"))
             settings = Settings(passes=TRANSFERS, jobs=1, cache=False)
             tiling = TILINGS[number % len(TILINGS)]
-            everywhere = Project(path, caller, SUPPORT, settings=settings).transform(*tiling)
+            # messages are cut only where all of the program is seen
+            seen = (path, caller, SUPPORT) if kind == "waves" else (path, caller)
+            everywhere = Project(*seen, settings=settings).transform(*tiling)
             changes = [change for change in everywhere if change.path == path]
             after[file] = changes[0].after.decode() if changes else text
             total.transformed += bool(changes)
