@@ -194,7 +194,7 @@ class _Waves:
                 [f"s = s + {got}(1,n)"],
                 [f"{sent}(1,n) = 4"],
                 ["row(1) = row(1) + 1"],
-                ["if (k > 5) return"],
+                ["if (t > 1d9) return"],
                 ["do i = 1, m", f"row(i) = row(i) + {field}(i,n)", "end do"],
                 ["left = left", "right = right"],
             ]
