@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from asphalt.project import Project
+from asphalt.resources import RUNTIME, shipped
 from asphalt.settings import Settings
 
 HALO = """\
@@ -162,3 +163,33 @@ end program main
         (19, "MPI_Alltoall", "applied"),
         (26, "MPI_Recv", "applied"),
     ]
+
+
+ALONE = """\
+program main
+  use mpi
+  implicit none
+  integer, parameter :: n = 4000
+  integer :: ierr, step, i
+  real(8) :: w(n), d, g
+  call MPI_Init(ierr)
+  d = 1
+  w = 1
+  do step = 1, 20
+    call MPI_Allreduce(d, g, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
+    do i = 1, n
+      w(i) = sqrt(w(i) + i)
+    end do
+    d = d + g
+  end do
+  print *, d, sum(w)
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def test_the_run_time_module_beside_it_changes_nothing(tmp_path: Path) -> None:
+    """Its own collective operations are none that a program's could meet."""
+    runtime = shipped(RUNTIME).read_text()
+    found = _told(tmp_path, {"main.f90": ALONE, RUNTIME: runtime})
+    assert found == [("main.f90", 11, "MPI_Allreduce", "overlaps with do i = 1, n")]

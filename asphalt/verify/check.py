@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.errors import UsageError
+from asphalt.passes import TRANSFERS
 from asphalt.project import Change, Project
 from asphalt.running.launch import last_words, refusal
 from asphalt.verify.builds import Built, Commands, build
@@ -228,7 +229,7 @@ class _Check:
         if failed is not None:
             return _Compared(*failed, (), expected)
         run = self._run(built, ranks)
-        if not _has_tiles(changes):
+        if not _may_stay(changes):
             run = replace(run, tiled=True)  # what was changed is executed whatever K and D are
         found = result_difference(expected, run, self._trial.outputs)
         kind = kind_of(found, findings=False, tiled=run.tiled)
@@ -306,5 +307,12 @@ def _remarks(stacks: Stacks) -> tuple[str, ...]:
 
 
 def _has_tiles(changes: Sequence[Change]) -> bool:
-    """Whether anything that was changed has a K and a D."""
+    """Whether something that was changed has a K and a D."""
     return any(change.parameters for change in changes)
+
+
+def _may_stay(changes: Sequence[Change]) -> bool:
+    """Whether something that was changed chooses on entry between tiles and the original calls, as
+    exchanges of all ranks do; transfers between two ranks do not, those in tiles included."""
+    passes = [site.passes for change in changes for site in change.sites]
+    return _has_tiles(changes) and not all(set(own) & set(TRANSFERS) for own in passes)
