@@ -43,12 +43,13 @@ from asphalt.naming import site_name
 from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.report.model import MarkReport, Problem, SiteReport
 from asphalt.settings import Settings
-from asphalt.transfers import transfers
+from asphalt.transfers import transfer_operations, transfers
 from asphalt.transforms.declare import declare
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.prepush import prepush
 from asphalt.unparse.params import Parameter, check_header
 from asphalt.unparse.unparse import unparse
+from asphalt.user_units import user_units
 
 MANY_ASSUMPTIONS = 5
 
@@ -146,6 +147,11 @@ class Project:
         found = transfers(self._tree, effects)
         self._analyses.keep()
         return found
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether there are messages between two ranks or operations with requests."""
+        return next(user_units(self._tree, transfer_operations()), None) is not None
 
     @cached_property
     def findings(self) -> tuple[SiteReport, ...]:

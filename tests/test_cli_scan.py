@@ -249,3 +249,15 @@ def test_transfers_with_the_passes_for_them(
     ]
     assert "ASP026" in lines[0]
     assert "overlaps with do i = 1, n" in lines[2]
+
+
+def test_messages_that_are_not_asked_about(
+    here: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Who looks for something else than exchanges of all ranks is told where."""
+    call = "call MPI_Send(x, 1, MPI_REAL, 0, 1, MPI_COMM_WORLD, ierr)"
+    declared = "  use mpi\n  real :: x\n  integer :: ierr\n"
+    text = f"subroutine sends(x)\n{declared}  {call}\nend subroutine\n"
+    (tmp_path / "sends.f90").write_text(text)
+    assert "--passes transfers" in scan(capsys, str(tmp_path / "sends.f90"))[2]
+    assert "--passes" not in scan(capsys, str(tmp_path / "sends.f90"), "--all")[2]

@@ -39,6 +39,21 @@ def test_equal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(here.rglob("*")) == before
 
 
+def test_what_is_not_understood_is_not_verified(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was compared, but nobody may take that for a program that was found right."""
+    path = here / "src" / "transposes.f90"
+    text = path.read_text()
+    path.write_text(text.replace("do i = 1, n", "do i = 1 n"))
+    assert verify("--compile", COMPILE, "--ranks", "1") == 1
+    err = capsys.readouterr().err
+    assert "transposes.f90:1" in err
+    assert "mend that first" in err
+    path.write_text(text.replace("do z = 1, nz", "do z = 1, nz, 2"))  # refused, but understood
+    assert verify("--compile", COMPILE, "--ranks", "1") == 0
+
+
 def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify("--compile", COMPILE, "--ranks", "2", "--tile", "2", "--format", "json") == 0
     told = json.loads(capsys.readouterr().out)

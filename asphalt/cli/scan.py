@@ -11,7 +11,7 @@ from rich.console import Console
 
 from asphalt.cli.command import Command
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
-from asphalt.cli.session import open_project, reports_of, tell, transfers_after
+from asphalt.cli.session import note, open_project, reports_of, tell, transfers_after
 from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.model import FINDING, SiteReport
@@ -57,6 +57,11 @@ def scan(
         others = [one for one in project.transfers() if (one.file, one.line) not in known]
         listed = (*sites, *others)
     tell(common, project, sorted(listed, key=lambda site: (site.file, site.line)))
+    if not listed and project.has_messages:
+        note(
+            "there are messages between two ranks: --all lists them, --passes transfers tells what "
+            "would come beside them"
+        )
     return int(check and any(site.verdict in FOUND for site in sites))
 
 

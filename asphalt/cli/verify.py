@@ -168,9 +168,11 @@ def verify(
     choices = tuple(product(tile, depth or (None,)))
     if not project.transform():
         if not race and not rendezvous:
-            note("nothing is transformed here, so there is nothing to compare")
+            unread = any(not problem.note for problem in project.problems)
+            why = ": part of it was not understood, as told above; mend that first" * unread
+            note(f"nothing is transformed here, so there is nothing to compare{why}")
             tell(Checked(()), common)
-            return 0
+            return int(unread)
         how = "is watched" if race else "is run without eager sends"
         note(f"nothing is transformed here, so the program itself {how} and nothing else")
         choices = ()
