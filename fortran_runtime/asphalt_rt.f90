@@ -2767,12 +2767,10 @@ contains
       place = modulo(blocks%me - blocks%root, np)
       if (pieces + np - 2 <= pieces * levels(np)) then
         if (place > 0) cast%parent = modulo(blocks%me - 1, np)
-        allocate (cast%children, source=[(modulo(blocks%me + 1, np), rank = place + 1, &
-                                            min(place + 1, np - 1))])
+        cast%children = [(modulo(blocks%me + 1, np), rank = place + 1, min(place + 1, np - 1))]
       else
         if (place > 0) cast%parent = modulo(blocks%root + place - lowest(place), np)
-        allocate (cast%children, source=in_tree(place, np))
-        cast%children = modulo(blocks%root + cast%children, np)
+        cast%children = modulo(blocks%root + in_tree(place, np), np)
       end if
       call divide(blocks%in, buffer, datatype, &
                   [(int(min(cast%piece, cast%elements - (piece - 1) * cast%piece)), &
@@ -2796,7 +2794,7 @@ contains
   pure integer function lowest(place)
     integer, intent(in) :: place
 
-    lowest = ishft(1, trailz(place))
+    lowest = iand(place, not(place - 1))
   end function lowest
 
   !> The places to which that of a binomial tree of `np` ranks sends, the largest subtree first.
