@@ -312,16 +312,17 @@ ALL = (
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("n", [61, 2501])
+@pytest.mark.parametrize(("n", "parted"), [(61, 9), (2501, len(ALL))])
 @pytest.mark.parametrize("mpi", installed(), ids=str)
-def test_all_of_them_compute_the_same(mpi: Mpi, n: int, tmp_path: Path) -> None:
-    """As messages, and with blocks that are too short for that; with blocks of length 0, and on
-    numbers of ranks that divide nothing."""
+def test_all_of_them_compute_the_same(mpi: Mpi, n: int, parted: int, tmp_path: Path) -> None:
+    """As messages, and with blocks that are too short for that, some of which stay whole in the
+    source, too; with blocks of length 0, and on numbers of ranks that divide nothing."""
     text = program("".join(ALL), n)
     found = optimised(tmp_path, text)
     assert found.content is not None
-    assert len(found.transfers) == len(ALL)
+    assert len(found.transfers) == parted
     flags = ["-O1", "-w", "-fallow-argument-mismatch", "-fcheck=all"]
+    numbers = (1, 3, 4) if mpi is not SMPI else (3, 4)  # its MPI_Ibcast does not survive one rank
     results: dict[str, list[list[str]]] = {}
     for kind, content in (("before", text.encode()), ("after", found.content)):
         folder = tmp_path / kind
@@ -329,12 +330,12 @@ def test_all_of_them_compute_the_same(mpi: Mpi, n: int, tmp_path: Path) -> None:
         (folder / "main.f90").write_bytes(content)
         runtime = [] if kind == "before" else [RUNTIME]
         built = build(mpi, [*runtime, folder / "main.f90"], folder, flags)
-        for ranks in (1, 3, 4):
+        for ranks in numbers:
             outcome = run(mpi, built, ranks)
             assert outcome.code == 0, outcome.stderr
             results.setdefault(kind, []).append(sorted(outcome.stdout.splitlines()))
     assert results["before"] == results["after"]
-    assert [len(lines) for lines in results["after"]] == [1, 3, 4]
+    assert [len(lines) for lines in results["after"]] == list(numbers)
 
 
 _WORKS = """\
