@@ -634,9 +634,10 @@ def test_a_program_may_have_several(text: str, sites: set[str], tmp_path: Path) 
                 "is cut into tiles along j, K and D of sweep_j_2 in asphalt_params.inc",
             },
         ),
-        (
+        pytest.param(
             20,
             {"is posted before its loop, in main", "overlaps with do asphalt_j_1 = 1, n, in main"},
+            marks=pytest.mark.wide,
         ),
     ],
     ids=["tiles", "ahead"],
