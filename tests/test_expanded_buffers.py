@@ -203,10 +203,12 @@ def test_other_constants_give_the_same_digits(mpi: Mpi, last: int, tmp_path: Pat
 @pytest.mark.wide
 @pytest.mark.parametrize("number", range(len(NEEDED)))
 def test_what_is_needed_is_waited_for(number: int, tmp_path: Path) -> None:
+    """Receives may be posted ahead of the loop, but each is taken where it was."""
     if SMPI not in installed():
         pytest.skip("no SMPI")
     text = STAYING[NEEDED[number]]
     found = _optimised(tmp_path, text)
-    assert "expansion" not in [step.transformation for step in found.steps]
     made = text if found.content is None else found.content.decode()
+    assert "top(n,2:nz)" not in made
+    assert "what all iterations have started" not in made
     assert _prints(tmp_path / "after", made, 3) == _prints(tmp_path / "before", text, 3)

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
+from asphalt.gain.model import Price
 from asphalt.optimiser.order import (
     DECOMPOSING,
     DIVIDING,
@@ -258,14 +259,13 @@ class Overlap:
 
     def _cleared(self, begin: State, state: State) -> tuple[Cleared, ...]:
         """The stores that are left out, as they stood."""
-        if all(step.transformation != stores.NAME for step in state.steps):
-            return ()
-        steps = stores.check(self.shop.facts(begin.tree))
+        steps = stores.check(self.shop.facts(begin.tree)) if state.cleared else ()
         return tuple(
             Cleared(place.line, step.receive[1], step.buffer, place.path)
             for step in steps
             if isinstance(step, stores.Stored)
             for place in (self.shop.place(begin.tree, step.line),)
+            if place in state.cleared
         )
 
     def _priced(self, state: State) -> tuple[Done, ...]:
@@ -285,13 +285,14 @@ class Overlap:
 
     def gains(self, more: Optimised, found: Optimised) -> bool:
         """Whether the unit takes less time with the steps of ``more``."""
-        prices = [self.shop.price(self.shop.tree_of(one)) for one in (more, found)]
-        return prices[0].gains(prices[1])
+        return self._price(more).gains(self._price(found))
 
     def loses(self, more: Optimised, found: Optimised) -> bool:
         """Whether the unit takes longer with the steps of ``more``."""
-        prices = [self.shop.price(self.shop.tree_of(one)) for one in (more, found)]
-        return prices[0].loses(prices[1])
+        return self._price(more).loses(self._price(found))
+
+    def _price(self, found: Optimised) -> Price:
+        return self.shop.price(self.shop.tree_of(found))
 
     def hidden(self, found: Optimised) -> tuple[int, int]:
         """How many transfers overlap with work, and with how much of it."""

@@ -20,7 +20,14 @@ from asphalt.naming import site_name
 from asphalt.optimiser.order import CLONING, DEPARTING, EXPANDING, MOST_STEPS, TILING
 from asphalt.optimiser.origins import Origins, Place
 from asphalt.optimiser.outcome import Done, Optimised, Transfer
-from asphalt.transforms import departure, expanded_buffers, expansion, inline, pipelining
+from asphalt.transforms import (
+    departure,
+    expanded_buffers,
+    expansion,
+    inline,
+    pipelining,
+    stores,
+)
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.pipelines import Pipeline
 from asphalt.transforms.publishing import with_shown
@@ -31,13 +38,15 @@ from asphalt.unparse.unparse import unparse
 @dataclass(frozen=True, slots=True)
 class State:
     """The tree after some steps; ``trees``: after each of them; ``split``: the transfer behind each
-    new request; ``ahead``: the receives that are posted ahead."""
+    new request; ``ahead``: the receives that are posted ahead; ``cleared``: where the stores stood
+    that are left out."""
 
     tree: Tree
     steps: tuple[Done, ...]
     trees: tuple[Tree, ...] = ()
     split: tuple[Transfer, ...] = ()
     ahead: tuple[Transfer, ...] = ()
+    cleared: frozenset[Place] = frozenset()
 
 
 class Workshop:
@@ -66,7 +75,7 @@ class Workshop:
         self.origins = Origins(tree, path)
         self.clone_limit = clone_limit
         self.model = model
-        self._tiled: dict[tuple[str, str], bool] = {}
+        self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._prices: dict[bytes, Price] = {}
         self._once_called: frozenset[str] = frozenset()
         self.cloning = replace(CLONING, check=partial(expanded_buffers.check, limit=clone_limit))
@@ -144,7 +153,7 @@ class Workshop:
         not inlined: it is tiled where it is."""
         if isinstance(found, inline.Inline) and TILING.name in self.passes:
             callee = found.plan.callee
-            key = callee.path, callee.unit.name
+            key = callee.path, tuple(unit.name for unit in callee.chain)
             if key not in self._tiled:
                 own = UnitFacts(callee, facts.effects, facts.eol, facts.uniformity, self.accepted)
                 self._tiled[key] = any(_tilings(own))
@@ -179,7 +188,11 @@ class Workshop:
         done = Done(transformation.name, step.does, step.evidence)
         tree = self.known.tree(content)
         self.origins.note(tree, state.tree, file)
-        return replace(state, tree=tree, steps=(*state.steps, done), trees=(*state.trees, tree))
+        cleared = state.cleared
+        if isinstance(step, stores.Stored):
+            cleared |= {self.place(state.tree, step.line)}
+        steps, trees = (*state.steps, done), (*state.trees, tree)
+        return replace(state, tree=tree, steps=steps, trees=trees, cleared=cleared)
 
 
 def _tilings(facts: UnitFacts) -> Iterator[Pipeline]:

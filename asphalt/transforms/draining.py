@@ -38,9 +38,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.distribution import Pair, Tail, tails
+from asphalt.analysis.distribution import Tail, tails
 from asphalt.analysis.few_iterations import few_iterations
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.iteration_pairs import Pair
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Guarded, Plain
