@@ -1,8 +1,8 @@
 """Starts and waits of one iteration: each pair has a request of its own in every iteration.
 
-A wait that leaves its loop (``distribution``) needs a request for each iteration: it is the one that
-its start has in the same iteration, since both are executed under the same conditions, which nothing
-in the loop changes.
+A wait that leaves its loop (``distribution``) needs a request for each iteration: it is the one
+that its start has in the same iteration, since both are executed under the same conditions, which
+nothing in the loop changes.
 """
 
 from __future__ import annotations
