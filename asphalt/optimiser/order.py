@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asphalt.transforms import (
     branches,
+    copies,
     decomposition,
     departure,
     draining,
@@ -43,7 +44,7 @@ WIDENING = (
 )
 DIVIDING = tuple(
     Transformation(module.NAME, module.check, module.apply)
-    for module in (waits, splitting, peeling, draining)
+    for module in (waits, copies, splitting, peeling, draining)
 )
 TILING = Transformation(pipelining.NAME, pipelining.check, pipelining.apply)
 _ALL = (

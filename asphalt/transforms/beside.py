@@ -56,7 +56,7 @@ def _windows(facts: UnitFacts) -> Iterator[tuple[Leaf, MpiCall, list[str]]]:
     for _, siblings in lists_in(facts.unit.body):
         for window in reversed(tuple(windows_of(siblings, messages))):
             if "request" in window.call.args:
-                work = in_window(siblings, window.first, window.last, messages)
+                work = in_window(siblings, window, messages)
                 yield window.start, window.call, _work(work, messages)
 
 

@@ -37,7 +37,14 @@ from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.step import Found, Step
-from asphalt.transforms.windows import in_window, is_work, takes_time, windows_of
+from asphalt.transforms.windows import (
+    Window,
+    in_window,
+    is_work,
+    paths_of,
+    takes_time,
+    windows_of,
+)
 
 NAME = "motion"
 
@@ -89,7 +96,7 @@ def hidden_work(facts: UnitFacts) -> int:
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     return sum(
-        _Window(siblings, path, w.first, w.last, messages, order).amount(w.start)
+        _Window(siblings, path, w, messages, order).amount()
         for path, siblings in lists_in(facts.unit.body)
         for w in windows_of(siblings, messages)
     )
@@ -110,14 +117,23 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The window from the start at ``first`` to the completion at ``last`` of a list."""
+    """A window of a list."""
 
     siblings: tuple[Node, ...]
     path: tuple[int, ...]
-    first: int
-    last: int
+    window: Window
     messages: Messages
     order: Independence
+
+    @property
+    def first(self) -> int:
+        """Where the start is."""
+        return self.window.first
+
+    @property
+    def last(self) -> int:
+        """Where the completion is."""
+        return self.window.last
 
     @classmethod
     def moves(
@@ -141,20 +157,23 @@ class _Window:
     ) -> Iterator[tuple[_Window, MpiCall]]:
         """The windows of a list, the last one first, each with the call that opens it."""
         for window in windows_of(siblings, messages):
-            yield cls(siblings, path, window.first, window.last, messages, order), window.call
+            yield cls(siblings, path, window, messages, order), window.call
 
-    def amount(self, start: Leaf) -> int:
-        """How many loops and calls stand behind the start and in front of the first completion."""
+    def amount(self) -> int:
+        """How many loops and calls stand behind the start and in front of the first completion, on
+        any path."""
+        start = self.window.start
         ends = {id(leaf) for leaf in self.messages.completion(start) or ()}
-        behind = False
         found = 0
-        for node in self.siblings[self.first : self.last + 1]:
+        for number, node in enumerate(self.siblings[self.first : self.last + 1]):
             posting = self.messages.only_starts(node)
-            for leaf in leaves(node):
-                if id(leaf) in ends:
-                    return found
-                found += behind and not posting and self._is_work(leaf)
-                behind = behind or leaf is start
+            for path in paths_of(node):
+                behind = number > 0
+                for leaf in path:
+                    if id(leaf) in ends:
+                        break
+                    found += behind and not posting and self._is_work(leaf)
+                    behind = behind or leaf is start
         return found
 
     def has_work(self) -> bool:
@@ -163,7 +182,7 @@ class _Window:
 
     def work(self) -> int:
         """How many loops and calls stand in the window."""
-        inside = in_window(self.siblings, self.first, self.last, self.messages)
+        inside = in_window(self.siblings, self.window, self.messages)
         return sum(
             takes_time(leaf, self.messages)
             for node in inside

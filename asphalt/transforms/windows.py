@@ -9,7 +9,7 @@ from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.stmt import DoHead
-from asphalt.ir.tree import Do, Leaf, Node, leaves
+from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in
 
 
@@ -37,14 +37,40 @@ def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[Windo
                 yield Window(first, last, call, leaf)
 
 
-def in_window(
-    siblings: tuple[Node, ...], first: int, last: int, messages: Messages
-) -> tuple[Node, ...]:
-    """The statements that are executed while a transfer is under way that ``first`` starts and
-    ``last`` completes: those between, and those of a loop whose iterations start one each."""
-    start = siblings[first]
-    around = start.body if isinstance(start, Do) and not messages.only_starts(start) else ()
-    return (*around, *siblings[first + 1 : last])
+def in_window(siblings: tuple[Node, ...], window: Window, messages: Messages) -> tuple[Node, ...]:
+    """The statements that are executed while a transfer is under way: those between its start and
+    its completion, on any path where these stand in the arms of branches, and those of a loop whose
+    iterations start one each."""
+    first, last = siblings[window.first], siblings[window.last]
+    around: tuple[Node, ...] = ()
+    if isinstance(first, Do) and not messages.only_starts(first):
+        around = first.body
+    elif isinstance(first, Branch):
+        starts = (arm.body for arm in first.arms if any(n is window.start for n in arm.body))
+        around = tuple(n for body in starts for n in _behind(body, window.start))
+    ends = messages.completion(window.start) or ()
+    before = (_before(arm.body, ends) for arm in last.arms) if isinstance(last, Branch) else ()
+    return (*around, *siblings[window.first + 1 : window.last], *(n for b in before for n in b))
+
+
+def _behind(nodes: tuple[Node, ...], start: Leaf) -> tuple[Node, ...]:
+    """The statements of a list behind one of them."""
+    return nodes[1 + next(n for n, node in enumerate(nodes) if node is start) :]
+
+
+def _before(nodes: tuple[Node, ...], ends: tuple[Leaf, ...]) -> tuple[Node, ...]:
+    """The statements of a list in front of the first of some of them; (): it has none."""
+    places = (n for n, node in enumerate(nodes) if any(node is end for end in ends))
+    return nodes[: next(places, 0)]
+
+
+def paths_of(node: Node) -> tuple[tuple[Leaf, ...], ...]:
+    """The lines of each arm of a branch, or all lines of another statement."""
+    if isinstance(node, Branch):
+        return tuple(
+            tuple(line for n in (a.head, *a.body) for line in leaves(n)) for a in node.arms
+        )
+    return (tuple(leaves(node)),)
 
 
 def is_work(node: Node, messages: Messages) -> bool:
@@ -62,10 +88,10 @@ def takes_time(leaf: Leaf, messages: Messages) -> bool:
 def work_in_windows(facts: UnitFacts) -> Mapping[str, int]:
     """How many statements that take time stand in the windows of a unit, by the request."""
     messages = facts.once(Messages)
-    found: dict[str, int] = {}
+    found: dict[str, set[int]] = {}
     for _, siblings in lists_in(facts.unit.body):
         for window in windows_of(siblings, messages):
-            inside = in_window(siblings, window.first, window.last, messages)
-            key = repr(window.call.args.get("request", window.call.queue))
-            found[key] = found.get(key, 0) + sum(is_work(node, messages) for node in inside)
-    return found
+            inside = in_window(siblings, window, messages)
+            work = found.setdefault(repr(window.call.args.get("request", window.call.queue)), set())
+            work |= {id(node) for node in inside if is_work(node, messages)}
+    return {request: len(work) for request, work in found.items()}

@@ -96,6 +96,17 @@ class _Case:
             )
         ]  # fmt: skip
 
+    def branch(self) -> Lines:
+        """Different loops on different ranks, or for different values."""
+        x = self.pick()
+        condition = self.random.choice(["mod(me, 2) == 0", "s > 1", f"{x}(2) > 1"])
+        arms = [[*self.loop(), *self.loop()] for _ in range(self.random.choice([1, 2, 3]))]
+        heads = [f"if ({condition}) then", "else if (me == 1) then", "else"]
+        if len(arms) == 2:
+            heads = [heads[0], heads[2]]
+        lines = [line for head, arm in zip(heads, arms, strict=False) for line in (head, *arm)]
+        return [*lines, "end if"]
+
     # What communicates
 
     def send(self, buffer: tuple[str, str], to: str, tag: str, mode: str = "") -> str:
@@ -221,7 +232,9 @@ class _Case:
 
     def body(self) -> Lines:
         """Some of all of it."""
-        compute: list[Callable[[], Lines]] = [self.loop, self.loop, self.plane, self.statement]
+        compute: list[Callable[[], Lines]] = [
+            self.loop, self.loop, self.plane, self.statement, self.branch,
+        ]  # fmt: skip
         talk: list[Callable[[], Lines]] = [
             self.ring, self.ring, self.pairs, self.chain, self.gather, self.pending, self.twice,
         ]  # fmt: skip
