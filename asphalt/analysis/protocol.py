@@ -46,6 +46,7 @@ class Fault(Enum):
     DUPLICATED_PIECE = "an element is received twice"
     MISPLACED_PIECE = "an element is received from or into the wrong place"
     EARLY_SEND = "an element is sent before it is final"
+    UNRECEIVED = "an iteration comes before what it needs is received"
     SLOT_REUSED = "a request is overwritten before it was waited for"
     NOT_WAITED = "a request is never waited for"
     ITERATIONS = "an iteration is not executed exactly once"

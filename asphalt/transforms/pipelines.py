@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access, Mode
 from asphalt.analysis.algebra import Poly
+from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.constants import constant, is_size, type_bytes
 from asphalt.analysis.frame import loop_variable
@@ -16,6 +17,7 @@ from asphalt.analysis.message_parts import Parts, Trips, parts_of
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
+from asphalt.analysis.protocol_pipeline import check_pipeline
 from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
@@ -146,6 +148,10 @@ class Finder:
         needed = self.fusion.why_not(groups, *accesses)
         if needed is not None:
             return self._refused(NEEDED, receive, send, needed)
+        paced = not self._starts_within(siblings, send)
+        fault = check_pipeline(paced)
+        if fault is not None:
+            return self._refused(PROTOCOL, receive, send, str(fault))
         work = operations_of([n for loop in loops for n in loop.body], self.facts, self.dummies)
         along = inner[0].loops[0].head.what
         assert isinstance(along, DoHead)
@@ -160,7 +166,7 @@ class Finder:
             ),
             path,
             replace(receive, parts=parts[0]),
-            replace(send, parts=parts[1], paced=not self._starts_within(siblings, send)),
+            replace(send, parts=parts[1], paced=paced),
             groups,
             *moved,
             trips,

@@ -1,0 +1,127 @@
+"""The check of a pipeline's schedule: a chain of ranks that hand on a message in tiles.
+
+The protocol is data here, too (``schedule``): what every rank posts, computes, sends and waits for
+in an execution of the nest in tiles, as ``transforms.message_tiles`` writes it, over some turns of
+a loop around it (Danalis et al., ICS 2009, section 5, "CCTP").  ``protocol`` runs the ranks against
+each other; what it knows of exchanges between all ranks holds for a chain as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from asphalt.analysis.protocol import Fault, ProtocolError, check
+from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The sizes of one execution.
+
+    ``trips``: iterations of the nest; ``elements``: of the message for each of them; ``turns``: how
+    often the nest is executed; ``tile``, ``depth``: K and D; ``paced``: a part is sent when that of
+    D tiles before it is complete, else all waits come behind the nest.
+    """
+
+    ranks: int
+    trips: int
+    elements: int
+    tile: int
+    depth: int
+    turns: int
+    paced: bool
+
+    def trips_of(self, rank: int) -> int:
+        """The iterations of all turns, the same on all ranks."""
+        del rank
+        return self.turns * self.trips
+
+    def final_in(self, rank: int, element: int) -> int:
+        """Each iteration defines its own elements of what is sent."""
+        del rank
+        return element // self.elements
+
+    def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
+        """All ranks but the first one get what the rank before them has."""
+        del ranks
+        number = self.turns * self.trips * self.elements if rank > 0 else 0
+        return {element: (rank - 1, element) for element in range(number)}
+
+
+def pipeline_schedule(rank: int, sizes: Chain) -> RankProgram:
+    """What a rank does: it receives from the one before it, and sends to the one behind it."""
+    return tuple(event for turn in range(sizes.turns) for event in _turn(rank, turn, sizes))
+
+
+def _turn(rank: int, turn: int, sizes: Chain) -> Iterator[Event]:
+    receives, sends = rank > 0, rank < sizes.ranks - 1
+    tiles = range(0, sizes.trips, sizes.tile)
+    first = turn * sizes.trips
+
+    def part(lo: int) -> tuple[int, int]:
+        number = min(sizes.tile, sizes.trips - lo)
+        return (first + lo) * sizes.elements, number * sizes.elements
+
+    for step, lo in enumerate(tiles if receives else ()):
+        yield Post(step, rank - 1, *part(lo), slot=lo)
+    for step, lo in enumerate(tiles):
+        if receives:
+            yield Wait(step, (lo,))
+        yield Compute(step, range(first + lo, first + min(lo + sizes.tile, sizes.trips)))
+        if sends:
+            if sizes.paced and step >= sizes.depth:
+                yield Wait(step, (sizes.trips + lo - sizes.depth * sizes.tile,))
+            yield Send(step, rank + 1, *part(lo), slot=sizes.trips + lo)
+    for step, lo in enumerate(tiles if sends else ()):
+        yield Wait(step, (sizes.trips + lo,))
+
+
+def check_chain(programs: Sequence[RankProgram], sizes: Chain) -> ProtocolError | None:
+    """The first fault of the programs of all ranks of a chain, if they have one."""
+    return check(programs, sizes) or _need_fault(programs, sizes)
+
+
+def _need_fault(programs: Sequence[RankProgram], sizes: Chain) -> ProtocolError | None:
+    """No iteration comes before the part of the message that it needs."""
+    for rank, program in enumerate(programs[1:], 1):
+        pending: dict[int, range] = {}
+        there: set[int] = set()
+        for event in program:
+            match event:
+                case Post(slot=slot):
+                    pending[slot] = range(event.offset, event.offset + event.length)
+                case Wait(slots=slots):
+                    there.update(e for slot in slots for e in pending.pop(slot, range(0)))
+                case Compute(step=step, iterations=iterations):
+                    each = sizes.elements
+                    needed = range(iterations.start * each, iterations.stop * each)
+                    if not there.issuperset(needed):
+                        return ProtocolError(
+                            Fault.UNRECEIVED, f"rank {rank}, step {step}, {iterations}"
+                        )
+                case _:
+                    pass
+    return None
+
+
+@cache
+def check_pipeline(paced: bool, most: int = 3) -> ProtocolError | None:
+    """The first fault of a pipeline over small sizes: chains of 1 to ``most`` ranks, up to so many
+    tiles in flight and one iteration more, K up to longer than the nest, one and two turns."""
+    sizes = product(
+        range(1, most + 1),
+        range(1, most + 2),
+        (1, 2),
+        range(1, most + 3),
+        range(1, most + 1),
+        (1, 2),
+    )
+    for one in (Chain(*numbers, paced) for numbers in sizes):
+        programs = [pipeline_schedule(rank, one) for rank in range(one.ranks)]
+        fault = check_chain(programs, one)
+        if fault is not None:
+            return ProtocolError(fault.kind, f"{fault.witness}; {one}")
+    return None
