@@ -430,3 +430,31 @@ def test_a_size_that_a_move_needs_is_checked_by_the_compiler(tmp_path: Path) -> 
 @pytest.mark.parametrize(("value", "first"), [("0", "0"), ("-2", "0"), ("3", "3"), ("3", "m")])
 def test_sizes_that_do_not_help_keep_the_order(tmp_path: Path, value: str, first: str) -> None:
     assert _sized(tmp_path, value, first).content is None
+
+
+_SHARED_LABEL = """\
+      subroutine exchange(w, v, n, left)
+      include 'mpif.h'
+      integer n, left
+      real*8 w(n,n), v(n,n), got(1000)
+      integer ierr, i, j, k, request, status(mpi_status_size)
+      do 10 k = 1, 2
+         call mpi_irecv(got, n, mpi_double_precision, left, 1,
+     &        mpi_comm_world, request, ierr)
+         do 20 j = 1, n
+         do 20 i = 1, n
+   20       v(i,j) = i
+         call mpi_wait(request, status, ierr)
+         do 10 j = 1, n
+         do 10 i = 1, n
+   10       w(i,j) = w(i,j)*2 + v(i,j)
+      end
+"""
+
+
+def test_nothing_goes_behind_a_nest_that_ends_the_loop_around_it(tmp_path: Path) -> None:
+    """The label that ends the nest ends the outer loop: what follows it is outside of both."""
+    path = tmp_path / "exchange.f"
+    path.write_text(_SHARED_LABEL)
+    tree = load_tree([tmp_path])
+    assert optimise(tree, tree.units_of(str(path))[0]).content is None

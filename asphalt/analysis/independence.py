@@ -13,6 +13,7 @@ paper for all moves within a list.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,6 +102,8 @@ class Independence:
                 return f"{where}: several statements on one line"
             if leaf.label is not None and not _ends_a_loop(leaf, node):
                 return f"{where} has a label"
+            if leaf.label is not None and self._loops_to[leaf.label] > _loops_to(leaf.label, node):
+                return f"{where} ends the loop around it, too"
         for loop in _loops(node):
             if loop.end is None and not _ends_inside(loop):
                 return f"line {line_of(loop.head)}: a loop that ends with another statement"
@@ -122,6 +125,16 @@ class Independence:
             if effect.kind not in _PLAIN and not _goes_on_inside(effect, node):
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
         return None
+
+    @cached_property
+    def _loops_to(self) -> Counter[int]:
+        """How many loops of the unit end with the statement of each label."""
+        found: Counter[int] = Counter()
+        for node in self.facts.unit.body:
+            for leaf in leaves(node):
+                if isinstance(leaf.what, DoHead) and leaf.what.label is not None:
+                    found[leaf.what.label] += 1
+        return found
 
     @cached_property
     def _unit(self) -> str | None:
@@ -318,6 +331,22 @@ class Independence:
         if mine is None or theirs is None:
             yield _Conflict("it is not known which buffers a wait releases")
             return
+        yield from self._conflicting(first, second, mine, theirs)
+
+    def meeting(
+        self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
+    ) -> tuple[Access, Access] | None:
+        """Two of these accesses of two statements that keep them in order, whatever sizes are
+        positive; None: they may change places."""
+        for conflict in self._conflicting(first, second, mine, theirs):
+            pair = conflict.first, conflict.second
+            if pair[0] and pair[1] and conflict.sizes(self.is_positive) is None:
+                return pair[0], pair[1]
+        return None
+
+    def _conflicting(
+        self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
+    ) -> Iterator[_Conflict]:
         changing = frozenset(a.storage for a in (*mine, *theirs) if a.writes)
         start = next(leaves(first))
         region = Region(self.facts.values, start, changing, None, self.limits.at(start))
@@ -496,6 +525,12 @@ def _ends_a_loop(leaf: Leaf, node: Node) -> bool:
         and (loop.end is leaf or _last(loop) is leaf)
         for loop in _loops(node)
     )
+
+
+def _loops_to(label: int, node: Node) -> int:
+    """How many loops of a construct end with the statement of a label."""
+    heads = (loop.head.what for loop in _loops(node))
+    return sum(isinstance(head, DoHead) and head.label == label for head in heads)
 
 
 def _ends_inside(loop: Do) -> bool:

@@ -34,8 +34,10 @@ BETWEEN = Code(
     "ASP068",
     "a statement stands between receive and send",
     "It can neither be executed before the receive nor behind the send, and is no loop over the "
-    "same iterations; or a loop has another way out, or a condition changes inside.",
-    "Move it in front of the receive or behind the send.",
+    "same iterations; or a loop has another way out, or a condition changes inside; or the IF "
+    "construct around a message has an ELSE arm, or holds more than the message and loops.",
+    "Move it in front of the receive or behind the send.  What an ELSE arm does can stand in an IF "
+    "of its own in front of the receive.",
 )
 
 CODES = (MESSAGES, PARTS, NEEDED, BETWEEN)

@@ -9,10 +9,11 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.transforms import decomposition, expansion, nonblocking, stores
+from asphalt.transforms import decomposition, expansion, inline, nonblocking, pipelining, stores
+from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 
 
 def kept_blocking(
@@ -37,32 +38,62 @@ def nothing_beside(
 ) -> tuple[tuple[Refused, str], ...]:
     """Those that could be, but stay as they are: all but the ones of the lines ``overlapped``.
 
-    Each with what keeps its blocks together, or its receive in a loop, where one of the ``passes``
-    would part them.
+    Each with what keeps its window empty, as far as one thing does; and with what keeps it whole,
+    or in its loop, or its procedure at its call, where one of the ``passes`` would change that.
     """
-    message = "it could be non-blocking, but no work comes beside it that is worth it"
     facts = _facts(tree, located, accepted)
+    idle = [
+        (found, spelled)
+        for found, spelled in _judged(facts)
+        if isinstance(found, nonblocking.Split) and found.line not in overlapped
+    ]
+    if not idle:
+        return ()
     stay: list[Refused] = []
+    if pipelining.NAME in passes:
+        stay += pipelining.refusals(facts)
     if decomposition.NAME in passes:
         stay += decomposition.refusals(facts)
     if expansion.NAME in passes:
         stay += expansion.refusals(facts, clone_limit)
     more = {one.span: one for one in stay}
+    windows = EmptyWindows(facts)
+    calls = _calls_that_stay(tree, located, accepted) if inline.NAME in passes else ()
     return tuple(
-        (
-            _with(Refused(NOTHING_BESIDE, message, found.leaf.span), more.get(found.leaf.span)),
-            spelled,
-        )
-        for found, spelled in _judged(facts)
-        if isinstance(found, nonblocking.Split) and found.line not in overlapped
+        (_idle(found, windows.of(found), more.get(found.leaf.span), calls), spelled)
+        for found, spelled in idle
     )
 
 
-def _with(idle: Refused, more: Refused | None) -> Refused:
+def _idle(
+    found: nonblocking.Split,
+    window: EmptyWindow,
+    more: Refused | None,
+    calls: tuple[str, ...],
+) -> Refused:
     """The refusal of a transfer that no work comes beside, with what would have brought some."""
+    message = "it could be non-blocking, but no work comes beside it"
+    told = [why for why in (window.why, *calls) if why is not None]
+    message += f": {'; '.join(told)}" if told else " that is worth it"
+    marks = tuple(
+        Mark(stop.span, "offending", stop.why)
+        for stop in (window.behind, window.before)
+        if stop is not None and stop.span is not None
+    )
     if more is None:
-        return idle
-    return replace(more, message=f"{idle.message}; {more.message}")
+        return Refused(NOTHING_BESIDE, message, found.leaf.span, marks=marks)
+    return replace(more, message=f"{message}; {more.message}", marks=(*more.marks, *marks))
+
+
+def _calls_that_stay(tree: Tree, located: Located, accepted: frozenset[str]) -> tuple[str, ...]:
+    """Why a procedure does not come to the places of its calls: of the first that says why."""
+    for caller in tree.mentions(located.unit.name) if located.unit.kind == "subroutine" else ():
+        if caller.unit is located.unit or caller.unit.kind == "module":
+            continue
+        for refused in inline.refusals(_facts(tree, caller, accepted), located):
+            where = "" if refused.span is None else f"{refused.span.file}:{refused.span.first}: "
+            return (f"{where}{refused.message}",)
+    return ()
 
 
 def kept_stores(tree: Tree, located: Located) -> tuple[tuple[Refused, str], ...]:

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.call_sites import CallSites, unit_key
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
@@ -35,6 +35,7 @@ from asphalt.analysis.verdict import Refused
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what
+from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import (
     Allocation,
@@ -70,9 +71,23 @@ class Inline(Step):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """Each call of a procedure of the tree that communicates: a step, or why it stays."""
+    return tuple(found for _, found in _judged(facts))
+
+
+def refusals(facts: UnitFacts, callee: Located) -> tuple[Refused, ...]:
+    """Why calls of one procedure stay."""
+    key = unit_key(callee)
+    return tuple(
+        found
+        for called, found in _judged(facts)
+        if isinstance(found, Refused) and unit_key(called) == key
+    )
+
+
+def _judged(facts: UnitFacts) -> Iterator[tuple[Located, Inline | Refused]]:
+    """Each call, with the procedure."""
     scopes = facts.effects.scopes
     sites = CallSites(scopes)
-    found: list[Found] = []
     for leaf, place in statements(facts.unit.body):
         what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
@@ -80,8 +95,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
             continue
         callee, call = target
         plan = planned(facts, leaf, place, call, callee, sites)
-        found.append(plan if isinstance(plan, Refused) else inlined(facts, plan))
-    return tuple(found)
+        yield callee, plan if isinstance(plan, Refused) else inlined(facts, plan)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:

@@ -16,6 +16,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Parts, Trips, parts_of
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.objects import designator_name
 from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.protocol_pipeline import check_pipeline
 from asphalt.analysis.sole_pair import SolePair
@@ -88,10 +89,16 @@ class Finder:
         first = group_at(receive.end_position, siblings[receive.end_position], receive.end,
                          first=True)  # fmt: skip
         last = group_at(send.start_position, siblings[send.start_position], send.start, first=False)
-        if first is None or last is None or not _is_direct(siblings, receive, send):
-            return None
         between = range(receive.end_position + 1, send.start_position)
         nests = [node for p in between if isinstance(node := siblings[p], Do)]
+        if not _is_direct(siblings, receive, send):
+            return None
+        if first is None or last is None:
+            around = siblings[receive.end_position if first is None else send.start_position]
+            if not self._is_wave(nests, receive, send):
+                return None
+            reason = f"line {line_of(next(leaves(around)))}: {_more_than_a_message(around)}"
+            return self._refused(BETWEEN, receive, send, reason)
         found = next(
             (t for loop in (*first.loops, *last.loops, *nests) if (t := self._trips(loop))), None
         )
@@ -107,6 +114,17 @@ class Finder:
         return self._tiled(
             path, siblings, receive, send, (first, last), found, (parts[0], parts[1])
         )
+
+    def _is_wave(self, nests: list[Do], receive: Message, send: Message) -> bool:
+        """Whether nests read what is received and define what is sent."""
+        names = self.facts.names
+        got, sent = (
+            {names.storage(name) for name in (designator_name(m.arguments[0]),) if name}
+            for m in (receive, send)
+        )
+        read = {a.storage for nest in nests for a in self.facts.footprint(nest).accesses}
+        written = {name for nest in nests for name in self.facts.footprint(nest).written()}
+        return bool(got & read and sent & written)
 
     def _tiled(
         self,
@@ -262,6 +280,13 @@ class Finder:
         lines = line_of(receive.start), line_of(send.start)
         message = f"the messages of lines {lines[0]} and {lines[1]} stay whole: {reason}"
         return Refused(code, message, receive.start.span)
+
+
+def _more_than_a_message(node: Node) -> str:
+    """What is around a message that cannot be divided into tiles."""
+    if isinstance(node, Branch) and len(node.arms) > 1:
+        return "the IF construct around the message has another arm"
+    return "what is around the message holds more than the message and loops"
 
 
 def _plain(name: str) -> str:

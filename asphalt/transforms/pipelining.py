@@ -44,6 +44,7 @@ from dataclasses import replace
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
 from asphalt.ir.tree import Node, Unit
 from asphalt.transforms.checked_sizes import can_check
 from asphalt.transforms.edit import lists_in, rewrite_list
@@ -69,6 +70,11 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     for path, siblings in lists_in(facts.unit.body):
         found += finder.found(path, siblings)
     return tuple(found)
+
+
+def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
+    """What keeps messages whole between which a nest stands, for each receive."""
+    return tuple(found for found in facts.once(check) if isinstance(found, Refused))
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:

@@ -87,9 +87,10 @@ NOTHING_BESIDE = Code(
     "a transfer that no work comes beside",
     "The call could be made non-blocking, but what stands between it and the first use of its "
     "buffers, and what could be moved there, is no loop and no call; or all that was tried would "
-    "cost more than it hides.",
+    "cost more than it hides.  The message names the first statement that the wait for the "
+    "transfer, or its start, may not pass on the way to such work, and why.",
     "Let work that does not need the message stand in front of its first use, in the same "
-    "procedure.",
+    "procedure, with no timers, output or blocking calls of MPI between.",
 )
 
 STAY_BLOCKING = (ERROR_READ, NO_VARIABLE, STATUS_READ, STAYS, ELSEWHERE, DIGITS, NOTHING_BESIDE)

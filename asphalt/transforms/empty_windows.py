@@ -1,0 +1,239 @@
+"""What keeps the window of a transfer empty: the statements that it would have to pass.
+
+Asked of a unit as it was given, for a blocking transfer that could be non-blocking: its wait would
+go down, its start up (``motion``), and out of branches (``fission``), until work stands between
+them.  The first statement on either way that it may not pass is told with the reason, in the lines
+of the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from asphalt.analysis.access import Access
+from asphalt.analysis.exchange import Place, statements
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.source import Span
+from asphalt.ir.tree import Branch, Leaf, Node, leaves
+from asphalt.transforms.nonblocking import Split, check
+from asphalt.transforms.windows import is_work
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A statement or construct that a start or a wait may not pass, and why, in a clause.
+
+    ``needs``: it has to do with the message itself.
+    """
+
+    node: Node
+    why: str
+    needs: bool = False
+
+    @property
+    def span(self) -> Span | None:
+        """Where it begins."""
+        return _head(self.node).span
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyWindow:
+    """What stops the wait of a transfer, and what stops its start; None: there is nothing more on
+    that way.  ``beside``: work that nothing keeps from coming beside it."""
+
+    behind: Stop | None
+    before: Stop | None
+    beside: Node | None
+
+    @property
+    def why(self) -> str | None:
+        """The same in words; None: nothing stands in the way."""
+        if self.beside is not None:
+            return None
+        told = []
+        if self.behind is not None:
+            told.append(f"behind it, {self.behind.why}")
+        if self.before is not None:
+            told.append(f"before it, {self.before.why}")
+        return "; ".join(told) or None
+
+
+class EmptyWindows:
+    """The answers for one unit."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.facts = facts
+        self.messages = facts.once(Messages)
+        self.order = facts.once(Independence.of)
+        program, unit = facts.scope.program, facts.unit
+        self.is_called = unit.kind != "program" and any(
+            mention.unit.name != unit.name for mention in program.mentions(unit.name)
+        )
+        self.places = {id(leaf): place for leaf, place in statements(facts.unit.body)}
+        self.splits = {id(f.leaf) for f in facts.once(check) if isinstance(f, Split)}
+
+    def of(self, split: Split) -> EmptyWindow:
+        """What keeps the window of a transfer empty that could be split."""
+        stops: list[tuple[Stop | None, Stop | None]] = []
+        for buffers in self._buffers(split):
+            ways = [self._way(split, buffers, forwards) for forwards in (True, False)]
+            beside = next((way for way in ways if not isinstance(way, Stop | None)), None)
+            if beside is not None:
+                return EmptyWindow(None, None, beside)
+            behind, before = (way if isinstance(way, Stop) else None for way in ways)
+            stops.append((behind, before))
+        behind, before = stops[0] if stops else (None, None)
+        return EmptyWindow(behind, before, None)
+
+    def _buffers(self, split: Split) -> Iterator[tuple[Access, ...]]:
+        """The accesses of each operation that is started: what is received comes first."""
+        found = self.messages.buffers(split.leaf, split.call) or ()
+        received = tuple(access for access in found if access.writes)
+        sent = tuple(access for access in found if not access.writes)
+        if len(split.sides) == 2:
+            yield from (received, sent)
+        else:
+            yield (*received, *sent)
+
+    def _way(self, split: Split, buffers: tuple[Access, ...], forwards: bool) -> Stop | Node | None:
+        """What stops the wait on its way down, or the start on its way up; or the first work that
+        it may pass; None: the way ends with the unit or a loop."""
+        place = self.places[id(split.leaf)]
+        if not self._has_work(place, forwards):
+            return None
+        moved, own = _Moved(split, buffers, split.leaf), self._arguments(split)
+        mine = buffers if forwards else (*buffers, *own)
+        for level in reversed(place.levels):
+            siblings, here = level.nodes, level.position
+            if isinstance(siblings[here], Branch):
+                stop = self._opened(siblings, here, moved)
+                if stop is not None:
+                    return stop
+                mine = (*mine, *self._rest(siblings[here], split, forwards))
+                moved = _Moved(split, buffers, siblings[here])
+            elif siblings[here] is not split.leaf:
+                return None
+            others = range(here + 1, len(siblings)) if forwards else reversed(range(here))
+            for position in others:
+                stop = self._stop(moved, mine, siblings, position, forwards)
+                if stop is not None:
+                    return stop
+                if is_work(siblings[position], self.messages):
+                    return siblings[position]
+        return None
+
+    def _has_work(self, place: Place, forwards: bool) -> bool:
+        """Whether there is work on a way: in the unit, or around its calls."""
+        if self.is_called:
+            return True
+        for level in reversed(place.levels):
+            here, siblings = level.position, level.nodes
+            others = siblings[here + 1 :] if forwards else siblings[:here]
+            if any(is_work(node, self.messages) for node in others):
+                return True
+            if not isinstance(siblings[here], Leaf | Branch):
+                return False
+        return False
+
+    def _arguments(self, split: Split) -> tuple[Access, ...]:
+        """What a start reads beside its buffers."""
+        found = self.facts.footprint(split.leaf).accesses
+        return tuple(access for access in found if not access.writes)
+
+    def _opened(self, siblings: tuple[Node, ...], position: int, moved: _Moved) -> Stop | None:
+        """Why a branch cannot be split, so that nothing leaves it."""
+        branch = siblings[position]
+        why = None if self._has_splits(branch) else self.order.bound(branch)
+        why = why or self.order.fixed(branch)
+        if why is None:
+            return None
+        return Stop(branch, f"the branch around it stays whole: {why}")
+
+    def _rest(self, branch: Node, split: Split, forwards: bool) -> Iterator[Access]:
+        """What a branch reads and writes beside the transfer in it."""
+        assert isinstance(branch, Branch)
+        for leaf in leaves(branch):
+            own = self.facts.footprint(leaf).accesses if leaf is not split.leaf else ()
+            if forwards or any(leaf is arm.head for arm in branch.arms):
+                yield from own
+
+    def _has_splits(self, node: Node) -> bool:
+        return any(id(leaf) in self.splits for leaf in leaves(node))
+
+    def _stop(
+        self,
+        moved: _Moved,
+        mine: tuple[Access, ...],
+        siblings: tuple[Node, ...],
+        position: int,
+        forwards: bool,
+    ) -> Stop | None:
+        """Why the transfer may not pass a statement."""
+        other = siblings[position]
+        why = self.order.fixed(other)
+        if why is None and not self._has_splits(other):
+            why = self.order.bound(other)
+        if why is not None:
+            return Stop(other, f"a statement that keeps its place ({why})")
+        why = self._calls(moved.split.call, other, forwards)
+        if why is not None:
+            return Stop(other, why)
+        theirs = self.order.accesses(other)
+        if theirs is None:
+            why = f"line {line_of(_head(other))}: what it waits for is not known"
+            return Stop(other, why)
+        pair = (moved.node, other) if forwards else (other, moved.node)
+        both = (mine, theirs) if forwards else (theirs, mine)
+        found = self.order.meeting(*pair, *both)
+        if found is None:
+            return None
+        own, access = found if forwards else found[::-1]
+        why = _need(access, own, moved, forwards)
+        return Stop(other, why, own in moved.buffers)
+
+    def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
+        """Why a transfer has to keep its order with calls of MPI."""
+        for leaf, one in self.messages.calls(other):
+            part = part_of(one)
+            where = f"line {line_of(leaf)}: {one.procedure.spelled}"
+            if part is Part.NOTHING or (part is Part.COMPLETE and forwards):
+                continue
+            if part is Part.OTHER and id(leaf) not in self.splits:
+                return f"a statement that keeps its place ({where})"
+            late = forwards or part is not Part.START
+            why = self.order.depends_on_time if late else None
+            if why is None and not forwards:
+                why = self.order.overtaking(one, call)
+            if why is not None:
+                return f"{where}: {why}"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """A transfer with what moves: itself, or the branch around it."""
+
+    split: Split
+    buffers: tuple[Access, ...]
+    node: Node
+
+
+def _need(access: Access, own: Access, moved: _Moved, forwards: bool) -> str:
+    """How a statement and a transfer meet."""
+    where = f"line {line_of(access.leaf)}"
+    if own not in moved.buffers:
+        does = "changes" if access.writes else "reads"
+        return f"{where} {does} {access.object}"
+    if own.writes:
+        does = "needs what it receives" if forwards else "uses what it receives into"
+    else:
+        does = "changes what it sends" if forwards else "defines what it sends"
+    return f"{where} {does} ({access.object})"
+
+
+def _head(node: Node) -> Leaf:
+    return next(iter(leaves(node)))
