@@ -128,6 +128,7 @@ class Driver:
 
         ``prepared``: where to look for nests if nothing else was gained.
         """
+        found = self.overlap.priced(found)
         after = self._tiled(found, prepared)
         nothing = replace(found, content=None, steps=(), transfers=(), tiled=(), cleared=())
         alone = self._tiled(nothing, prepared)

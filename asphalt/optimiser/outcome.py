@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from asphalt.analysis.verdict import Refused
+from asphalt.frontend.tree import Tree
 
 FIXPOINT = "no transformation finds another step"
 LOSING = "the cost model says that the unit would lose by it"
@@ -74,7 +75,8 @@ class Optimised:
     ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
     blocking ones that are overlapped with work now.  ``refused``: what could not be split.
     ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
-    ``cleared``: the stores that are left out.
+    ``cleared``: the stores that are left out.  ``trees``: the tree after each step, as long as
+    somebody may ask what the steps gain.
     """
 
     path: str
@@ -86,3 +88,4 @@ class Optimised:
     ended: str
     tiled: tuple[Tiled, ...] = ()
     cleared: tuple[Cleared, ...] = ()
+    trees: tuple[Tree, ...] = ()

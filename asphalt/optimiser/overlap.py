@@ -23,7 +23,7 @@ from asphalt.optimiser.order import (
     STORING,
     WIDENING,
 )
-from asphalt.optimiser.outcome import FIXPOINT, LOSING, Cleared, Done, Optimised, Transfer
+from asphalt.optimiser.outcome import FIXPOINT, LOSING, Cleared, Optimised, Transfer
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import (
     decomposition,
@@ -250,11 +250,12 @@ class Overlap:
             self.shop.path,
             self.shop.chain[-1],
             content if changed else None,
-            self._priced(state) if changed else (),
+            state.steps if changed else (),
             transfers if changed else (),
             refused,
             ended,
             cleared=self._cleared(begin, state) if changed else (),
+            trees=state.trees if changed else (),
         )
 
     def _cleared(self, begin: State, state: State) -> tuple[Cleared, ...]:
@@ -268,16 +269,17 @@ class Overlap:
             if place in state.cleared
         )
 
-    def _priced(self, state: State) -> tuple[Done, ...]:
-        """The steps, each with what it gains."""
-        prices = [self.shop.price(tree) for tree in (self.shop.tree, *state.trees)]
+    def priced(self, found: Optimised) -> Optimised:
+        """The same with what each of its steps gains."""
+        prices = [self.shop.price(tree) for tree in (self.shop.tree, *found.trees)]
         names = [network.name for network in self.shop.model.networks]
-        return tuple(
+        steps = tuple(
             step
             if step.transformation in PREPARING_NAMES
             else replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
-            for step, (before, after) in zip(state.steps, pairwise(prices), strict=True)
+            for step, (before, after) in zip(found.steps, pairwise(prices), strict=True)
         )
+        return replace(found, steps=steps, trees=())
 
     def is_more(self, more: Optimised, found: Optimised) -> bool:
         """Whether more work stands beside transfers, and the unit loses nothing by that."""
