@@ -20,7 +20,8 @@ module asphalt_rt
   public :: asphalt_sync, asphalt_byte, asphalt_copy
   public :: asphalt_strided, asphalt_free
   public :: asphalt_isend, asphalt_irecv, asphalt_progress, asphalt_waitall, asphalt_no_request
-  public :: asphalt_enter_uneven, asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
+  public :: asphalt_answers, asphalt_enter_uneven, asphalt_hear
+  public :: asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
   public :: asphalt_posts_of, asphalt_enter_packed, asphalt_rank
   public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
   public :: asphalt_issend, asphalt_wait, asphalt_wait_both
@@ -97,6 +98,9 @@ module asphalt_rt
   !> The most elements of a piece, and of what a rank sends: the sum of both is a default integer.
   integer(int64), parameter :: most_elements = 1073741823_int64
 
+  !> Numbers that ranks tell each other about blocks of different lengths.
+  integer, parameter :: cut_facts = 4
+
   !> What the ranks of a communicator remember of a site, all of them the same.
   type :: site_memory
     character(:), allocatable :: site
@@ -125,6 +129,19 @@ module asphalt_rt
   type :: companion_pointer
     type(companion), pointer :: companion => null()
   end type companion_pointer
+
+  !> What all ranks tell each other on entry of an exchange of blocks of different lengths, for
+  !! `asphalt_hear`, which hears it while this rank may already compute.
+  type :: asphalt_answers
+    private
+    !> What this rank tells, and what all of them told; MPI works on both until `request` is complete.
+    integer, pointer :: mine(:) => null(), told(:) => null()
+    integer :: request = MPI_REQUEST_NULL
+    !> What came of it: the elements of the pieces of each rank, all 0 where the exchange is not
+    !! tiled.  Not allocated: nobody has told yet, or all is known already.
+    integer, allocatable :: cuts(:)
+    integer :: own, me, np, datatype
+  end type asphalt_answers
 
   !> All companions, under SimGrid's SMPI 3.32, which keeps only 32 bits of an attribute: there it
   !! is the place in this list; elsewhere it is an address.
@@ -495,7 +512,10 @@ contains
   !!
   !! What a rank sends to another is cut into pieces of as many elements as the sender computes in
   !! `k` iterations, the last one shorter.  Both know how long it is (`scounts` of the one,
-  !! `rcounts` of the other), and each rank tells here all others how long its pieces are.
+  !! `rcounts` of the other), and each rank tells here all others how long its pieces are, and
+  !! whether it can tile at all.  Where the header says `k`, the ranks compute their first tile
+  !! before they hear of each other: if `k` is at least 1, `asphalt_hear` is to be called once before
+  !! the first tile and once behind it.
   !!
   !! `comm`, `datatype`, `bytes`, `grain`, `wanted_k`, `wanted_d`, `legal`, `own`, `me`, `np`,
   !! `ierror` and `site`: as for `asphalt_enter`.  `elements`: elements that one iteration of this
@@ -503,17 +523,17 @@ contains
   !! `slab`: the iterations fill the blocks one after the other; else they fill all of them at once,
   !! and the blocks begin at multiples of `spread` elements.
   !!
-  !! `k`: iterations in which this rank computes a piece, at least 1; 0, on all ranks: do not tile.
-  !! `piece`: elements of its pieces, at least 1 if `k` is.  `cuts`: those of all ranks, from rank 0
-  !! on.  `d`: tiles whose sends are in flight.
+  !! `k`: iterations in which this rank computes a piece, at least 1; 0: this rank does not tile, and
+  !! so none will.  `piece`: elements of its pieces, at least 1 if `k` is.  `d`: tiles whose sends
+  !! are in flight.  `answers`: what the ranks tell each other.
   subroutine asphalt_enter_uneven(comm, datatype, bytes, elements, trips, grain, wanted_k, &
                                   wanted_d, legal, scounts, sdispls, rcounts, slab, spread, &
-                                  own, me, np, k, piece, cuts, d, ierror, site)
+                                  own, me, np, k, piece, answers, d, ierror, site)
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
     logical, intent(in) :: legal, slab
     integer, intent(in) :: scounts(0:*), sdispls(0:*), rcounts(0:*), spread
     integer, intent(out) :: own, me, np, k, piece, d, ierror
-    integer, allocatable, intent(out) :: cuts(:)
+    type(asphalt_answers), intent(inout) :: answers
     character(*), intent(in), optional :: site
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
@@ -524,7 +544,6 @@ contains
     piece = 0
     d = 1
     call open_exchange(comm, own, me, np, usable, ierror)
-    allocate(cuts(0:np-1), source=0)
     if (.not. usable) return
     nullify (carried, memory)
     if (wanted_k <= 0) then
@@ -550,29 +569,79 @@ contains
       chosen = chosen_k(np, slab, .true., int(elements, int64) * bytes, longest, grain)
     piece = int(min(int(merge(chosen, longest, chosen > 0), int64) * elements, most_elements))
     if (wanted_k > 0) then
-      ! telling each other puts ranks in step; a duplicate that was made in vain is made once
+      ! a duplicate that was made in vain is made once
       call private_duplicate(comm, own, .false., fits, ierror)
-      call tell_cuts(own, np, chosen, piece, merge(bytes, 0, fits), 0, .false., cuts, most, ierror)
+      call tell(answers, own, me, np, datatype, [chosen, piece, merge(bytes, 0, fits), 0], .true., &
+                ierror)
+      piece = merge(max(1, piece), 0, fits)
+      if (.not. fits) own = comm
     else
-      call tell_cuts(comm, np, chosen, piece, merge(bytes, 0, fits), &
-                     kibibytes(longest, elements, bytes), .true., cuts, most, ierror)
-      if (most < merge(least_uneven_slab, least_uneven_block, slab) / 1024) cuts = 0
-      if (associated(memory) .and. cuts(0) == 0) memory%resting = patience
+      call tell(answers, comm, me, np, datatype, [chosen, piece, merge(bytes, 0, fits), &
+                kibibytes(longest, elements, bytes)], .false., ierror)
+      call take_cuts(answers, .true., most, ierror)
+      if (most < merge(least_uneven_slab, least_uneven_block, slab) / 1024) answers%cuts = 0
+      if (associated(memory) .and. answers%cuts(0) == 0) memory%resting = patience
       fits = .true.
-      if (cuts(0) > 0) call private_duplicate(comm, own, .true., fits, ierror)
-      if (.not. fits) cuts = 0
+      if (answers%cuts(0) > 0) call private_duplicate(comm, own, .true., fits, ierror)
+      if (.not. fits) answers%cuts = 0
+      answers%own = own
+      piece = answers%cuts(me)
     end if
-    piece = cuts(me)
     if (piece == 0) then
-      own = comm
+      if (associated(answers%told)) call take_cuts(answers, .false., most, ierror)
+      deallocate(answers%cuts)
       return
     end if
     k = max(1, asphalt_iterations(piece, elements))
     d = max(1, wanted_d)
     if (slab .and. wanted_k <= 0) d = max(d, least_slab_depth)
     d = min(d, max(1, asphalt_pieces_of(scounts, np, piece)))
-    call tell_tiled()
   end subroutine asphalt_enter_uneven
+
+  !> Hears what the other ranks told on entry (`asphalt_enter_uneven`), and posts all receives.
+  !!
+  !! `now`: this rank has computed its first tile, and waits for the others; before, receives are only
+  !! posted where all is known already.  `buf`, `rcounts`, `rdispls`: of the call.  `requests`: of the
+  !! sends, none of them started yet; those of the receives are added behind them.  `tiled`: becomes
+  !! false, on all ranks, where one of them cannot tile.
+  subroutine asphalt_hear(answers, now, buf, rcounts, rdispls, requests, tiled, ierror)
+    type(asphalt_answers), intent(inout) :: answers
+    logical, intent(in) :: now
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: rcounts(0:*), rdispls(0:*)
+    integer, allocatable, intent(inout) :: requests(:)
+    logical, intent(inout) :: tiled
+    integer, intent(inout) :: ierror
+    integer :: most, sends, slot, turn, peer, from, count
+
+    if (associated(answers%told)) then
+      if (.not. now) return
+      call take_cuts(answers, .false., most, ierror)
+    end if
+    if (.not. allocated(answers%cuts)) return
+    tiled = answers%cuts(0) > 0
+    if (tiled) then
+      call tell_tiled()
+      sends = size(requests)
+      deallocate(requests)
+      allocate(requests(sends + asphalt_posts_of(rcounts, answers%np, answers%cuts)), &
+               source=MPI_REQUEST_NULL)
+      slot = sends
+      do turn = 1, answers%np
+        peer = modulo(answers%me - turn, answers%np)
+        ! both know the length of a block, and how the sender cuts it
+        do from = 0, rcounts(peer) - 1, answers%cuts(peer)
+          count = min(answers%cuts(peer), rcounts(peer) - from)
+          slot = slot + 1
+          call asphalt_irecv_at(buf, rdispls(peer) + from, count, answers%datatype, peer, 0, &
+                                answers%own, requests(slot), ierror)
+        end do
+      end do
+    end if
+    deallocate(answers%cuts)
+  end subroutine asphalt_hear
 
   !> Enters one exchange of blocks to which an iteration adds different numbers of elements.
   !!
@@ -800,35 +869,64 @@ contains
     call MPI_Comm_rank(comm, asphalt_rank, ierror)
   end function asphalt_rank
 
-  !> Tells all ranks of `comm` how this one cuts what it sends.
+  !> Tells all ranks of `comm` how this one cuts what it sends; `later`: only begins to.
   !!
-  !! `chosen`: iterations of a piece, 0 where this rank would not cut; `piece`: their elements;
-  !! `bytes`: of an element, 0 where this rank cannot tile; `longest`: KiB of its longest block.
-  !! `alike`: all ranks are to have the longest pieces of those that would cut.  `cuts`: the
-  !! elements of the pieces of each rank, at least 1; all 0 where some rank cannot tile, or none
-  !! would cut. `most`: the greatest `longest`.
-  subroutine tell_cuts(comm, np, chosen, piece, bytes, longest, alike, cuts, most, ierror)
-    integer, intent(in) :: comm, np, chosen, piece, bytes, longest
-    logical, intent(in) :: alike
-    integer, intent(out) :: cuts(0:np-1), most
+  !! `mine`: iterations of a piece, 0 where this rank would not cut; their elements; bytes of an
+  !! element, 0 where this rank cannot tile; KiB of its longest block.
+  subroutine tell(answers, comm, me, np, datatype, mine, later, ierror)
+    type(asphalt_answers), intent(inout) :: answers
+    integer, intent(in) :: comm, me, np, datatype, mine(cut_facts)
+    logical, intent(in) :: later
     integer, intent(inout) :: ierror
-    integer, parameter :: facts = 4
-    integer :: mine(facts), told_by(facts * np), rank, failed
+    integer :: rank, failed
 
-    mine = [chosen, piece, bytes, longest]
-    told_by = [(mine, rank = 1, np)]
-    failed = MPI_SUCCESS
-    if (np > 1) call MPI_Allgather(mine, facts, MPI_INTEGER, told_by, facts, MPI_INTEGER, comm, &
-                                   failed)
+    answers%own = comm
+    answers%me = me
+    answers%np = np
+    answers%datatype = datatype
+    allocate(answers%mine(cut_facts), answers%told(cut_facts * np))
+    answers%mine = mine
+    answers%told = [(mine, rank = 1, np)]
+    answers%request = MPI_REQUEST_NULL
+    if (np == 1) return  ! SMPI does not survive it
+    if (later) then
+      call MPI_Iallgather(answers%mine(1), cut_facts, MPI_INTEGER, answers%told(1), cut_facts, &
+                          MPI_INTEGER, comm, answers%request, failed)
+    else
+      call MPI_Allgather(answers%mine, cut_facts, MPI_INTEGER, answers%told, cut_facts, &
+                         MPI_INTEGER, comm, failed)
+    end if
+    if (failed /= MPI_SUCCESS) answers%told = 0
     if (ierror == MPI_SUCCESS) ierror = failed
-    cuts = 0
-    most = 0
-    if (failed /= MPI_SUCCESS) return
-    most = maxval(told_by(4::facts))
-    if (any(told_by(3::facts) /= bytes) .or. bytes == 0 .or. all(told_by(1::facts) <= 0)) return
-    cuts = max(1, told_by(2::facts))
-    if (alike) cuts = maxval(cuts, told_by(1::facts) > 0)
-  end subroutine tell_cuts
+  end subroutine tell
+
+  !> Takes what all ranks told.
+  !!
+  !! `alike`: all ranks are to have the longest pieces of those that would cut.  `answers%cuts`: the
+  !! elements of the pieces of each rank, at least 1; all 0 where some rank cannot tile, or none
+  !! would cut.  `most`: the KiB of the longest block of all.
+  subroutine take_cuts(answers, alike, most, ierror)
+    type(asphalt_answers), intent(inout) :: answers
+    logical, intent(in) :: alike
+    integer, intent(out) :: most
+    integer, intent(inout) :: ierror
+    integer :: unused(MPI_STATUS_SIZE), failed
+
+    failed = MPI_SUCCESS
+    if (answers%request /= MPI_REQUEST_NULL) &
+      call MPI_Wait(answers%request, unused, failed)
+    if (failed /= MPI_SUCCESS) answers%told = 0
+    if (ierror == MPI_SUCCESS) ierror = failed
+    allocate(answers%cuts(0:answers%np-1), source=0)
+    associate (told => answers%told, bytes => answers%mine(3))
+      most = maxval(told(4::cut_facts))
+      if (bytes > 0 .and. all(told(3::cut_facts) == bytes) .and. any(told(1::cut_facts) > 0)) then
+        answers%cuts = max(1, told(2::cut_facts))
+        if (alike) answers%cuts = maxval(answers%cuts, told(1::cut_facts) > 0)
+      end if
+    end associate
+    deallocate(answers%mine, answers%told)
+  end subroutine take_cuts
 
   !> Makes the file that the environment variable ASPHALT_TILED names, if there is one, at the first
   !! exchange that is tiled: whoever checks a program can see that it was not only the original

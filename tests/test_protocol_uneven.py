@@ -49,7 +49,8 @@ def executions(draw: st.DrawFn, shape: Shape) -> UnevenSizes:
     blocks = draw(st.tuples(*[row] * ranks))
     units = draw(st.tuples(*[st.integers(0, 3)] * ranks))
     lengths = st.integers(1, 9)
-    pieces = draw(st.just((0,) * ranks) | st.tuples(*[lengths] * ranks))
+    able = st.tuples(*[lengths] * ranks)
+    pieces = draw(able | st.tuples(*[st.integers(0, 9)] * ranks))
     depth = draw(st.integers(1, 5))
     extra = 0 if shape is Shape.SLAB else draw(st.integers(0, 2))
     return sizes_of(shape, blocks, units, pieces, depth, extra)
@@ -187,5 +188,29 @@ def test_a_rank_that_does_not_tile(shape: Shape) -> None:
         return list(uneven_schedule(shape, 2, alone)) if rank == 2 else list(program)
 
     found = changed(shape, sizes(shape), alone_on_one)
+    assert found is not None
+    assert found.kind is Fault.DISAGREEMENT
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_nobody_sends_where_one_rank_cannot_tile(shape: Shape) -> None:
+    """The others have computed their first tile by then, and go on in their order."""
+    given = replace(sizes(shape, piece=1), pieces=(1, 1, 0))
+    first, _, last = (uneven_schedule(shape, rank, given) for rank in range(3))
+    assert sum(isinstance(event, Compute) for event in first) > 1
+    assert sum(isinstance(event, Compute) for event in last) == 1
+    assert (
+        check([uneven_schedule(shape, r, given) for r in range(3)], Alltoallv(shape, given)) is None
+    )
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_rank_that_sends_without_having_heard(shape: Shape) -> None:
+    given = replace(sizes(shape), pieces=(3, 3, 0))
+
+    def deaf(rank: int, program: RankProgram) -> list[Event]:
+        return list(uneven_schedule(shape, 0, sizes(shape))) if rank == 0 else list(program)
+
+    found = changed(shape, given, deaf)
     assert found is not None
     assert found.kind is Fault.DISAGREEMENT

@@ -86,15 +86,16 @@ def check_uneven(shape: Shape) -> ProtocolError | None:
     1 to 5 ranks; blocks of 0 to 3 iterations, on every rank others, so that trip counts differ and
     some ranks have nothing to send or to receive; 0 to 3 elements an iteration, on every rank
     others; pieces of 0 (not tiled) to 7 elements, on every rank others, so that pieces end inside
-    of an iteration, too; one and several tiles in flight.
+    of an iteration, too, and one rank that cannot tile; one and several tiles in flight.
     """
     for blocks, units in _examples():
         for piece, depth in product(range(8), (1, 3)):
             pieces = tuple(1 + (piece + 3 * rank) % 7 if piece else 0 for rank in range(len(units)))
-            sizes = sizes_of(shape, blocks, units, pieces, depth, extra=piece % 2)
-            fault = check_uneven_sizes(shape, sizes)
-            if fault is not None:
-                return ProtocolError(fault.kind, f"{fault.witness}, with {sizes}")
+            for told in {pieces, (*pieces[:-1], 0)}:
+                sizes = sizes_of(shape, blocks, units, told, depth, extra=piece % 2)
+                fault = check_uneven_sizes(shape, sizes)
+                if fault is not None:
+                    return ProtocolError(fault.kind, f"{fault.witness}, with {sizes}")
     return None
 
 

@@ -4,9 +4,11 @@ The receiver knows nothing of the sender's loops: neither how many iterations it
 one of them adds.  What both know is the length of the block that goes from the one to the other:
 MPI wants ``sendcounts`` of the one equal to ``recvcounts`` of the other (MPI-4.0 section 6.8).  So
 the cuts are made by length: ``cuts`` divides a block of so many elements into pieces of ``piece``
-elements, which each sender chooses for itself and tells all ranks at the entry.  The sender sends a
-piece as soon as the iterations that write it are through; the receiver posts all of its receives
-first, so that a wait only ever depends on sends that come earlier in their sender's program.
+elements, which each sender chooses for itself and tells all ranks at the entry, with whether it can
+tile at all.  They compute their first tile before they hear of each other.  Then, if all can, the
+receiver posts all of its receives before it sends anything, so that a wait only ever depends on
+sends that come earlier in their sender's program; else each computes the rest of its tiles, and all
+call the collective.  The sender sends a piece as soon as the iterations that write it are through.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ class RankSizes:
 
 @dataclass(frozen=True, slots=True)
 class UnevenSizes:
-    """One execution of a site.  ``pieces``: the elements of a message of each rank, all 0: not
-    tiled; ``depth``: D, the tiles whose sends are in flight."""
+    """One execution of a site.  ``pieces``: the elements of a message of each rank, 0 on one that
+    cannot tile; ``depth``: D, the tiles whose sends are in flight."""
 
     ranks: tuple[RankSizes, ...]
     pieces: tuple[int, ...]
@@ -64,9 +66,11 @@ def uneven_schedule(shape: Shape, rank: int, sizes: UnevenSizes) -> RankProgram:
         sent, ring = _slab(rank, sizes), sizes.depth
     else:
         sent, ring = _every_block(rank, sizes), sizes.depth * number
+    if not all(sizes.pieces):
+        return (*(event for event in sent if isinstance(event, Compute)), Collective())
     posts = _posts(rank, sizes, ring)
     rest = Wait(len(sent), tuple(range(ring + len(posts))))
-    return (*posts, *sent, rest)
+    return (sent[0], *posts, *sent[1:], rest)
 
 
 def _posts(rank: int, sizes: UnevenSizes, slot: int) -> list[Post]:

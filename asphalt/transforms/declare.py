@@ -34,6 +34,8 @@ RUNTIME = "asphalt_rt"
 _FROM_RUNTIME = (
     "asphalt_enter",
     "asphalt_enter_uneven",
+    "asphalt_hear",
+    "asphalt_answers",
     "asphalt_enter_packed",
     "asphalt_pieces_of",
     "asphalt_posts_of",
@@ -70,6 +72,10 @@ _ARRAYS: dict[str, tuple[Expr | None, tuple[Dim, ...]]] = {
 """Allocatable arrays: the kind of their integers, and their dimensions."""
 
 
+_TYPED = {"asphalt_answer": "asphalt_answers"}
+"""Variables of a type of the run-time library."""
+
+
 def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     """The unit with everything declared that its new statements use.
 
@@ -78,10 +84,14 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     used = _used_names(unit.body)
     if "asphalt_clone" in used:
         used.add("asphalt_byte")
+    typed = {name: kind for name, kind in _TYPED.items() if name in used}
+    used |= set(typed.values())
     column = column_of(unit, form)
     uses = tuple(name for name in _FROM_RUNTIME if name in used)
     parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d")}
-    scalars = sorted(used - set(_FROM_RUNTIME) - parameters - {*_LOGICAL, *_ARRAYS, "asphalt_k"})
+    scalars = sorted(
+        used - set(_FROM_RUNTIME) - parameters - {*_LOGICAL, *_ARRAYS, *_TYPED, "asphalt_k"}
+    )
     make = Maker(column, 2, form is Form.FREE, eol)
     runtime = make.leaf(Use(RUNTIME, True, tuple(UseItem(name, name) for name in uses)))
     declarations: list[What] = [
@@ -94,6 +104,10 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
             if name in used
         ),
         Decl("type", TypeSpec("logical"), (), None, tuple(_entity(n) for n in _LOGICAL)),
+        *(
+            Decl("type", TypeSpec("type", name=kind), (), None, (_entity(name),))
+            for name, kind in typed.items()
+        ),
     ]
     header, checked, *others = declarations
     checks = make.leaf(checked, "does not compile with K < 0 or D < 1 in the header")

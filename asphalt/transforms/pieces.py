@@ -74,7 +74,11 @@ class Pieces(ABC):
 
     @abstractmethod
     def requests(self) -> Expr:
-        """The size of the array of requests."""
+        """The size of the array of requests, as it is allocated."""
+
+    def all_requests(self) -> Expr:
+        """Its size at the end."""
+        return self.requests()
 
     @abstractmethod
     def posted_before(self, make: Maker) -> list[Node]:
@@ -92,13 +96,21 @@ class Pieces(ABC):
         """Whether a tile is sent."""
         return TILED
 
+    def computed(self, make: Maker) -> list[Node]:
+        """Statements between the stretch of a tile and its messages."""
+        return []
+
     @abstractmethod
     def send(self, make: Maker) -> list[Node]:
         """Wait for the tile D before, and send this one."""
 
     @abstractmethod
     def afterwards(self, make: Maker) -> list[Node]:
-        """Statements behind the tile loop, where tiles were sent."""
+        """Statements behind the tile loop, where ``reordered``."""
+
+    def reordered(self) -> Expr:
+        """Whether the loop over the tiles may have had another order than the program's."""
+        return TILED
 
     def clone(self, make: Maker) -> list[Node]:
         """Make room for the clone of the receive buffer, where the plan has one."""

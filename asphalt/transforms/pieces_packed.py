@@ -45,9 +45,9 @@ from asphalt.transforms.pieces import (
     K,
     some_tiles,
 )
-from asphalt.transforms.pieces_uneven import COMM, COUNT, CUTS, INDEX, UnevenPieces
+from asphalt.transforms.pieces_uneven import COMM, COUNT, INDEX, UnevenPieces
 
-UNITS = var("asphalt_units")
+UNITS, CUTS = var("asphalt_units"), var("asphalt_cuts")
 
 
 class PackedBlocks(UnevenPieces):
@@ -201,10 +201,44 @@ class PackedBlocks(UnevenPieces):
     def tiles(self) -> Expr:
         return TILES
 
+    def requests(self) -> Expr:
+        return add(mul(NP, D), POSTED)
+
+    def all_requests(self) -> Expr:
+        return self.requests()
+
     def posted_before(self, make: Maker) -> list[Node]:
         inner = make.inner()
         first = inner.assign(SLOT, mul(NP, D))
-        return [make.branch(TILED, (first, self.posts(inner)))]
+        return [make.branch(TILED, (first, self._posts(inner)))]
+
+    def computed(self, make: Maker) -> list[Node]:
+        return []
+
+    def _posts(self, make: Maker) -> Node:
+        """Post the receives of all pieces, from the slot behind ``asphalt_slot`` on."""
+        loop, body = make.inner(), make.inner().inner()
+        length = self.of_peer(self.uneven.receive_counts)
+        landing = self.of_peer(self.uneven.receive_displacements)
+        theirs = fn("asphalt_cuts", PEER)
+        pieces = loop.do(
+            "asphalt_from",
+            num(0),
+            sub(length, num(1)),
+            (
+                body.assign(COUNT, fn("min", theirs, sub(length, FROM))),
+                body.assign(SLOT, add(SLOT, num(1))),
+                self.piece(body, "asphalt_irecv_at", self.layout.receive, landing, SLOT),
+            ),
+            step=theirs,
+        )
+        return make.do(
+            "asphalt_i",
+            num(1),
+            NP,
+            (loop.assign(PEER, fn("modulo", sub(ME, INDEX), NP)), pieces),
+            "both know the length of a block, and how the sender cuts it",
+        )
 
     # -- a tile ------------------------------------------------------------------------------
 

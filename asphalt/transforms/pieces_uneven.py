@@ -2,8 +2,9 @@
 
 Sender and receiver know one thing of a block both: how many elements it has.  Both cut it into
 pieces of as many elements as the sender computes in K iterations: ``asphalt_piece`` on the sender,
-which tells it to all others, ``asphalt_cuts`` (``analysis.schedule_uneven``).  All receives are
-posted before the loop over the tiles; their requests stand behind the ring of D tiles of sends.
+which tells it to all others (``analysis.schedule_uneven``).  They hear of it behind their first
+tile, which hides what it takes, and post all receives there; their requests stand behind the ring
+of D tiles of sends.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.make import (
     Maker,
     add,
+    both,
     compare,
     fn,
     mul,
@@ -39,6 +41,7 @@ from asphalt.transforms.pieces import (
     ME,
     NP,
     PEER,
+    REQUESTS,
     SLOT,
     TAG,
     TILE,
@@ -51,8 +54,8 @@ from asphalt.transforms.pieces import (
 
 PIECE, PIECES, UNIT = (var(f"asphalt_{n}") for n in ("piece", "pieces", "unit"))
 FROM, COUNT, INDEX = (var(f"asphalt_{n}") for n in ("from", "count", "i"))
-COMM, POSTED = var("asphalt_comm"), var("asphalt_posted")
-CUTS = var("asphalt_cuts")
+COMM = var("asphalt_comm")
+ANSWERS = var("asphalt_answer")
 BEGIN, END = var("asphalt_begin"), var("asphalt_end")
 
 
@@ -120,65 +123,53 @@ class UnevenPieces(Pieces):
             NP,
             K,
             PIECE,
-            CUTS,
+            ANSWERS,
             D,
             ERROR,
             self.name(site),
         )
 
     def decided(self, make: Maker) -> list[Node]:
-        received = self.whole_list(self.uneven.receive_counts)
-        return [
-            make.assign(PIECES, self.tiles()),
-            make.assign(POSTED, fn("asphalt_posts_of", received, NP, CUTS)),
-        ]
+        return [make.assign(PIECES, self.tiles())]
 
     def whole(self, make: Maker) -> list[Node]:
-        return [make.assign(PIECES, num(0)), make.assign(POSTED, num(0))]
+        return [make.assign(PIECES, num(0))]
 
     def requests(self) -> Expr:
-        return add(mul(self.sends_a_tile(), D), POSTED)
+        return mul(self.sends_a_tile(), D)
 
-    def posts(self, make: Maker) -> Node:
-        """Post the receives of all pieces, from the slot behind ``asphalt_slot`` on."""
-        loop, body = make.inner(), make.inner().inner()
-        length = self.of_peer(self.uneven.receive_counts)
-        landing = self.of_peer(self.uneven.receive_displacements)
-        theirs = fn("asphalt_cuts", PEER)
-        pieces = loop.do(
-            "asphalt_from",
-            num(0),
-            sub(length, num(1)),
-            (
-                body.assign(COUNT, fn("min", theirs, sub(length, FROM))),
-                body.assign(SLOT, add(SLOT, num(1))),
-                self.piece(body, "asphalt_irecv_at", self.layout.receive, landing, SLOT),
-            ),
-            step=theirs,
-        )
-        return make.do(
-            "asphalt_i",
-            num(1),
-            NP,
-            (loop.assign(PEER, fn("modulo", sub(ME, INDEX), NP)), pieces),
-            "both know the length of a block, and how the sender cuts it",
-        )
+    def all_requests(self) -> Expr:
+        return fn("size", REQUESTS)
 
     def posted_before(self, make: Maker) -> list[Node]:
-        inner = make.inner()
-        then: tuple[Node, ...] = (
-            inner.assign(SLOT, mul(self.sends_a_tile(), D)),
-            self.posts(inner),
-            *self.before_first_tile(inner),
-        )
+        comment = "receives are posted once all ranks have told how they cut what they send"
         return [
             make.assign(TILES, fn("max", num(1), PIECES)),
             make.assign(END, fn("max", FIRST, add(LAST, num(1)))),
-            make.branch(TILED, then),
+            make.branch(TILED, (self._hear(make.inner(), ".false."),), (), comment),
+            *self.before_first_tile(make),
         ]
 
+    def computed(self, make: Maker) -> list[Node]:
+        first = both(TILED, compare(TILE, "==", num(0)))
+        return [make.branch(first, (self._hear(make.inner(), ".true."),))]
+
+    def _hear(self, make: Maker, now: str) -> Leaf:
+        """Post all receives if all ranks have told; wait for that if ``now``."""
+        return make.call(
+            "asphalt_hear",
+            ANSWERS,
+            Lit("logical", now),
+            self.buffer(self.layout.receive),
+            self.whole_list(self.uneven.receive_counts),
+            self.whole_list(self.uneven.receive_displacements),
+            REQUESTS,
+            TILED,
+            ERROR,
+        )
+
     def before_first_tile(self, make: Maker) -> list[Node]:
-        """Statements behind the posts, where tiles are sent."""
+        """Statements in front of the loop over the tiles."""
         return []
 
     def posted_in_tile(self, make: Maker) -> list[Node]:
@@ -226,15 +217,24 @@ class UnevenSlab(UnevenPieces):
         return fn("asphalt_pieces_of", self.whole_list(self.uneven.send_counts), NP, PIECE)
 
     def before_first_tile(self, make: Maker) -> list[Node]:
+        inner = make.inner()
         comment = "rank r begins with the block of rank r+1, so that not all send to one rank"
-        return [
-            make.assign(PEER, ME, comment),
-            make.assign(FROM, num(0)),
-            make.assign(COUNT, self.of_peer(self.uneven.send_counts)),
-        ]
+        then = (
+            inner.assign(PEER, ME),
+            inner.assign(FROM, num(0)),
+            inner.assign(COUNT, self.of_peer(self.uneven.send_counts)),
+        )
+        return [make.branch(self._in_pieces(), then, (), comment)]
+
+    def _in_pieces(self) -> Expr:
+        """Whether this rank computes its pieces in their order, be they sent or not."""
+        return compare(PIECES, ">", num(0))
 
     def sends(self) -> Expr:
-        return compare(PIECES, ">", num(0))
+        return both(TILED, self._in_pieces())
+
+    def reordered(self) -> Expr:
+        return self._in_pieces()
 
     def this_tile(self, make: Maker) -> list[Node]:
         inner = make.inner()
@@ -246,7 +246,7 @@ class UnevenSlab(UnevenPieces):
             inner.assign(HI, sub(add(FIRST, self.iterations_for(add(BEGIN, COUNT))), num(1))),
         )
         whole = (inner.assign(LO, FIRST), inner.assign(HI, LAST))
-        return [make.branch(self.sends(), sending, whole)]
+        return [make.branch(self._in_pieces(), sending, whole)]
 
     def send(self, make: Maker) -> list[Node]:
         return [

@@ -156,6 +156,7 @@ class _Emission:
             *((make.branch(TILED, tuple(posts)),) if posts else ()),
             *self.pieces.this_tile(make),
             *nests,
+            *self.pieces.computed(make),
             make.branch(self.pieces.sends(), tuple(self.pieces.send(inner))),
         )
         return self.make.do("asphalt_tile", num(0), sub(TILES, num(1)), body)
@@ -163,7 +164,7 @@ class _Emission:
     def _afterwards(self) -> tuple[Node, ...]:
         """What is restored before any other statement can see it."""
         restored = self.pieces.afterwards(self.make.inner())
-        return (self.make.branch(TILED, tuple(restored)),) if restored else ()
+        return (self.make.branch(self.pieces.reordered(), tuple(restored)),) if restored else ()
 
     def _nest(self, phase: Phase) -> Node:
         """The user's nest with its tiled loop cut to the tile, one level further in."""
@@ -204,7 +205,7 @@ class _Emission:
         layout = self.plan.layout
         send, receive = (self.pieces.buffer(a) for a in (layout.send, layout.receive))
         then: list[Node] = [
-            inner.call("asphalt_waitall", self.pieces.requests(), REQUESTS, ERROR),
+            inner.call("asphalt_waitall", self.pieces.all_requests(), REQUESTS, ERROR),
             *self.pieces.release(inner),
             inner.call("asphalt_sync", send),
         ]

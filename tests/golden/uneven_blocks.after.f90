@@ -1,9 +1,9 @@
 ! Blocks of different lengths, each in a column of its own that may be longer.
 subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   use mpi_f08
-  use asphalt_rt, only: asphalt_enter_uneven, asphalt_posts_of, asphalt_most_pieces, &
-                        asphalt_iterations, asphalt_irecv_at, asphalt_isend_at, asphalt_progress, &
-                        asphalt_waitall, asphalt_sync, asphalt_no_request
+  use asphalt_rt, only: asphalt_enter_uneven, asphalt_hear, asphalt_answers, asphalt_most_pieces, &
+                        asphalt_iterations, asphalt_isend_at, asphalt_progress, asphalt_waitall, &
+                        asphalt_sync, asphalt_no_request
   implicit none
   integer, intent(in) :: n, nz, np, me
   type(MPI_Comm), intent(in) :: comm
@@ -16,11 +16,11 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
           asphalt_k
   integer :: asphalt_comm, asphalt_count, asphalt_d, asphalt_end, asphalt_err, asphalt_first, &
              asphalt_from, asphalt_hi, asphalt_i, asphalt_last, asphalt_lo, asphalt_me, &
-             asphalt_np, asphalt_peer, asphalt_piece, asphalt_pieces, asphalt_posted, &
-             asphalt_slot, asphalt_tile, asphalt_tiles, asphalt_turn, asphalt_unit
+             asphalt_np, asphalt_peer, asphalt_piece, asphalt_pieces, asphalt_slot, asphalt_tile, &
+             asphalt_tiles, asphalt_turn, asphalt_unit
   integer, allocatable :: asphalt_req(:)
-  integer, allocatable :: asphalt_cuts(:)
   logical :: asphalt_tiled
+  type(asphalt_answers) :: asphalt_answer
 
   ! asphalt: MPI_Alltoallv of site 'transpose' prepushed along z
   asphalt_first = 1
@@ -30,32 +30,21 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
                             asphalt_last - asphalt_first + 1, 1, asphalt_k_transpose, &
                             asphalt_d_transpose, .true., counts(:,1), displs(:,1), &
                             counts(1:np,2), .false., n*nz, asphalt_comm, asphalt_me, asphalt_np, &
-                            asphalt_k, asphalt_piece, asphalt_cuts, asphalt_d, asphalt_err, &
+                            asphalt_k, asphalt_piece, asphalt_answer, asphalt_d, asphalt_err, &
                             site='transpose')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_pieces = asphalt_most_pieces(counts(:,1),asphalt_np,asphalt_piece)
-    asphalt_posted = asphalt_posts_of(counts(1:np,2),asphalt_np,asphalt_cuts)
   else
     asphalt_pieces = 0
-    asphalt_posted = 0
   end if
-  allocate(asphalt_req(asphalt_np*asphalt_d+asphalt_posted), source=asphalt_no_request)
+  allocate(asphalt_req(asphalt_np*asphalt_d), source=asphalt_no_request)
   asphalt_tiles = max(1, asphalt_pieces)
   asphalt_end = max(asphalt_first, asphalt_last + 1)
+  ! receives are posted once all ranks have told how they cut what they send
   if (asphalt_tiled) then
-    asphalt_slot = asphalt_np*asphalt_d
-    ! both know the length of a block, and how the sender cuts it
-    do asphalt_i = 1, asphalt_np
-      asphalt_peer = modulo(asphalt_me - asphalt_i, asphalt_np)
-      do asphalt_from = 0, counts(asphalt_peer+1,2) - 1, asphalt_cuts(asphalt_peer)
-        asphalt_count = min(asphalt_cuts(asphalt_peer), counts(asphalt_peer+1,2) - asphalt_from)
-        asphalt_slot = asphalt_slot + 1
-        call asphalt_irecv_at(r, displs(asphalt_peer+1,2) + asphalt_from, asphalt_count, &
-                              MPI_REAL8%MPI_VAL, asphalt_peer, 0, asphalt_comm, &
-                              asphalt_req(asphalt_slot), asphalt_err)
-      end do
-    end do
+    call asphalt_hear(asphalt_answer, .false., r, counts(1:np,2), displs(1:np,2), asphalt_req, &
+                      asphalt_tiled, asphalt_err)
   end if
   asphalt_turn = 0
   do asphalt_tile = 0, asphalt_tiles - 1
@@ -74,6 +63,10 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
         end do
       end do
     end do
+    if (asphalt_tiled .and. asphalt_tile == 0) then
+      call asphalt_hear(asphalt_answer, .true., r, counts(1:np,2), displs(1:np,2), asphalt_req, &
+                        asphalt_tiled, asphalt_err)
+    end if
     if (asphalt_tiled) then
       asphalt_slot = asphalt_np*mod(asphalt_tile, asphalt_d)
       call asphalt_waitall(asphalt_np, asphalt_req(asphalt_slot+1:asphalt_np+asphalt_slot), &
@@ -90,7 +83,7 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
     end if
   end do
   if (asphalt_tiled) then
-    call asphalt_waitall(asphalt_np*asphalt_d + asphalt_posted, asphalt_req, asphalt_err)
+    call asphalt_waitall(size(asphalt_req), asphalt_req, asphalt_err)
     call asphalt_sync(s)
     call asphalt_sync(r)
   else

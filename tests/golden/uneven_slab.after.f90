@@ -1,10 +1,9 @@
 ! Blocks of different lengths, one behind the other: tiles are pieces of an agreed length.
 subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s, r, ierr)
   use mpi
-  use asphalt_rt, only: asphalt_enter_uneven, asphalt_pieces_of, asphalt_posts_of, &
-                        asphalt_next_piece, asphalt_iterations, asphalt_irecv_at, &
-                        asphalt_isend_at, asphalt_progress, asphalt_waitall, asphalt_sync, &
-                        asphalt_no_request
+  use asphalt_rt, only: asphalt_enter_uneven, asphalt_hear, asphalt_answers, asphalt_pieces_of, &
+                        asphalt_next_piece, asphalt_iterations, asphalt_isend_at, &
+                        asphalt_progress, asphalt_waitall, asphalt_sync, asphalt_no_request
   implicit none
   integer, intent(in) :: nx, ny, nz, np, comm
   integer, intent(in) :: scounts(0:np-1), sdispls(0:np-1), rcounts(0:np-1), rdispls(0:np-1)
@@ -16,12 +15,12 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
   integer(kind=merge(kind(0), -1, asphalt_k_transpose >= 0 .and. asphalt_d_transpose >= 1)) :: &
           asphalt_k
   integer :: asphalt_begin, asphalt_comm, asphalt_count, asphalt_d, asphalt_end, asphalt_err, &
-             asphalt_first, asphalt_from, asphalt_hi, asphalt_i, asphalt_last, asphalt_lo, &
-             asphalt_me, asphalt_np, asphalt_peer, asphalt_piece, asphalt_pieces, asphalt_posted, &
-             asphalt_slot, asphalt_tile, asphalt_tiles, asphalt_turn, asphalt_unit
+             asphalt_first, asphalt_from, asphalt_hi, asphalt_last, asphalt_lo, asphalt_me, &
+             asphalt_np, asphalt_peer, asphalt_piece, asphalt_pieces, asphalt_slot, asphalt_tile, &
+             asphalt_tiles, asphalt_turn, asphalt_unit
   integer, allocatable :: asphalt_req(:)
-  integer, allocatable :: asphalt_cuts(:)
   logical :: asphalt_tiled
+  type(asphalt_answers) :: asphalt_answer
 
   ! one plane after the other
   ! asphalt: MPI_Alltoallv of site 'transpose' prepushed along k
@@ -32,32 +31,23 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
                             asphalt_last - asphalt_first + 1, 1, asphalt_k_transpose, &
                             asphalt_d_transpose, .true., scounts, sdispls, rcounts, .true., 0, &
                             asphalt_comm, asphalt_me, asphalt_np, asphalt_k, asphalt_piece, &
-                            asphalt_cuts, asphalt_d, asphalt_err, site='transpose')
+                            asphalt_answer, asphalt_d, asphalt_err, site='transpose')
   asphalt_tiled = asphalt_k > 0
   if (asphalt_tiled) then
     asphalt_pieces = asphalt_pieces_of(scounts,asphalt_np,asphalt_piece)
-    asphalt_posted = asphalt_posts_of(rcounts,asphalt_np,asphalt_cuts)
   else
     asphalt_pieces = 0
-    asphalt_posted = 0
   end if
-  allocate(asphalt_req(asphalt_d+asphalt_posted), source=asphalt_no_request)
+  allocate(asphalt_req(asphalt_d), source=asphalt_no_request)
   asphalt_tiles = max(1, asphalt_pieces)
   asphalt_end = max(asphalt_first, asphalt_last + 1)
+  ! receives are posted once all ranks have told how they cut what they send
   if (asphalt_tiled) then
-    asphalt_slot = asphalt_d
-    ! both know the length of a block, and how the sender cuts it
-    do asphalt_i = 1, asphalt_np
-      asphalt_peer = modulo(asphalt_me - asphalt_i, asphalt_np)
-      do asphalt_from = 0, rcounts(asphalt_peer) - 1, asphalt_cuts(asphalt_peer)
-        asphalt_count = min(asphalt_cuts(asphalt_peer), rcounts(asphalt_peer) - asphalt_from)
-        asphalt_slot = asphalt_slot + 1
-        call asphalt_irecv_at(r, rdispls(asphalt_peer) + asphalt_from, asphalt_count, &
-                              MPI_DOUBLE_PRECISION, asphalt_peer, 0, asphalt_comm, &
-                              asphalt_req(asphalt_slot), asphalt_err)
-      end do
-    end do
-    ! rank r begins with the block of rank r+1, so that not all send to one rank
+    call asphalt_hear(asphalt_answer, .false., r, rcounts, rdispls, asphalt_req, asphalt_tiled, &
+                      asphalt_err)
+  end if
+  ! rank r begins with the block of rank r+1, so that not all send to one rank
+  if (asphalt_pieces > 0) then
     asphalt_peer = asphalt_me
     asphalt_from = 0
     asphalt_count = scounts(asphalt_peer)
@@ -82,7 +72,11 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
         end do
       end do
     end do
-    if (asphalt_pieces > 0) then
+    if (asphalt_tiled .and. asphalt_tile == 0) then
+      call asphalt_hear(asphalt_answer, .true., r, rcounts, rdispls, asphalt_req, asphalt_tiled, &
+                        asphalt_err)
+    end if
+    if (asphalt_tiled .and. asphalt_pieces > 0) then
       asphalt_slot = mod(asphalt_tile, asphalt_d) + 1
       call asphalt_waitall(1, asphalt_req(asphalt_slot:asphalt_slot), asphalt_err)
       call asphalt_isend_at(s, sdispls(asphalt_peer) + asphalt_from, asphalt_count, &
@@ -90,11 +84,11 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
                             asphalt_req(asphalt_slot), asphalt_err)
     end if
   end do
-  if (asphalt_tiled) then
+  if (asphalt_pieces > 0) then
     k = asphalt_end
   end if
   if (asphalt_tiled) then
-    call asphalt_waitall(asphalt_d + asphalt_posted, asphalt_req, asphalt_err)
+    call asphalt_waitall(size(asphalt_req), asphalt_req, asphalt_err)
     call asphalt_sync(s)
     call asphalt_sync(r)
     ierr = asphalt_err

@@ -2,11 +2,11 @@
 ! same on all ranks of a communicator, and nobody may wait for somebody who does not ask.
 module checks
   use mpi
-  use asphalt_rt, only: asphalt_enter, asphalt_enter_uneven
+  use asphalt_rt, only: asphalt_answers, asphalt_enter, asphalt_enter_uneven, asphalt_hear
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, piece, d, error
-  integer, allocatable :: cuts(:)
+  type(asphalt_answers) :: answers
 contains
   subroutine check(holds, what)
     logical, intent(in) :: holds
@@ -30,14 +30,20 @@ contains
     character(*), intent(in) :: site
     integer, intent(in) :: comm, trips
     logical, intent(in) :: legal
-    integer, allocatable :: counts(:), displs(:)
+    integer, allocatable :: counts(:), displs(:), requests(:)
+    double precision :: r(1)
     integer :: ranks, p
+    logical :: tiled
     call MPI_Comm_size(comm, ranks, error)
     counts = [(8192*trips, p=1,ranks)]
     displs = [(8192*trips*(p - 1), p=1,ranks)]
     call asphalt_enter_uneven(comm, MPI_DOUBLE_PRECISION, 8, 8192, trips, 1, 0, 2, legal, counts, &
-                              displs, counts, .false., 8192*trips, own, me, np, k, piece, cuts, d, &
-                              error, site=site)
+                              displs, counts, .false., 8192*trips, own, me, np, k, piece, answers, &
+                              d, error, site=site)
+    tiled = k > 0
+    allocate(requests(0))
+    if (tiled) call asphalt_hear(answers, .false., r, 0*counts, displs, requests, tiled, error)
+    call check(tiled .eqv. k > 0, 'all is known on entry')
   end subroutine uneven
 
   !> Whether all ranks of a communicator came to the same choice.
@@ -164,8 +170,7 @@ contains
       call check(k == 0, 'resting')
     end do
     call uneven('one', comm, merge(16, 1, rank == 0), .true.)
-    call check(k == 4 .and. piece == 4*8192 .and. own /= comm, 'one rank has long blocks')
-    call check(all(cuts == piece), 'chosen pieces are alike')
+    call check(k == 4 .and. piece == 4*8192 .and. own /= comm, 'pieces are alike: one rank has long blocks')
     do entry = 1, 47
       call uneven('two', comm, 16*mod(entry + rank, 2), .true.)
       call check(k == 0, 'another site waits for itself')

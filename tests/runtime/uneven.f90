@@ -1,14 +1,14 @@
 ! Calls what uneven exchanges need at run time in every way and prints PASS, or what went wrong.
 module checks
   use mpi
-  use asphalt_rt, only: asphalt_enter_uneven, asphalt_irecv_at, asphalt_isend_at, &
-                        asphalt_iterations, asphalt_most_pieces, asphalt_next_piece, &
-                        asphalt_no_request, asphalt_pieces_of, asphalt_posts_of, &
-                        asphalt_waitall
+  use asphalt_rt, only: asphalt_answers, asphalt_enter_uneven, asphalt_hear, asphalt_irecv_at, &
+                        asphalt_isend_at, asphalt_iterations, asphalt_most_pieces, &
+                        asphalt_next_piece, asphalt_no_request, asphalt_pieces_of, &
+                        asphalt_posts_of, asphalt_waitall
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, piece, d, error
-  integer, allocatable :: cuts(:)
+  logical :: tiled
 contains
   subroutine check(holds, what)
     logical, intent(in) :: holds
@@ -21,9 +21,20 @@ contains
   subroutine enter(elements, trips, wanted_k, legal, counts, displs, slab, spread)
     integer, intent(in) :: elements, trips, wanted_k, counts(:), displs(:), spread
     logical, intent(in) :: legal, slab
+    type(asphalt_answers) :: answers
+    integer, allocatable :: requests(:)
+    double precision :: r(1)
     call asphalt_enter_uneven(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, elements, trips, 1, &
                               wanted_k, 2, legal, counts, displs, counts, slab, spread, own, me, &
-                              np, k, piece, cuts, d, error)
+                              np, k, piece, answers, d, error)
+    tiled = k > 0
+    allocate(requests(3), source=asphalt_no_request)
+    if (tiled) call asphalt_hear(answers, .false., r, 0*counts, displs, requests, tiled, error)
+    call check((tiled .eqv. k > 0) .or. np == 1, 'nothing is known yet')
+    if (tiled) call asphalt_hear(answers, .true., r, 0*counts, displs, requests, tiled, error)
+    call check(size(requests) == 3 .and. error == MPI_SUCCESS, 'heard')
+    if (tiled) call asphalt_hear(answers, .true., r, 0*counts, displs, requests, tiled, error)
+    call check(size(requests) == 3 .and. error == MPI_SUCCESS, 'heard once')
   end subroutine enter
 end module checks
 
@@ -38,6 +49,7 @@ program main
   call slabs()
   call blocks()
   call chosen()
+  call each_its_own()
   call cutting()
   call places()
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
@@ -53,37 +65,39 @@ contains
     displs = [(sum(counts(:p-1)), p=1,ranks)]
     total = sum(counts)/6
     call enter(6, total, 1, .true., counts, displs, .true., 0)
-    call check(k == merge(0, 1, ranks == 1) .and. piece == 6*k, 'slabs')
+    call check(tiled .eqv. ranks > 1, 'slabs')
+    call check(piece == merge(1, 6, ranks == 1), 'its piece')
     if (ranks == 1) return
     call enter(6, total, 100, .true., counts, displs, .true., 0)
     call check(piece == 6*(ranks - 1), 'k beyond the longest block')
     call enter(6/(1 + last), total*(1 + last), 1, .true., counts, displs, .true., 0)
     call check(piece == 6/(1 + last) .and. k == 1, 'each rank has its unit')
-    call check(all(cuts == [(6, p=1,ranks-1), 3]) .and. lbound(cuts, 1) == 0, 'all know it')
+    call check(tiled, 'all tile')
     call enter(6, total, 1, last == 0, counts, displs, .true., 0)
-    call check(k == 0 .and. piece == 0 .and. own == MPI_COMM_WORLD, 'not legal on the last rank')
-    call check(size(cuts) == ranks .and. all(cuts == 0), 'no pieces')
+    call check(.not. tiled, 'not legal on the last rank')
+    call check(last == 0 .eqv. piece == 6, 'the others begin with their pieces')
+    call check(last == 0 .or. (k == 0 .and. piece == 0 .and. own == MPI_COMM_WORLD), 'it does not')
     call enter(6, total + last, 1, .true., counts, displs, .true., 0)
-    call check(k == 0, 'planes that nobody gets')
+    call check(.not. tiled, 'planes that nobody gets')
     call enter(5 + last, total, 1, .true., counts, displs, .true., 0)
-    call check(k == 0, 'blocks that are no whole planes')
+    call check(.not. tiled, 'blocks that are no whole planes')
     displs(ranks) = displs(ranks) + last
     call enter(6, total, 1, .true., counts, displs, .true., 0)
-    call check(k == 0, 'a gap between two blocks')
+    call check(.not. tiled, 'a gap between two blocks')
     displs(ranks) = displs(ranks) - last
     displs(1) = 77
     call enter(6, total, 1, .true., counts, displs, .true., 0)
-    call check(k == 1, 'where an empty block begins does not matter')
+    call check(tiled .and. k == 1, 'where an empty block begins does not matter')
     counts = counts*(1 - last)
     call enter(6*(1 - last), total, 1, .true., counts, displs, .true., 0)
-    call check(k == 1 .and. piece == 6 - 5*last, 'a rank that adds nothing')
+    call check(tiled .and. k == 1 .and. piece == 6 - 5*last, 'a rank that adds nothing')
     call check(d == merge(1, min(2, ranks*(ranks - 1)/2), rank == ranks - 1), 'its depth')
     counts = 0
     call enter(6, 0, 1, .true., counts, displs, .true., 0)
-    call check(k == 0, 'nothing on any rank')
+    call check(.not. tiled, 'nothing on any rank')
     counts(1) = -6*last
     call enter(6, 0, 1, .true., counts, displs, .true., 0)
-    call check(k == 0, 'a negative count')
+    call check(.not. tiled, 'a negative count')
   end subroutine slabs
 
   subroutine blocks()
@@ -92,17 +106,17 @@ contains
     counts = [(5 + p + rank, p=0,ranks-1)]
     displs = [(20*(ranks - p), p=1,ranks)]
     call enter(4, 5, 2, .true., counts, displs, .false., 20)
-    call check(k == 2 .and. piece == 8, 'blocks in any order')
+    call check(tiled .and. k == 2 .and. piece == 8, 'blocks in any order')
     counts(1) = 20 + last
     call enter(4, 5, 2, .true., counts, displs, .false., 20)
-    call check(k == 0, 'a block that is longer than its column')
+    call check(.not. tiled, 'a block that is longer than its column')
     counts(1) = 20
     displs(1) = displs(1) + last
     call enter(4, 5, 2, .true., counts, displs, .false., 20)
-    call check(k == 0, 'a block that begins inside of a column')
+    call check(.not. tiled, 'a block that begins inside of a column')
     displs(1) = displs(1) - last
     call enter(4, 0, 2, .true., counts, displs, .false., 20)
-    call check(k == 2, 'what no iteration writes is sent, too')
+    call check(tiled .and. k == 2, 'what no iteration writes is sent, too')
   end subroutine blocks
 
   subroutine chosen()
@@ -110,13 +124,46 @@ contains
     counts = 32*4096*(rank + 1)
     displs = [(counts(1)*(p - 1), p=1,ranks)]
     call enter(4096, 32*ranks*(rank + 1), 0, .true., counts, displs, .true., 0)
-    call check(k > 0 .eqv. ranks > 1, 'pieces of 256 KiB')
+    call check(tiled .eqv. ranks > 1, 'pieces of 256 KiB')
+    call check(tiled .eqv. k > 0, 'known on entry')
     call check(piece*8 >= 262144 .or. ranks == 1, 'not below')
     counts = 10
     displs = [(10*(p - 1), p=1,ranks)]
     call enter(1, 10*ranks, 0, .true., counts, displs, .true., 0)
-    call check(k == 0, 'tiny')
+    call check(.not. tiled, 'tiny')
   end subroutine chosen
+
+  !> Rank p sends pieces of p+1 elements: all post what the senders cut.
+  subroutine each_its_own()
+    type(asphalt_answers) :: answers
+    integer :: counts(0:ranks-1), displs(0:ranks-1), p, from, slot
+    integer, allocatable :: requests(:)
+    double precision :: s(0:12*ranks-1), r(0:12*ranks-1)
+    counts = 12
+    displs = [(12*p, p=0,ranks-1)]
+    s = [(100*rank + from, from=0,12*ranks-1)]
+    r = -1
+    call asphalt_enter_uneven(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, rank + 1, 12*ranks/(rank + 1), &
+                              1, 1, 2, .true., counts, displs, counts, .true., 0, own, me, np, k, &
+                              piece, answers, d, error)
+    call check(piece == rank + 1 .and. k == 1, 'its own')
+    tiled = k > 0
+    allocate(requests(12*ranks), source=asphalt_no_request)
+    call asphalt_hear(answers, .true., r, counts, displs, requests, tiled, error)
+    call check(tiled, 'pieces of several lengths')
+    call check(size(requests) == 12*ranks + sum([(12/(p + 1), p=0,ranks-1)]), 'as many as come')
+    call check(all(requests(:12*ranks) == asphalt_no_request), 'those of the sends are free')
+    slot = 0
+    do p = 0, ranks - 1
+      do from = 0, 11, piece
+        slot = slot + 1
+        call asphalt_isend_at(s, displs(p) + from, piece, MPI_DOUBLE_PRECISION, p, 0, own, &
+                              requests(slot), error)
+      end do
+    end do
+    call asphalt_waitall(size(requests), requests, error)
+    call check(all(r == [((100*p + 12*rank + from, from=0,11), p=0,ranks-1)]), 'what came')
+  end subroutine each_its_own
 
   subroutine cutting()
     integer, parameter :: counts(0:4) = [0, 7, 0, 3, 0]
