@@ -10,10 +10,11 @@ from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.given_lines import as_given
 from asphalt.ir.program import Located
+from asphalt.ir.tree import leaves
 from asphalt.optimise import Done, Optimised, optimise
 from asphalt.optimiser import blocking
 from asphalt.optimiser.outcome import Transfer
-from asphalt.report.model import GainReport, SiteReport, StepReport
+from asphalt.report.model import GainReport, MarkReport, SiteReport, StepReport
 from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
 from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
@@ -96,7 +97,7 @@ def optimised(
         by_path[path] = replace(
             change,
             after=found.content,
-            sites=(*change.sites, *_reports(told)),
+            sites=(*change.sites, *_reports(told, tree)),
             parameters=(*change.parameters, *new),
         )
     return tuple(by_path[path] for path in sorted(by_path))
@@ -207,10 +208,10 @@ def _kept(
     )
 
 
-def _reports(found: Optimised) -> Iterator[SiteReport]:
+def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
     """One report for each transfer that is overlapped now, and each statement left out.
 
-    Lines are those of the source as it was given.
+    Lines are those of the source as it was ``given``.
     """
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
     steps = tuple(_step_report(step) for step in found.steps)
@@ -227,6 +228,7 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
             assumptions=transfer.assumed,
             accepted=transfer.assumed,
             evidence=tuple(step.does for step in found.steps),
+            marks=_marks(given, transfer.path, transfer.line, "the transfer"),
             steps=steps,
             overlaps=transfer.beside,
             ended=found.ended,
@@ -242,9 +244,17 @@ def _reports(found: Optimised) -> Iterator[SiteReport]:
             message=f"what was stored to {cleared.buffer} before the receive is left out",
             passes=passes,
             evidence=tuple(step.does for step in found.steps),
+            marks=_marks(given, cleared.path, cleared.line, "the store"),
             steps=steps,
             ended=found.ended,
         )
+
+
+def _marks(given: Tree, path: str, line: int, text: str) -> tuple[MarkReport, ...]:
+    """The mark of the statement in a line."""
+    spans = (leaf.span for leaf in leaves(given.file(path)))
+    span = next((span for span in spans if span is not None and span.first == line), None)
+    return () if span is None else (mark_report(Mark(span, "exchange", text)),)
 
 
 def _step_report(step: Done) -> StepReport:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -18,21 +17,12 @@ from asphalt.cli.options import (
     paths_argument,
     tile_option,
 )
-from asphalt.cli.session import (
-    note,
-    open_project,
-    report_of,
-    reports_of,
-    tell,
-    transfers_after,
-    warn_of,
-)
+from asphalt.cli.session import note, open_project, report_of, reports_after, tell, warn_of
 from asphalt.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
 from asphalt.output.write import Written, write_in_place, write_tree
-from asphalt.project import Change, Project
-from asphalt.report.model import SiteReport
+from asphalt.report.together import left_as_it_is
 
 
 @click.command(cls=Command)
@@ -89,7 +79,7 @@ def apply(
         _refuse_unwritable(report)
     project = open_project(paths, common, assume)
     changes = project.transform(tile, depth)
-    sites = reports_after(project, changes)
+    sites = tuple(map(left_as_it_is, reports_after(project, changes)))
     if output is None:
         written = write_in_place(paths, changes, force=force)
     else:
@@ -112,14 +102,6 @@ def _refuse_unwritable(file: Path) -> None:
     place = next(folder for folder in file.absolute().parents if folder.exists())
     if file.is_dir() or not place.is_dir() or not os.access(place, os.W_OK):
         raise UsageError(f"{file}: cannot be written; choose a file in a directory of yours")
-
-
-def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
-    """The reports of all sites, those of the transformed ones as the transformation left them."""
-    applied = {(site.file, site.id): site for change in changes for site in change.sites}
-    found = [applied.get((site.file, site.id), site) for site in reports_of(project)]
-    found += transfers_after(project, changes, found)
-    return tuple(sorted(found, key=lambda site: (site.file, site.line)))
 
 
 def _tell_what_was_written(written: Written, transformed: int, output: Path | None) -> None:

@@ -14,7 +14,7 @@ import click
 from asphalt.analysis.codes import ALL_CODES
 from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
-from asphalt.cli.session import note, open_project, reports_of, show, sources_of, strokes, tell
+from asphalt.cli.session import note, open_project, reports_before, show, sources_of, strokes, tell
 from asphalt.errors import InputError, UsageError
 from asphalt.project import Project
 from asphalt.report.drawing import drawing
@@ -37,7 +37,8 @@ def explain(
     """Explain the exchange at FILE:LINE, or what a CODE such as ASP101 means.
 
     The line may be that of the call, of its producer, or of anything that the verdict rests on;
-    the evidence is drawn over the source.
+    the evidence is drawn over the source.  With --passes for transfers, what would become of those
+    is explained.
 
     PATH...: the files and trees that the file is part of (else the file alone is read).
     """
@@ -78,7 +79,7 @@ def _explain_site(
     if not file.is_file():
         raise InputError(str(file), None, "no such file; name the file that holds the call")
     project = open_project(paths or (file,), common, assume)
-    here = _in_file((*reports_of(project), *project.findings), file)
+    here = _in_file(reports_before(project), file)
     found = _sites_at(here, line)
     if not found:
         transfers = _in_file(project.transfers(), file)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from asphalt.cli.command import Command
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
-from asphalt.cli.session import note, open_project, reports_of, tell, transfers_after
-from asphalt.passes import TRANSFERS
-from asphalt.project import Project
-from asphalt.report.model import FINDING, SiteReport
+from asphalt.cli.session import note, open_project, reports_before, tell
+from asphalt.report.model import FINDING
 
 FOUND = frozenset({"refused", "assumed", FINDING})
 
@@ -49,8 +44,7 @@ def scan(
     as the whole program.
     """
     project = open_project(paths, common, assume)
-    sites = reports_of(project)
-    sites += _transfers(project, sites)
+    sites = reports_before(project)
     listed = sites
     if everything:
         known = {(found.file, found.line) for found in sites}
@@ -63,14 +57,3 @@ def scan(
             "would come beside them"
         )
     return int(check and any(site.verdict in FOUND for site in sites))
-
-
-def _transfers(project: Project, sites: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
-    """The findings, and what would become of transfers with the passes that are asked for."""
-    if not set(project.settings.passes) & set(TRANSFERS):
-        return project.findings
-    with Console(stderr=True).status("looking for work beside transfers"):
-        found = transfers_after(project, project.transform(), sites)
-    return tuple(
-        replace(site, verdict="proved") if site.verdict == "applied" else site for site in found
-    )

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from asphalt.cli.options import CommonOptions
 from asphalt.errors import InputError, UsageError
+from asphalt.passes import TRANSFERS
 from asphalt.project import Change, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
@@ -19,6 +20,7 @@ from asphalt.report.json import report_text
 from asphalt.report.model import Problem, SiteReport
 from asphalt.report.sarif import sarif_text
 from asphalt.report.text import problem_line, site_lines, summary
+from asphalt.report.together import together
 
 
 class Output(Console):
@@ -66,18 +68,32 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
     return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
 
 
-def transfers_after(
-    project: Project, changes: Sequence[Change], sites: Collection[SiteReport]
-) -> tuple[SiteReport, ...]:
-    """The findings, and the transfers that the changes are about, or that stay as they are; without
-    what is among the ``sites`` already, in no order."""
+def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
+    """The reports of all sites, those that the changes are about as these left them; with the
+    transfers that the changes are about, or that stay as they are, and the findings; sorted."""
+    applied = {(site.file, site.id): site for change in changes for site in change.sites}
+    sites = [applied.pop((site.file, site.id), site) for site in reports_of(project)]
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
     stay = (*project.kept_blocking(), *project.nothing_beside(changes), *project.kept_stores())
     found += [site for site in stay if (site.file, site.line) not in told]
-    known = {(site.file, site.id) for site in sites}
-    done = (site for change in changes for site in change.sites)
-    return (*found, *(site for site in done if (site.file, site.id) not in known))
+    return together(sites, (*found, *applied.values()), project.settings.passes)
+
+
+def reports_before(project: Project) -> tuple[SiteReport, ...]:
+    """The reports of all sites and the findings; where passes for transfers are asked for, with
+    what would become of these; sorted."""
+    if not set(project.settings.passes) & set(TRANSFERS):
+        return together(reports_of(project), project.findings, project.settings.passes)
+    with Console(stderr=True).status("looking for work beside transfers"):
+        sites = {(site.file, site.id): site for site in reports_of(project)}
+        found = reports_after(project, project.transform())
+    return tuple(
+        sites.get((site.file, site.id), replace(site, verdict="proved"))
+        if site.verdict == "applied"
+        else site
+        for site in found
+    )
 
 
 def warn_of(problems: Iterable[Problem]) -> None:

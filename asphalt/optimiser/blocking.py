@@ -8,10 +8,11 @@ from dataclasses import replace
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
+from asphalt.ir.tree import leaves
 from asphalt.transforms import decomposition, expansion, inline, nonblocking, pipelining, stores
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 
@@ -75,6 +76,8 @@ def _idle(
     message = "it could be non-blocking, but no work comes beside it"
     told = [why for why in (window.why, *calls) if why is not None]
     message += f": {'; '.join(told)}" if told else " that is worth it"
+    if window.beside is not None:
+        message += f" (line {line_of(next(leaves(window.beside)))} could)"
     marks = tuple(
         Mark(stop.span, "offending", stop.why)
         for stop in (window.behind, window.before)

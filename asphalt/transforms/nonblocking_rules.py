@@ -120,7 +120,7 @@ class Rules:
             if not is_predefined_reduction(self.facts, call):
                 return Refused(DIGITS, f"{where}: {digits}", leaf.span)
             if BITS.word not in self.facts.accepted:
-                message = f"{where}: {digits}"
+                message = f"it could be non-blocking, where {digits},"
                 return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
             assumed = (BITS.word,)
         if call.operation not in self._together:

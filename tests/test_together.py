@@ -1,0 +1,73 @@
+"""A call that is an exchange and a transfer is told once, and what was not done is not told as if
+it were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.cli.main import main
+from asphalt.report.model import SiteReport
+from asphalt.report.together import left_as_it_is, together
+
+_SITE = SiteReport("work", "a.f90", 7, "MPI_Alltoall", "work", "proved", message="can be prepushed")
+_IDLE = SiteReport(
+    "work:7", "a.f90", 7, "MPI_Alltoall", "work", "refused", "ASP026", "it could be non-blocking"
+)
+_DONE = SiteReport("work:7", "a.f90", 7, "MPI_Alltoall", "work", "applied", message="overlaps")
+_OTHER = SiteReport("work:3", "a.f90", 3, "MPI_Send", "work", "refused", "ASP026", "no work")
+
+
+def test_calls_of_one_kind_stay_in_order() -> None:
+    assert together([_SITE], [_OTHER], ("prepush", "motion")) == (_OTHER, _SITE)
+
+
+def test_what_was_done_is_told() -> None:
+    assert together([_SITE], [_DONE], ("motion",)) == (_DONE,)
+
+
+def test_what_was_not_asked_for_is_mentioned() -> None:
+    (found,) = together([_SITE], [_IDLE], ("motion",))
+    assert (found.code, found.verdict) == ("ASP026", "refused")
+    assert found.message.endswith("with --passes prepush, it can be prepushed")
+    assert together([_SITE], [_IDLE], ("prepush", "motion")) == (_SITE,)
+
+
+def test_what_could_be_done_was_not() -> None:
+    assert left_as_it_is(_SITE).message == "left as it is: can be prepushed"
+    assert left_as_it_is(_DONE) is _DONE
+
+
+_PROGRAM = """\
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 300
+  integer :: i, ierr
+  real(8) :: w(n), total, mine
+  call MPI_Init(ierr)
+  mine = 1
+  call MPI_Allreduce(mine, total, 1, MPI_REAL8, MPI_SUM, MPI_COMM_WORLD, ierr)
+  do i = 1, n
+    w(i) = sqrt(dble(i))
+  end do
+  print *, total, w
+  call MPI_Finalize(ierr)
+end program exchange
+"""
+_QUIET = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
+
+
+def test_explain_tells_what_apply_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "exchange.f90"
+    path.write_text(_PROGRAM)
+    assert main(["apply", str(path), "--output", str(tmp_path / "out"), *_QUIET]) == 0
+    assert "ASP025  left as it is: it could be non-blocking" in capsys.readouterr().out
+    assert main(["explain", f"{path}:9", *_QUIET]) == 0
+    assert "not accepted" in capsys.readouterr().out
+    assert main(["explain", f"{path}:9", "--assume", "bits", *_QUIET]) == 0
+    told = capsys.readouterr().out
+    assert "proved" in told
+    assert "overlaps with do i = 1, n" in told
+    assert "the transfer" in told  # drawn over the source
