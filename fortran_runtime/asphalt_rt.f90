@@ -2093,14 +2093,20 @@ contains
   !> Lets MPI work on the messages: MPI_Test on one pending request, each in its turn.
   !!
   !! Testing one costs a few hundredths of a microsecond, testing all of a ring grows with it.
-  !! `turn` counts the calls, from 0 on; only some of the `k` in a tile test at all.
-  subroutine asphalt_progress(requests, turn, k, ierror)
+  !! `turn` counts the calls, from 0 on; only some of those in a tile test at all: of `k`, or of
+  !! `times` as many.
+  subroutine asphalt_progress(requests, turn, k, ierror, times)
     integer, intent(inout) :: requests(:), turn, ierror
     integer, intent(in) :: k
+    integer, intent(in), optional :: times
     integer :: distance, looked_at, request, error
     logical :: done
 
     distance = 1 + (k - 1) / chances_a_tile
+    if (present(times)) then
+      distance = int(min(1 + (int(k, int64) * max(1, times) - 1) / chances_a_tile, &
+                         int(huge(distance), int64)))
+    end if
     turn = turn + 1
     if (mod(turn, distance) /= 0) return
     do looked_at = 0, size(requests) - 1

@@ -97,6 +97,41 @@ def test_applied_once_more_nothing_changes(before: Path, tmp_path: Path) -> None
     assert found.transform() == ()
 
 
+@pytest.mark.parametrize(
+    ("loop", "declare", "times"),
+    [
+        ("do p = 1, np", "", ", np)"),
+        ("do p = 2, np + 1", "", ", np)"),
+        ("do p = 1, wide", "integer(8) :: wide\n", ")"),
+        ("do p = 1, np, 1", "", ")"),
+    ],
+)
+def test_the_runtime_is_told_how_often_the_tiled_loop_is_executed(
+    loop: str, declare: str, times: str, tmp_path: Path
+) -> None:
+    plane = "p - 1" if loop.startswith("do p = 2") else "p"
+    nest = f"""\
+do z = 1, nz
+  do i = 1, n
+    w(i,z) = dble(i*z) + me
+  end do
+end do
+{loop}
+  do z = 1, nz
+    do i = 1, n
+      s(i,z,{plane}) = w(i,z)
+    end do
+  end do
+end do
+"""
+    wide = "wide = np\n" if "wide" in declare else ""
+    declare = f"real(8) :: w(n,nz)\n{declare}"
+    text = transformed(tmp_path, program(nest=nest, declare=declare, before=wide))
+    *_, last = re.findall(r"call asphalt_progress\(([^)]*\))", text)
+    given = "".join(last.replace("&", " ").split())
+    assert given == f"asphalt_req,asphalt_turn,asphalt_k,asphalt_err{times.replace(' ', '')}"
+
+
 def test_new_names_are_declared_and_begin_with_asphalt(tmp_path: Path) -> None:
     before, text = program(), transformed(tmp_path, program())
     words = set(re.findall(r"[a-z_]\w*", _without_comments(text)))

@@ -32,16 +32,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.algebra import Poly, poly
+from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.nest import Phase
 from asphalt.analysis.plan import Plan
-from asphalt.ir.expr import Keyword, Op, Ref
+from asphalt.analysis.symbols import Scope
+from asphalt.ir.expr import Expr, Keyword, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms import landing
 from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.edit import map_leaves, rewrite_list, shifted
-from asphalt.transforms.make import Maker, compare, fn, num, sub, var
+from asphalt.transforms.make import Maker, compare, fn, num, size, sub, var
 from asphalt.transforms.patterns import pieces_of
 from asphalt.transforms.pieces import (
     ERROR,
@@ -196,7 +199,10 @@ class _Emission:
         free = self.plan.exchange.located.form is Form.FREE
         step = _step(phase.tiled, free)
         make = Maker(_column(phase.tiled.head, free) + step, step, free, self.make.eol)
-        call = Call(var("asphalt_progress"), (REQUESTS, var("asphalt_turn"), K, ERROR))
+        scope = self.plan.exchange.scope
+        more = _times(phase, scope)
+        times = () if more == Poly.constant(1) else (size(more, scope),)
+        call = Call(var("asphalt_progress"), (REQUESTS, var("asphalt_turn"), K, ERROR, *times))
         return make.leaf(Guarded(TILED, call))
 
     def _finish(self, written: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -224,6 +230,27 @@ class _Emission:
             _with_lead(branch, lead),
             make.leaf(Allocation("deallocate", (REQUESTS, *self.pieces.made()))),
         )
+
+
+def _times(phase: Phase, scope: Scope) -> Poly:
+    """How often the tiled loop is executed in a tile, as far as plain bounds of the loops around it
+    say."""
+    times = Poly.constant(1)
+    for loop in phase.loops[:-1]:
+        head = loop.head.what
+        if isinstance(head, DoHead) and head.step is None and head.first and head.last:
+            trips = poly(head.last) - poly(head.first) + Poly.constant(1)
+            if all(_is_plain_integer(atom, scope) for atom in trips.atoms):
+                times *= trips
+    return times
+
+
+def _is_plain_integer(atom: Expr, scope: Scope) -> bool:
+    """Whether it is a scalar variable or constant of the kind that asphalt's own integers have."""
+    symbol = scope.lookup(atom.name) if isinstance(atom, Ref) and atom.args is None else None
+    if symbol is None or symbol.dims is not None or symbol.type is None:
+        return False
+    return symbol.type.base == "integer" and type_bytes(symbol.type, scope) == 4
 
 
 def _works_long(phase: Phase) -> bool:
