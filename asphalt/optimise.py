@@ -10,7 +10,8 @@ overlap windows that come of it.  The second and the third gain nothing by thems
 whose window stays empty is left blocking, and everything is done again without it; branches are
 split only if windows get more work by it.  Then, waits for several operations are split into waits
 for one each, and nests behind a wait into interior and edges, one after the other; a split is kept
-if code motion then finds more work for a window.  Waits leave loops, with what needs them, where
+if code motion then finds more work for a window.  What a branch keeps back goes into its arms, one
+copy for each path, if one of them has work to pass.  Waits leave loops, with what needs them, where
 each iteration has a request and buffers of its own.  Last, sends leave from copies.
 
 Nothing of that is kept that loses: ``gain`` says what a unit costs on a fast and on a slow network,
