@@ -1,13 +1,13 @@
 """The assumptions that a user may accept, by name; nothing else is ever assumed.
 
 An assumption is written ``KIND`` or ``KIND:NAME``; with ``@SITE`` behind it, it is accepted for one
-site alone (by the site's name in the reports).
+site alone (by the site's ``id`` in the reports: a name, or procedure and line of a transfer).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -64,7 +64,8 @@ UNIFORM = Kind(
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {kind.word: kind for kind in (CONTROL, BITS, PURE, UNIFORM)}
 )
-_WRITTEN = re.compile(r"([a-z]+)(?::([a-z]\w*))?(?:@(\w+))?", re.ASCII)
+_WRITTEN = re.compile(r"([a-z]+)(?::([a-z]\w*))?(?:@(\w+(?::\d+)?))?", re.ASCII)
+_OF_A_LINE = re.compile(r"(.+@)(\w+):(\d+)", re.ASCII)
 
 
 def folded(text: str) -> str:
@@ -86,6 +87,26 @@ def folded(text: str) -> str:
         advice = f"{kind.word}:NAME" if kind.named else kind.word
         raise UsageError(f"assume {text}: write {advice}")
     return match[0]
+
+
+def with_lines(
+    accepted: Collection[str], now: Callable[[str, int], Collection[tuple[str, int]]]
+) -> frozenset[str]:
+    """Assumptions with other procedures and lines for those that hold in one line only: all that
+    ``now`` gives for a procedure and a line."""
+    found: set[str] = set()
+    for text in accepted:
+        match = _OF_A_LINE.fullmatch(text)
+        if match is None:
+            found.add(text)
+        else:
+            found |= {f"{match[1]}{unit}:{line}" for unit, line in now(match[2], int(match[3]))}
+    return frozenset(found)
+
+
+def has_lines(accepted: Collection[str]) -> bool:
+    """Whether some assumptions hold in one line only."""
+    return any(_OF_A_LINE.fullmatch(text) for text in accepted)
 
 
 def of_kind(kind: Kind, accepted: Collection[str], site: str | None = None) -> frozenset[str]:

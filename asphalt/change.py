@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from asphalt.analysis.conditions.site import SKIP
+from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
-from asphalt.given_lines import as_given
+from asphalt.given_lines import accepted_now, as_given
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimise import Done, Optimised, optimise
@@ -86,7 +88,10 @@ def optimised(
         )
         if located is None or _is_left_behind(located, tree, now):
             continue
-        found = optimise(now, located, passes, accepted=accepted, clone_limit=clone_limit)
+        if TransferDirectives(located).all_skipped is not None:
+            continue
+        own = accepted_now(accepted, tree, now, by_path)
+        found = optimise(now, located, passes, accepted=own, clone_limit=clone_limit)
         if found.content is None:
             continue
         told = as_given(found, now, tree)
@@ -199,13 +204,20 @@ def _kept(
         span.first,
         operation,
         located.unit.name,
-        "refused" if refused.lifted_by is None else "assumed",
+        _stays(refused),
         code=refused.code.id,
         message=refused.message,
         witness=refused.witness or f"line {span.first}",
         assumptions=() if refused.lifted_by is None else (refused.lifted_by,),
         marks=tuple(mark_report(mark) for mark in marks),
     )
+
+
+def _stays(refused: Refused) -> str:
+    """The verdict on what stays as it is."""
+    if refused.code is SKIP:
+        return "skipped"
+    return "refused" if refused.lifted_by is None else "assumed"
 
 
 def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:

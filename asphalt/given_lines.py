@@ -5,10 +5,12 @@ Several passes may change one file, one after the other, and each sees what thos
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from asphalt.assumptions import has_lines, with_lines
 from asphalt.frontend.tree import Tree
 from asphalt.optimiser.outcome import Optimised
 
@@ -26,6 +28,25 @@ def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
         tiled=tuple(replace(t, line=line(t.path, t.line)) for t in found.tiled),
         cleared=tuple(replace(c, line=line(c.path, c.line)) for c in found.cleared),
     )
+
+
+def accepted_now(
+    accepted: frozenset[str], given: Tree, now: Tree, changed: Collection[str]
+) -> frozenset[str]:
+    """Assumptions about lines of the tree ``given`` as those about lines of the tree ``now``, of
+    which the files ``changed`` are others."""
+    if not has_lines(accepted):
+        return accepted
+
+    def lines(unit: str, line: int) -> Iterator[tuple[str, int]]:
+        yield unit, line
+        for path in changed:
+            if any((own.unit.name or "main") == unit for own in given.units_of(path)):
+                known = _given_lines(given.content(path), now.content(path))
+                if line in known:
+                    yield unit, known.index(line) + 1
+
+    return with_lines(accepted, lambda unit, line: tuple(lines(unit, line)))
 
 
 @lru_cache(maxsize=8)

@@ -15,13 +15,14 @@ from pathlib import Path
 from asphalt.analyses import Analyses
 from asphalt.analysis.codes import ASSUMPTIONS
 from asphalt.analysis.conditions.site import PARSERS
-from asphalt.analysis.directive_checks import check_directives, check_file
-from asphalt.analysis.directives import SENTINEL, Directive
+from asphalt.analysis.directive_checks import call_of, check_directives, check_file
+from asphalt.analysis.directives import SENTINEL, Assume, Directive, Skip
 from asphalt.analysis.evidence import completed, marks_of
 from asphalt.analysis.exchange import Exchange, all_to_all_operations
 from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import for_one_exchange, site_directives
+from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
@@ -43,7 +44,7 @@ from asphalt.naming import site_name
 from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.report.model import MarkReport, Problem, SiteReport
 from asphalt.settings import Settings
-from asphalt.transfers import transfer_operations, transfers
+from asphalt.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.transforms.declare import declare
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.prepush import prepush
@@ -227,8 +228,10 @@ class Project:
             if SENTINEL.encode() in self._tree.content(entry.path).lower():
                 units = self._tree.units_of(entry.path)
                 for located in units:
-                    check_directives(self._analyses.scopes.of(located))
-                    self._for_exchanges += for_one_exchange(located.unit)
+                    scope = self._analyses.scopes.of(located)
+                    check_directives(scope)
+                    found = for_one_exchange(located.unit)
+                    self._for_exchanges += tuple(d for d in found if not _is_for_transfer(d, scope))
                 if units:
                     check_file(self._tree.file(entry.path))
         for directory in sorted({path.parent for path in self.files}):
@@ -375,6 +378,14 @@ class Project:
         )
         after = unparse(file).encode("latin-1")
         return Change(Path(path), self._tree.content(path), after, reports, parameters)
+
+
+def _is_for_transfer(directive: Directive, scope: Scope) -> bool:
+    """Whether a directive is about a transfer or a collective operation that is no exchange."""
+    if directive.leaf is None or not isinstance(directive.clause, Skip | Assume):
+        return False
+    call = call_of(directive.leaf, scope)
+    return call is not None and call.operation in nonblocking_operations()
 
 
 def _caution(plan: Plan) -> tuple[str, ...]:

@@ -38,7 +38,18 @@ def accepting(*names: str):  # type: ignore[no-untyped-def]
 def test_names_of_assumptions() -> None:
     assert folded("Control") == "control"
     assert folded("PURE: Fft@ Main_1") == "pure:fft@main_1"
-    for text in ("", "luck", "control:x", "pure", "uniform:n", "uniform", "pure:1x", "bits@"):
+    assert folded("bits@Sum_up:12") == "bits@sum_up:12"
+    for text in (
+        "",
+        "luck",
+        "control:x",
+        "pure",
+        "uniform:n",
+        "uniform",
+        "pure:1x",
+        "bits@",
+        "bits@a:",
+    ):
         with pytest.raises(UsageError):
             folded(text)
     accepted = {"control@a", "pure:f", "pure:g@a"}

@@ -106,7 +106,7 @@ def _check_matches(found: tuple[Directive, ...], scope: Scope) -> None:
     for directive in found:
         if not isinstance(directive.clause, Match) or directive.leaf is None:
             continue
-        call = _call_of(directive.leaf, scope)
+        call = call_of(directive.leaf, scope)
         if call is None:
             raise directive.error("match(...) belongs in front of an MPI call")
         ids.setdefault(directive.clause.id, []).append((directive, call))
@@ -124,7 +124,8 @@ def _check_matches(found: tuple[Directive, ...], scope: Scope) -> None:
             )
 
 
-def _call_of(leaf: Leaf, scope: Scope) -> MpiCall | None:
+def call_of(leaf: Leaf, scope: Scope) -> MpiCall | None:
+    """The call of MPI that a statement is."""
     what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
     return mpi_call(what, scope) if isinstance(what, Call) else None
 

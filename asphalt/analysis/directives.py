@@ -209,6 +209,16 @@ def behind_sentinel(trivia: Trivia) -> str | None:
     return text[len(SENTINEL) :]
 
 
+def only_accepts(trivia: Trivia) -> bool:
+    """Whether a line is a whole directive that only accepts assumptions about the call behind it,
+    wherever that stands."""
+    text = behind_sentinel(trivia)
+    if text is None or _continued(text)[1]:
+        return False
+    clauses = parse((Line(_continued(text)[0], "", 0),))
+    return all(isinstance(clause, Assume) and not clause.name for clause in clauses)
+
+
 def _continued(text: str) -> tuple[str, bool]:
     """A line without its comment and ``&``, and whether it goes on."""
     text = text.split("!", 1)[0].rstrip()

@@ -23,6 +23,7 @@ from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
 from asphalt.analysis.constants import constant, is_open
+from asphalt.analysis.directives import only_accepts
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.known_limits import KnownLimits
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
@@ -34,6 +35,7 @@ from asphalt.analysis.regions import Region
 from asphalt.analysis.scalars import exposed
 from asphalt.analysis.sets import Problem
 from asphalt.analysis.symbols import Origin, Scope, Scopes
+from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.unseen import unseen_module
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
@@ -96,7 +98,11 @@ class Independence:
             return self._unit
         for leaf in leaves(node):
             where = f"line {line_of(leaf)}"
-            if leaf.frozen or any(t.kind in _LINES_THAT_STAY for t in leaf.lead):
+            skipped = self._skipped.get(id(leaf))
+            if skipped is not None:
+                return f"{where} is skipped by the directive in line {skipped}"
+            stay = (t for t in leaf.lead if t.kind in _LINES_THAT_STAY)
+            if leaf.frozen or not all(only_accepts(t) for t in stay):
                 return f"{where} has a directive or a preprocessor line"
             if leaf.joined or ";" in leaf.trail.split("!")[0]:
                 return f"{where}: several statements on one line"
@@ -125,6 +131,18 @@ class Independence:
             if effect.kind not in _PLAIN and not _goes_on_inside(effect, node):
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
         return None
+
+    @cached_property
+    def _skipped(self) -> dict[int, int]:
+        """The calls that directives leave as they are, with what completes them, each with the line
+        of the directive."""
+        found: dict[int, int] = {}
+        for directive in TransferDirectives(self.facts.located).skipped_here:
+            if directive.leaf is not None and self.messages.call(directive.leaf) is not None:
+                found[id(directive.leaf)] = directive.line
+                for other in self.messages.completion(directive.leaf) or ():
+                    found.setdefault(id(other), directive.line)
+        return found
 
     @cached_property
     def _loops_to(self) -> Counter[int]:

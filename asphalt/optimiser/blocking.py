@@ -75,6 +75,8 @@ def _idle(
     """The refusal of a transfer that no work comes beside, with what would have brought some."""
     message = "it could be non-blocking, but no work comes beside it"
     told = [why for why in (window.why, *calls) if why is not None]
+    if not told and window.alone_in is not None:
+        told = [f"no work stands in {window.alone_in}"]
     message += f": {'; '.join(told)}" if told else " that is worth it"
     if window.beside is not None:
         message += f" (line {line_of(next(leaves(window.beside)))} could)"

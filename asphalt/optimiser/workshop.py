@@ -11,6 +11,7 @@ from pathlib import Path
 from asphalt.analyses import Analyses
 from asphalt.analysis.left_over import called_from
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.assumptions import has_lines, with_lines
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Model, Price
@@ -93,10 +94,26 @@ class Workshop:
     def _analysed(self, tree: Tree) -> UnitFacts:
         effects, uniformity = Analyses(tree).of(any_sizes=True)
         eol = tree.file(self.path).eol
-        found = UnitFacts(self.located(tree), effects, eol, uniformity, self.accepted)
+        located = self.located(tree)
+        accepted = self._accepted(tree, located)
+        found = UnitFacts(located, effects, eol, uniformity, accepted)
         if tree is self.tree:
             self._once_called = called_from(found.scope)
         return replace(found, once_called=self._once_called)
+
+    def _accepted(self, tree: Tree, located: Located) -> frozenset[str]:
+        """The accepted assumptions, those about lines as they are in a tree now."""
+        if not has_lines(self.accepted):
+            return self.accepted
+        moved: dict[tuple[str, int], set[tuple[str, int]]] = {}
+        for line in {line_of(leaf) for node in located.unit.body for leaf in leaves(node)}:
+            here = located.unit.name or "main", line
+            place = self.origins.place(tree, line)
+            for given in self.tree.units_of(place.path) if place is not None else ():
+                first, last = line_of(next(leaves(given.unit))), line_of(given.unit.end)
+                if place is not None and first <= place.line <= last:
+                    moved.setdefault((given.unit.name or "main", place.line), set()).add(here)
+        return with_lines(self.accepted, lambda unit, line: moved.get((unit, line), ()))
 
     def price(self, tree: Tree) -> Price:
         """What the unit costs as it stands in a tree."""

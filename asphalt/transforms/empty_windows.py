@@ -43,11 +43,13 @@ class Stop:
 @dataclass(frozen=True, slots=True)
 class EmptyWindow:
     """What stops the wait of a transfer, and what stops its start; None: there is nothing more on
-    that way.  ``beside``: work that nothing keeps from coming beside it."""
+    that way.  ``beside``: work that nothing keeps from coming beside it.  ``alone_in``: the
+    procedure, if it is called from elsewhere."""
 
     behind: Stop | None
     before: Stop | None
     beside: Node | None
+    alone_in: str | None = None
 
     @property
     def why(self) -> str | None:
@@ -87,7 +89,7 @@ class EmptyWindows:
             behind, before = (way if isinstance(way, Stop) else None for way in ways)
             stops.append((behind, before))
         behind, before = stops[0] if stops else (None, None)
-        return EmptyWindow(behind, before, None)
+        return EmptyWindow(behind, before, None, self.facts.unit.name if self.is_called else None)
 
     def _buffers(self, split: Split) -> Iterator[tuple[Access, ...]]:
         """The accesses of each operation that is started: what is received comes first."""

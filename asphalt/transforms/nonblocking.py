@@ -104,7 +104,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         status = () if side.status is None else (side.status,)
         calls.append(Call(var(side.wait), (var(name), *side.buffers, *status)))
     mark = f"asphalt: {step.operation} made non-blocking"
-    body = flat_map(facts.unit.body, step.leaf, instead(calls, mark, facts))
+    body = flat_map(facts.unit.body, step.leaf, instead(calls, mark, facts, step.assumed))
     entities = tuple(Entity(name, name, None) for name in names)
     declared = Decl("type", TypeSpec("integer"), (), None, entities)
     runtime = {name for side in step.sides for name in (side.start, side.wait)}
@@ -112,8 +112,12 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return added(unit, facts.located.form, facts.eol, runtime, (declared,))
 
 
-def instead(calls: list[Call], mark: str, facts: UnitFacts) -> Callable[[Leaf], tuple[Node, ...]]:
-    """Replaces a call by others, each under the same condition."""
+def instead(
+    calls: list[Call], mark: str, facts: UnitFacts, assumed: tuple[str, ...] = ()
+) -> Callable[[Leaf], tuple[Node, ...]]:
+    """Replaces a call by others, each under the same condition, with a comment, and one for each
+    thing that is ``assumed``."""
+    marks = (mark, *(f"asphalt: assumed: {name}" for name in assumed))
 
     def change(leaf: Leaf) -> tuple[Node, ...]:
         made: list[Leaf] = []
@@ -121,9 +125,9 @@ def instead(calls: list[Call], mark: str, facts: UnitFacts) -> Callable[[Leaf], 
             what = replace(leaf.what, action=call) if isinstance(leaf.what, Guarded) else call
             made.append(replace(leaf, what=what, body=None, span=None, lead=(), trail=facts.eol))
         indent = leaf.head[: len(leaf.head) - len(leaf.head.lstrip())] if facts.free else ""
-        comment = Trivia(TriviaKind.COMMENT, f"{indent}! {mark}{facts.eol}")
+        comments = (Trivia(TriviaKind.COMMENT, f"{indent}! {text}{facts.eol}") for text in marks)
         inside = comments_inside(leaf, facts.free, facts.eol)
-        made[0] = replace(made[0], lead=(*leaf.lead, *inside, comment))
+        made[0] = replace(made[0], lead=(*leaf.lead, *inside, *comments))
         made[-1] = replace(made[-1], trail=leaf.trail)
         return tuple(made)
 

@@ -22,6 +22,7 @@ from asphalt.analysis.conditions.point_to_point import (
     STATUS_READ,
     STAYS,
 )
+from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.independence import Independence, is_unseen
@@ -36,9 +37,10 @@ from asphalt.analysis.objects import (
 from asphalt.analysis.paths import path_witness
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
+from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
-from asphalt.assumptions import BITS
+from asphalt.assumptions import BITS, is_accepted
 from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import ArmHead, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
@@ -51,6 +53,7 @@ class Rules:
     def __init__(self, facts: UnitFacts, order: Independence) -> None:
         self.facts = facts
         self.order = order
+        self.said = TransferDirectives(facts.located)
         self._together: dict[str, str | None] = {}
 
     def judged(
@@ -59,6 +62,9 @@ class Rules:
         """Why a call stays; or what is started instead, the evidence, and what is assumed."""
         facts = self.facts
         where = f"line {line_of(leaf)}: {call.procedure.spelled}"
+        skipped = self.said.skipped(leaf)
+        if skipped is not None:
+            return Refused(SKIP, f"skipped by the directive in line {skipped.line}", leaf.span)
         stays = self.order.fixed(leaf)
         stays = stays or self._condition_changes(leaf, call) or _unclear_include(facts)
         if stays is not None:
@@ -119,7 +125,9 @@ class Rules:
         if digits is not None:
             if not is_predefined_reduction(self.facts, call):
                 return Refused(DIGITS, f"{where}: {digits}", leaf.span)
-            if BITS.word not in self.facts.accepted:
+            site = f"{self.facts.unit.name or 'main'}:{line_of(leaf)}"
+            said = BITS.word in self.said.assumed(leaf)
+            if not said and not is_accepted(BITS.word, self.facts.accepted, site):
                 message = f"it could be non-blocking, where {digits},"
                 return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
             assumed = (BITS.word,)

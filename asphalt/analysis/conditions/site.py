@@ -66,7 +66,8 @@ SKIP = Code(
     "ASP006",
     "skipped on request",
     "A directive `!$asphalt skip` stands in front of the call or of its producer, or among the "
-    "declarations of the procedure.",
+    "declarations of the procedure.  Transfers between two ranks are skipped likewise; what "
+    "completes a skipped one stays as it is, too.",
     "Remove the directive to have the site transformed.",
 )
 

@@ -13,6 +13,7 @@ from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.references import actions
 from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.ir.expr import Lit, Op
 from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind
@@ -83,6 +84,9 @@ def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node
     name = unit.name
     if unit.kind != "subroutine" or unit.head is None or not isinstance(unit.head.what, UnitHead):
         raise RefusedError(TEXT, f"{name} is no subroutine that is read as one")
+    skipped = TransferDirectives(callee).all_skipped
+    if skipped is not None:
+        raise RefusedError(TEXT, f"{name} is skipped by the directive in line {skipped.line}")
     _check_recursion(callee, caller, scopes)
     own = [leaf for node in unit.body for leaf in leaves(node)]
     if len(own) > LONGEST:

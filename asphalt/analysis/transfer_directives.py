@@ -1,0 +1,56 @@
+"""The directives that are about transfers and collective operations of one unit.
+
+In front of a call: ``skip`` leaves it, and what completes it, as they are; ``assume(bits)`` accepts
+other last digits of a reduction.  Among the declarations of the unit or of a host of it, or in
+front of these, they are about all calls in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from asphalt.analysis.directives import Assume, Directive, Skip, directives
+from asphalt.ir.program import Located
+from asphalt.ir.tree import Leaf
+
+
+@dataclass(frozen=True)
+class TransferDirectives:
+    """Those of one unit and its hosts."""
+
+    located: Located
+
+    def skipped(self, leaf: Leaf) -> Directive | None:
+        """What says that a call stays as it is."""
+        return self.all_skipped or next(
+            (d for d in self._near(leaf) if isinstance(d.clause, Skip)), None
+        )
+
+    @cached_property
+    def all_skipped(self) -> Directive | None:
+        """What says that all calls of the unit stay as they are."""
+        return next((d for d in self._far if isinstance(d.clause, Skip)), None)
+
+    @cached_property
+    def skipped_here(self) -> tuple[Directive, ...]:
+        """What says that single calls stay as they are."""
+        return tuple(d for d in self._own if d.leaf is not None and isinstance(d.clause, Skip))
+
+    def assumed(self, leaf: Leaf) -> frozenset[str]:
+        """The assumptions that are accepted for a call, by name."""
+        clauses = (d.clause for d in (*self._near(leaf), *self._far))
+        return frozenset(c.assumption for c in clauses if isinstance(c, Assume))
+
+    def _near(self, leaf: Leaf) -> tuple[Directive, ...]:
+        return tuple(d for d in self._own if d.leaf is leaf)
+
+    @cached_property
+    def _own(self) -> tuple[Directive, ...]:
+        return directives(self.located.unit)
+
+    @cached_property
+    def _far(self) -> tuple[Directive, ...]:
+        hosts = (directives(unit) for unit in reversed(self.located.chain[:-1]))
+        found = (*self._own, *(d for own in hosts for d in own))
+        return tuple(d for d in found if d.leaf is None)

@@ -1,0 +1,134 @@
+"""What directives, and assumptions for one line, say of transfers and collective operations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from judging import SETTINGS
+
+from asphalt.cli.session import reports_before
+from asphalt.passes import TRANSFERS
+from asphalt.project import Project
+
+_UNIT = """\
+{before}program shift
+  use mpi
+  implicit none{declared}
+  integer, parameter :: n = 800000
+  integer :: i, left, ierr, request
+  real(8) :: a(n), b(n), mine, total
+  call MPI_Init(ierr)
+  left = 0
+  mine = 1
+{body}
+  do i = 1, n
+    b(i) = sqrt(dble(i))
+  end do
+  print *, total, b(1), a(1)
+  call MPI_Finalize(ierr)
+end program shift
+"""
+_FIRST = 10  # the line of the body
+_RECEIVE = "  call MPI_Recv(a, n, MPI_REAL8, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"
+_REDUCE = "  call MPI_Allreduce(mine, total, 1, MPI_REAL8, MPI_SUM, MPI_COMM_WORLD, ierr)"
+
+
+def _project(
+    path: Path, body: str, *accepted: str, declared: str = "", before: str = ""
+) -> Project:
+    path.write_text(_UNIT.format(body=body, declared=declared, before=before))
+    settings = replace(SETTINGS, passes=TRANSFERS, assume=frozenset(accepted))
+    return Project(path.parent, settings=settings)
+
+
+def _after(project: Project) -> str:
+    return "".join(change.after.decode() for change in project.transform())
+
+
+@pytest.mark.parametrize(
+    "where", [{"body": "  !$asphalt skip\n"}, {"declared": "\n  !$asphalt skip"},
+              {"before": "!$asphalt skip\n"}]
+)  # fmt: skip
+def test_skip_leaves_a_transfer_as_it_is(tmp_path: Path, where: dict[str, str]) -> None:
+    body = where.pop("body", "") + _RECEIVE
+    project = _project(tmp_path / "shift.f90", body, **where)
+    assert project.transform() == ()
+    (report,) = reports_before(project)
+    assert (report.verdict, report.code) == ("skipped", "ASP006")
+    assert project.remarks == ()
+    assert "asphalt_irecv" in _after(_project(tmp_path / "shift.f90", _RECEIVE))
+
+
+def test_what_completes_a_skipped_transfer_stays(tmp_path: Path) -> None:
+    start = _RECEIVE.replace("Recv", "Irecv").replace("MPI_STATUS_IGNORE", "request")
+    wait = "\n  call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)"
+    assert _after(_project(tmp_path / "shift.f90", start + wait)) != ""
+    assert _after(_project(tmp_path / "shift.f90", f"  !$asphalt skip\n{start}{wait}")) == ""
+
+
+def test_a_skipped_procedure_stays_at_its_call(tmp_path: Path) -> None:
+    halo = f"""
+subroutine halo(a, n, left)
+  use mpi
+  implicit none
+  SKIP
+  integer, intent(in) :: n, left
+  real(8), intent(inout) :: a(n)
+  integer :: ierr
+{_RECEIVE}
+end subroutine halo
+"""
+    (tmp_path / "halo.f90").write_text(halo.replace("SKIP", "!"))
+    assert "of halo.f90 stands here" in _after(
+        _project(tmp_path / "shift.f90", "  call halo(a, n, left)")
+    )
+    (tmp_path / "halo.f90").write_text(halo.replace("SKIP", "!$asphalt skip"))
+    assert _after(_project(tmp_path / "shift.f90", "  call halo(a, n, left)")) == ""
+
+
+@pytest.mark.parametrize("how", ["bits", f"bits@shift:{_FIRST}", "line", "unit"])
+def test_other_digits_are_accepted(tmp_path: Path, how: str) -> None:
+    """By an option, for all or for one line, or by a directive; the code says so."""
+    body = f"  !$asphalt assume(bits)\n{_REDUCE}" if how == "line" else _REDUCE
+    declared = "\n  !$asphalt assume(bits)" if how == "unit" else ""
+    accepted = (how,) if how.startswith("bits") else ()
+    after = _after(_project(tmp_path / "shift.f90", body, *accepted, declared=declared))
+    assert "asphalt_iallreduce" in after
+    assert "  ! asphalt: assumed: bits\n" in after
+    (report,) = reports_before(_project(tmp_path / "shift.f90", body, *accepted, declared=declared))
+    assert report.accepted == ("bits",)
+
+
+def test_only_the_line_that_is_named(tmp_path: Path) -> None:
+    """Lines are those of the source as it was given, whatever was done to it before."""
+    work = "\n  do i = 1, n\n    b(i) = sqrt(b(i))\n  end do\n  print *, total\n"
+    body = _RECEIVE + work + _REDUCE + work + _REDUCE
+    line = _FIRST + body[: body.rindex(_REDUCE)].count("\n")
+    after = _after(_project(tmp_path / "shift.f90", body, f"bits@shift:{line}"))
+    assert "asphalt_irecv" in after
+    assert after.count("call asphalt_iallreduce") == 1
+    assert after.index(_REDUCE) < after.index("call asphalt_iallreduce")
+    assert _after(_project(tmp_path / "shift.f90", _REDUCE, "bits@shift:3")) == ""
+
+
+def test_a_line_of_a_procedure_that_is_inlined(tmp_path: Path) -> None:
+    total = f"""
+subroutine total_of(a, n, left, mine, total)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, left
+  real(8), intent(inout) :: a(n)
+  real(8), intent(in) :: mine
+  real(8), intent(out) :: total
+  integer :: ierr
+{_RECEIVE}
+{_REDUCE}
+end subroutine total_of
+"""
+    (tmp_path / "total.f90").write_text(total)
+    call = "  call total_of(a, n, left, mine, total)"
+    assert _after(_project(tmp_path / "shift.f90", call, "bits@total_of:10")) == ""
+    after = _after(_project(tmp_path / "shift.f90", call, "bits@total_of:11"))
+    assert "call asphalt_iallreduce" in after
