@@ -127,6 +127,7 @@ class UnevenPieces(Pieces):
             D,
             ERROR,
             self.name(site),
+            *self.together(),
         )
 
     def decided(self, make: Maker) -> list[Node]:
