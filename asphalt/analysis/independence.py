@@ -124,7 +124,7 @@ class Independence:
             where = f"line {line_of(access.leaf)}: {access.storage}"
             if symbol is None:
                 unseen = unseen_module(name, self.facts.scope)
-                return f"{where} may be volatile: {unseen or 'what declares it is not seen'}"
+                return f"{where} may be volatile: {unseen or 'nothing is seen that declares it'}"
             if "volatile" in symbol.attrs:
                 return f"{where} is volatile"
         for effect in self.facts.footprint(node).effects:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import EffectKind
 from asphalt.analysis.conditions import (
@@ -23,8 +23,10 @@ from asphalt.analysis.conditions import (
 )
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import layout_of
+from asphalt.analysis.inlining.sights import words_of
 from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.nest import Producer
+from asphalt.analysis.not_given import first_missing
 from asphalt.analysis.packed import packed_layout_of, told_apart
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.uneven import uneven_layout_of
@@ -52,10 +54,31 @@ def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
     if isinstance(skipped, Refused):
         _refuse_contradictions(exchange)
         return skipped
-    for first in (site.check, visible_effects.check_understood, send_side.check_names):
+    for first in (
+        site.check,
+        visible_effects.check_understood,
+        site.check_modules,
+        send_side.check_names,
+    ):
         answer = first(exchange)
         if isinstance(answer, Refused):
             return answer
+    judged = _judged(exchange, uniformity)
+    return _with_missing(exchange, judged) if isinstance(judged, Refused) else judged
+
+
+def _with_missing(exchange: Exchange, refused: Refused) -> Refused:
+    """The refusal with a module that may be its reason: one that is not given, and of which the
+    unit uses names."""
+    missing = first_missing(exchange.scope, words_of(exchange.unit))
+    if missing is None or missing.why in refused.message or missing.name in refused.message:
+        return refused
+    message = f"{refused.message}; {missing.why}"
+    return replace(refused, message=message, marks=(*refused.marks, missing.mark))
+
+
+def _judged(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
+    """The same where nothing is missing."""
     nest = one_producer.definer(exchange)
     if isinstance(nest, Refused):
         return nest

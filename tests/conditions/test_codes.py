@@ -42,7 +42,12 @@ def test_a_refused_file_comes_out_byte_for_byte(case: Case, tmp_path: Path) -> N
 
 
 # what no compiler takes as it stands
-INCOMPLETE = {"module-that-is-not-given", "statement-not-understood-elsewhere"}
+INCOMPLETE = {
+    "module-that-is-not-given",
+    "module-of-sizes-that-is-not-given",
+    "no-module-of-mpi",
+    "statement-not-understood-elsewhere",
+}
 
 
 @pytest.mark.wide

@@ -21,7 +21,7 @@ DEFECTS = {"ASP005", "ASP901"}
 """What only a defect of asphalt itself raises: no program gets it."""
 
 # what a compiler has, and asphalt is not given
-BESIDE = ("asp007_communication.f90",)
+BESIDE = ("asp007_communication.f90", "asp013_sizes.f90")
 
 REFUSED = [path for code in ALL_CODES if (path := examples_of(code).refused) is not None]
 ACCEPTED = [examples_of(code).accepted for code in ALL_CODES]

@@ -106,6 +106,18 @@ CASES = (
         program().replace("  use mpi\n", "  use communication\n  use constants\n"),
         program(),
     ),
+    Case(
+        "ASP013",
+        "module-of-sizes-that-is-not-given",
+        program().replace("  use mpi\n", "  use mpi\n  use sizes\n"),
+        program(),
+    ),
+    Case(
+        "ASP007",
+        "no-module-of-mpi",
+        program().replace("  use mpi\n", ""),
+        program(),
+    ),
     Case("ASP002", "one-buffer", program(nest=NEST.replace("s(", "r("), call=IN_PLACE), program()),
     Case(
         "ASP003",
@@ -208,3 +220,11 @@ def test_the_message_names_the_operation_as_it_is_spelled(tmp_path: Path) -> Non
     report = site(tmp_path, case.refused).report
     assert report.operation == "MPI_Alltoallw"
     assert report.message.startswith("MPI_Alltoallw is not transformed yet")
+
+
+def test_a_module_that_is_not_given_is_told_with_what_it_may_cause(tmp_path: Path) -> None:
+    text = program().replace("  use mpi\n", "  use mpi\n  use sizes, only: n, nz\n")
+    text = text.replace("  integer, parameter :: n = 3, nz = 8\n", "")
+    report = site(tmp_path, text).report
+    assert report.verdict == "refused"
+    assert report.message.endswith("module sizes (line 3) is not among the given files")

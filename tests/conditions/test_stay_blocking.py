@@ -43,3 +43,24 @@ def test_without_the_pass_nothing_is_told(tmp_path: Path) -> None:
     path = tmp_path / "shift.f90"
     path.write_text(CASES[0].refused)
     assert Project(path, settings=SETTINGS).kept_blocking() == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "why"),
+    [
+        ("", "ASP007", "nothing declares MPI_REAL8; write `use mpi`"),
+        ("  use mpi_f08, only: MPI_Send\n", "ASP007", "the list of line 2 (mpi_f08) lacks"),
+        ("  use mpi\n  use sizes, only: right\n", "ASP013", "module sizes is not among"),
+        ("  use mpi\n  use sizes\n", "ASP013", "module sizes is not among"),
+    ],
+)
+def test_what_is_not_declared(lines: str, code: str, why: str, tmp_path: Path) -> None:
+    """The cause is told: the module of MPI, or of the program, that is missing."""
+    call = "  call MPI_Send(a, 8, MPI_REAL8, right, 1, MPI_COMM_WORLD, ierr)\n"
+    text = f"subroutine s(a)\n{lines}  implicit none\n  real(8) :: a(8)\n  integer :: ierr\n{call}"
+    (tmp_path / "s.f90").write_text(f"{text}end subroutine s\n")
+    project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
+    (report,) = project.kept_blocking()
+    assert report.code == code
+    assert why in report.message
+    assert any(mark.line in (1, 2, 3) for mark in report.marks)

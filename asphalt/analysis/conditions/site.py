@@ -6,10 +6,11 @@ from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.conditions import open_coded
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.not_given import first_missing, undeclared_constant
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.site_directives import site_directives
 from asphalt.analysis.symbols import Origin
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdict import Answer, Code, Holds, Mark, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import TriviaKind
@@ -59,8 +60,18 @@ BINDING = Code(
     "the binding of MPI is not known",
     "The call has the name of an MPI procedure, but the module or the include file that it may "
     "come from is not among the given files: whether its handles are integers or derived types is "
-    "not known.",
-    "Give asphalt the file, or the directory that it is in with -I.",
+    "not known.  Or nothing declares a constant of MPI that is passed: no `use mpi`, `use mpi_f08` "
+    "or include 'mpif.h' is in the procedure or its hosts.",
+    "Give asphalt the file, or the directory that it is in with -I; or add the line that the "
+    "message names.",
+)
+NOT_GIVEN = Code(
+    "ASP013",
+    "a module of the program is not given",
+    "The procedure uses a module that is not among the given files.  Where it takes all names from "
+    "it, any name here may mean something else than it seems; else it is not known what the listed "
+    "names mean.",
+    "Give asphalt the file of the module, or the whole tree.",
 )
 SKIP = Code(
     "ASP006",
@@ -91,7 +102,7 @@ WRAPPER = Code(
     "caller use the same MPI module; or call MPI where the data is computed.",
 )
 
-CODES = (OPERATION, LISTS, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP, WRAPPER)
+CODES = (OPERATION, LISTS, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP, WRAPPER, NOT_GIVEN)
 
 
 _FAMILIES = ("alltoall", "alltoallv")
@@ -116,6 +127,9 @@ def check(exchange: Exchange) -> Answer:
     if call.binding == "unknown":
         message = f"{procedure.spelled} comes from a module or an include file that is not given"
         return Refused(BINDING, message, exchange.span)
+    undeclared = undeclared_constant(call, exchange.scope) if exchange.wrapper is None else None
+    if undeclared is not None:
+        return Refused(BINDING, undeclared.why, exchange.span, marks=marked(undeclared.mark))
     if call.in_place(exchange.scope):
         return Refused(IN_PLACE, "the exchange is done in place", exchange.span)
     for argument in (arguments.send, arguments.receive):
@@ -129,6 +143,20 @@ def check(exchange: Exchange) -> Answer:
         message = f"{blocks} is not an array with one integer for each rank"
         return Refused(LISTS, message, exchange.span)
     return Holds("a blocking exchange of blocks of two arrays, with counts in arrays")
+
+
+def check_modules(exchange: Exchange) -> Answer:
+    """Whether all modules are given of which any name of the unit may come."""
+    missing = first_missing(exchange.scope)
+    if missing is None:
+        return Holds("all modules are given that any name may come from")
+    message = f"{missing.why}: any name here may come from it"
+    return Refused(NOT_GIVEN, message, exchange.span, marks=marked(missing.mark))
+
+
+def marked(mark: Mark | None) -> tuple[Mark, ...]:
+    """The marks of a refusal, if there is one."""
+    return () if mark is None else (mark,)
 
 
 def _wrapped(exchange: Exchange, reason: str) -> Refused:

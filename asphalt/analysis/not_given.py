@@ -1,0 +1,106 @@
+"""What a unit lacks: declarations of constants of MPI, and modules that are not among the given
+files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.runtime_calls import MODULE
+from asphalt.analysis.symbols import Scope
+from asphalt.analysis.unseen import unseen_module
+from asphalt.analysis.verdict import Mark
+from asphalt.ir.expr import Ref, walk
+from asphalt.ir.stmt import Include, Use
+from asphalt.ir.tree import Leaf, Unit, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class NotGiven:
+    """What is missing, in a clause; ``mark``: the line that it is about."""
+
+    why: str
+    mark: Mark | None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingModule:
+    """A module that a unit uses and that is not given; ``names``: those that it takes from it,
+    folded; None: all that there are."""
+
+    name: str
+    names: frozenset[str] | None
+    mark: Mark
+
+    @property
+    def why(self) -> str:
+        """The same in a clause."""
+        return f"module {self.name} (line {self.mark.span.first}) is not among the given files"
+
+
+def undeclared_constant(call: MpiCall, scope: Scope) -> NotGiven | None:
+    """The first constant of MPI among the arguments of a call that nothing declares."""
+    for _, actual in call.bound():
+        for part in walk(actual):
+            if not isinstance(part, Ref) or not part.name.startswith("mpi_"):
+                continue
+            symbol = scope.lookup(part.name)
+            if symbol is None and unseen_module(part.name, scope) is not None:
+                continue
+            if symbol is None or "implicit" in symbol.attrs:
+                return _undeclared(part.spelled, scope)
+    return None
+
+
+def _undeclared(spelled: str, scope: Scope) -> NotGiven | None:
+    """What to say of a constant that nothing declares; None: an include file may."""
+    for unit in reversed(scope.located.chain):
+        for leaf in _specification(unit):
+            if isinstance(leaf.what, Include) and not _is_known(leaf.what, scope):
+                return None
+            if isinstance(leaf.what, Use) and leaf.what.module in MPI_MODULES and leaf.span:
+                if not leaf.what.only:
+                    return None
+                why = f"the list of line {leaf.span.first} ({leaf.what.module}) lacks {spelled}"
+                return NotGiven(why, Mark(leaf.span, "offending", why))
+    head = scope.unit.head
+    why = f"nothing declares {spelled}; write `use mpi`, `use mpi_f08` or include 'mpif.h'"
+    if head is None or head.span is None:
+        return NotGiven(why, None)
+    why += f" behind line {head.span.first}"
+    return NotGiven(why, Mark(head.span, "offending", why))
+
+
+def _is_known(include: Include, scope: Scope) -> bool:
+    return scope.program.include(scope.located, include.path) is not None
+
+
+def missing_modules(scope: Scope) -> Iterator[MissingModule]:
+    """The modules that a unit or its hosts use and that are not given."""
+    for unit in reversed(scope.located.chain):
+        for leaf in _specification(unit):
+            use = leaf.what
+            if not isinstance(use, Use) or use.intrinsic or leaf.span is None:
+                continue
+            if use.module in (*MPI_MODULES, MODULE) or is_intrinsic_module(use.module):
+                continue
+            if scope.program.defined_in("module", use.module):
+                continue
+            names = frozenset(item.local for item in use.items) if use.only else None
+            why = f"module {use.module} is not among the given files"
+            yield MissingModule(use.module, names, Mark(leaf.span, "offending", why))
+
+
+def first_missing(scope: Scope, names: Iterable[str] | None = None) -> MissingModule | None:
+    """The first module that is not given of which a unit takes all names, or one of some."""
+    for missing in missing_modules(scope):
+        if missing.names is None or (names is not None and missing.names & frozenset(names)):
+            return missing
+    return None
+
+
+def _specification(unit: Unit) -> Iterator[Leaf]:
+    for node in unit.spec:
+        yield from leaves(node)
