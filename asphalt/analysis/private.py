@@ -21,7 +21,8 @@ from asphalt.analysis.nest import Phase, Producer, loop_bounds
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.scalars import Covers, Level, exposed, live_after
 from asphalt.analysis.shapes import shape_of
-from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.analysis.symbols import Scope
+from asphalt.ir.expr import Arg, Component, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign, StatementFunction
 from asphalt.ir.tree import Block, Do, Leaf, Node, leaves
@@ -169,9 +170,22 @@ def _known_to_library(exchange: Exchange, storage: str) -> bool:
         if procedure.timing is Timing.BLOCKING and procedure.exchange is not None:
             continue
         for parameter, actual in call.bound():
-            if parameter.kind == "BUFFER" and storage in names_in(actual):
+            if parameter.kind == "BUFFER" and storage in _handed_over(actual, exchange.scope):
                 return True
     return False
+
+
+def _handed_over(actual: Arg, scope: Scope) -> frozenset[str]:
+    """The variables whose address a call gets with a buffer: subscripts of an array are evaluated,
+    and forgotten."""
+    match actual:
+        case Component(base=base):
+            return _handed_over(base, scope)
+        case Ref(name=name, args=args) if args is not None:
+            symbol = scope.lookup(name)
+            if symbol is not None and symbol.dims is not None:
+                return frozenset({name})
+    return frozenset(names_in(actual))
 
 
 def is_private_and_dead(producer: Producer, phases: tuple[Phase, ...], storage: str) -> bool:

@@ -22,7 +22,7 @@ from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
 from asphalt.settings import Settings
 from asphalt.unparse.params import Parameter, merge_header
-from fuzz import exchanges, gathers, halos, waves
+from fuzz import alltoalls, exchanges, gathers, halos, waves
 from fuzz.batch import _MAIN, SUPPORT, _common, _compiled, execute
 
 BATCH = 40
@@ -30,6 +30,7 @@ RANKS = (1, 2, 3, 4)
 SEVERAL = RANKS[1:]
 """Where collective operations are started: SMPI's MPI_Ibcast does not survive one rank."""
 KINDS = {
+    "alltoalls": alltoalls.procedure,
     "exchanges": exchanges.procedure,
     "gathers": gathers.procedure,
     "halos": halos.procedure,
@@ -87,7 +88,8 @@ def batch(
             settings = Settings(passes=TRANSFERS, jobs=1, cache=False)
             tiling = TILINGS[number % len(TILINGS)]
             # messages are cut only where all of the program is seen
-            seen = (path, caller, SUPPORT) if kind == "waves" else (path, caller)
+            whole = kind in ("alltoalls", "waves")
+            seen = (path, caller, SUPPORT) if whole else (path, caller)
             everywhere = Project(*seen, settings=settings).transform(*tiling)
             changes = [change for change in everywhere if change.path == path]
             after[file] = changes[0].after.decode() if changes else text
