@@ -21,6 +21,7 @@ def test_a_procedure_is_the_same_each_time() -> None:
     ("first", "kind"),
     [
         (0, "exchanges"),
+        (8, "alltoalls"),
         pytest.param(4, "exchanges", marks=pytest.mark.wide),
         pytest.param(0, "halos", marks=pytest.mark.wide),
         pytest.param(15, "waves", marks=pytest.mark.wide),

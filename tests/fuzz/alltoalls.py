@@ -281,7 +281,7 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
         mixes = [(random.randint(0, 3), random.randrange(4), random.randint(2, 4)) for _ in "yz"]
         tables = [f"{c}c(p) = mod({a}*p + {b}, {m})" for c, (a, b, m) in zip("yz", mixes,
                                                                           strict=True)]  # fmt: skip
-        sizes, rank = "s(max(1,n*zc(me)*yo(np))), r(max(1,n*yc(me)*zo(np)))", "(:)"
+        sizes, rank = "s(n*zc(me)*yo(np)+1), r(n*yc(me)*zo(np)+1)", "(:)"
     apart = random.random() < 0.75
     head = (_APART if apart else _ALONE).format(
         tag=tag,

@@ -16,7 +16,7 @@ import click
 
 from asphalt.frontend.workers import shared_workers
 from asphalt.limits import HEADER
-from asphalt.passes import TRANSFERS
+from asphalt.passes import PASSES, TRANSFERS
 from asphalt.project import Project
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
@@ -85,7 +85,8 @@ def batch(
             caller = folder / f"calls_{path.stem}.f90"  # so that it is seen who comes there
             # two statements on a line: it is not inlined there, where nothing would be run
             caller.write_text(_MAIN.format(calls=f"  ierr = 0; call {path.stem}\n"))
-            settings = Settings(passes=TRANSFERS, jobs=1, cache=False)
+            passes = PASSES if kind == "alltoalls" else TRANSFERS
+            settings = Settings(passes=passes, jobs=1, cache=False)
             tiling = TILINGS[number % len(TILINGS)]
             # messages are cut only where all of the program is seen
             whole = kind in ("alltoalls", "waves")
