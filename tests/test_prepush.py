@@ -140,7 +140,7 @@ def test_new_names_are_declared_and_begin_with_asphalt(tmp_path: Path) -> None:
     assert new - own <= {
         "include", "inc", "kind", "merge", "logical", "allocatable", "min", "max", "mod", "modulo",
         "else", "source", "size", "deallocate", "storage_size", "true", "false", "only", "and",
-        "asphalt", "if", "then", "count", "site", "apart",
+        "asphalt", "if", "then", "count", "site",
     }  # fmt: skip
 
 

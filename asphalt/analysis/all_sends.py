@@ -13,10 +13,9 @@ from asphalt.analysis.access import EffectKind, examine
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall, PredefinedType, mpi_constant, predefined_type
-from asphalt.analysis.mpi_library import LibraryAccess, Store, library_row, probes
-from asphalt.analysis.mpi_library_rows import HINTED, OTHER_PROGRAMS
+from asphalt.analysis.mpi_library import LibraryAccess, Store, library_row
+from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi_table import Procedure, procedure, table
-from asphalt.analysis.runtime_calls import RUNTIME_CALLS
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.program import MpiMention
 from asphalt.ir.source import Span
@@ -121,25 +120,6 @@ def _message(facts: UnitFacts, leaf: Leaf, call: MpiCall, store: Store) -> Sent 
         None if count is None else facts.values.polynomial(count, leaf).value,
         None if kind is None else predefined_type(kind, facts.scope),
     )
-
-
-def nothing_received(effects: Effects) -> bool:
-    """Whether no process of the program receives a message from another one, or looks for one.
-
-    Messages that are sent in the place of a collective operation are then received by nobody but
-    whom they are for, whatever their communicator and tag.  A communicator whose messages may be
-    told to overtake each other, which takes a hint, is not taken for one of them.
-    """
-    program = effects.scopes.program
-    called = [procedure(mention.operation) for mention in program.mpi_calls()]
-    called += [
-        procedure(call.operation) for name, call in RUNTIME_CALLS.items() if program.mentions(name)
-    ]
-    receiving, hinting = operations(Store.INCOMING), {f"mpi_{name}" for name in HINTED}
-    for row in called:
-        if row is None or row.name in receiving or row.name in hinting or probes(row):
-            return False
-    return is_closed(effects)  # asked last, for it takes long
 
 
 def is_closed(effects: Effects) -> bool:

@@ -194,7 +194,6 @@ class _Checks:
             tuple(self.evidence),
             tuple(dict.fromkeys(self.assumptions)),
             landing.clone,
-            apart=own_messages.apart(self.exchange),
         )
 
     def _note(self, holds: Holds) -> None:

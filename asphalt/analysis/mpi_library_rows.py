@@ -156,14 +156,6 @@ ASKING = (
 # It ends the program: nobody waits for what was started before (9.3.5).
 ABORTING = "mpi_abort"
 
-# They may give a communicator hints, such as that its messages may overtake each other (7.4.4).
-HINTED = frozenset(
-    words(
-        "comm_set_info comm_dup_with_info comm_idup_with_info comm_split_type"
-        " comm_create_from_group dist_graph_create dist_graph_create_adjacent"
-    )
-)
-
 # Processes of another program may take part: their messages stand nowhere in this one.
 OTHER_PROGRAMS = (
     Row(

@@ -21,7 +21,6 @@ class Plan:
     by a reduction.  ``evidence``: one sentence a condition, in their order.  ``clone``: why pieces
     land in a clone of the receive buffer; None: they land in the buffer itself.  ``sizes``: the
     named constants for whose present values only it is proved, and which the run asks for.
-    ``apart``: whether the messages need a communicator of their own.
     """
 
     producer: Producer
@@ -31,7 +30,6 @@ class Plan:
     assumptions: tuple[str, ...] = ()
     clone: str | None = None
     sizes: tuple[tuple[Ref, int], ...] = ()
-    apart: bool = True
 
     @property
     def exchange(self) -> Exchange:

@@ -154,12 +154,6 @@ class Pieces(ABC):
         """The name of the site, as an argument of what decides whether to tile."""
         return Keyword("site", "site", Lit("character", f"'{site}'"))
 
-    def together(self) -> tuple[Keyword, ...]:
-        """Where the messages need no communicator of their own, the argument that says so."""
-        if self.plan.apart:
-            return ()
-        return (Keyword("apart", "apart", Lit("logical", ".false.")),)
-
     def buffer(self, address: Address) -> Ref | Component:
         """The array of a buffer as the user spells it."""
         arguments = self.plan.exchange.call.procedure.exchange

@@ -86,7 +86,6 @@ class EqualBlocks(Pieces):
             *self.agreed(),
             Keyword("count", "count", self.size(self.layout.count)),
             self.name(site),
-            *self.together(),
         )
 
     def requests(self) -> Expr:

@@ -165,7 +165,7 @@ class PackedBlocks(UnevenPieces):
                 )
             ),
             spread,
-            Lit("logical", ".true." if self.plan.apart else ".false."),
+            Lit("logical", ".true." if self.coded is None else ".false."),
             COMM,
             ME,
             NP,

@@ -127,7 +127,6 @@ class UnevenPieces(Pieces):
             D,
             ERROR,
             self.name(site),
-            *self.together(),
         )
 
     def decided(self, make: Maker) -> list[Node]:

@@ -1,9 +1,7 @@
-"""Condition 11: nobody else receives the messages, on a communicator of their own or since nobody
-else receives any."""
+"""Condition 11: the messages travel on a communicator of their own."""
 
 from __future__ import annotations
 
-from asphalt.analysis.all_sends import nothing_received
 from asphalt.analysis.conditions.open_coded import check_alone
 from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
@@ -38,11 +36,4 @@ def check(exchange: Exchange) -> Answer:
                 return Refused(INTER, message, leaf.span or exchange.span)
     if exchange.open_coded is not None:
         return check_alone(exchange)
-    if apart(exchange):
-        return Holds("the messages travel on a private duplicate of the communicator")
-    return Holds("the program receives no other messages that these could be taken for")
-
-
-def apart(exchange: Exchange) -> bool:
-    """Whether the messages of a site need a communicator of their own."""
-    return exchange.open_coded is None and not nothing_received(exchange.effects)
+    return Holds("the messages travel on a private duplicate of the communicator")
