@@ -66,7 +66,12 @@ def test_apply_mirrors_the_tree(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert snapshot(here / "src") == before
     captured = capsys.readouterr()
     assert " applied " in captured.out
-    assert captured.err.endswith("asphalt: 1 file transformed, 6 files written in out\n")
+    assert captured.err.splitlines()[-3:] == [
+        "asphalt: 1 file transformed, 6 files written in out",
+        f"asphalt: to build: compile out/{RUNTIME} before transposes.f90, and link its object, too",
+        f"asphalt: to build: transposes.f90 includes {HEADER} (K and D): compile it again when you "
+        "edit that",
+    ]
 
 
 def test_a_second_apply_changes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,10 +213,37 @@ def test_the_report(here: Path) -> None:
     assert applied["depth"] >= 1
 
 
-@pytest.mark.parametrize("report", ["src", "src/main.f90/r.json"])
-def test_a_report_that_cannot_be_written(here: Path, report: str) -> None:
+@pytest.mark.parametrize("report", ["src", "src/main.f90/r.json", "nowhere/r.json"])
+def test_a_report_that_cannot_be_written(
+    here: Path, report: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert asphalt("apply", "src", "--output", "out", "--report", report) == 2
     assert not (here / "out").exists()
+    assert f"--report {report}: " in capsys.readouterr().err
+    assert not (here / "nowhere").exists()
+
+
+def test_a_report_beside_what_is_written(here: Path) -> None:
+    assert asphalt("apply", "src", "--output", "out", "--report", "out/r.json") == 0
+    assert (here / "out" / "r.json").is_file()
+
+
+def test_an_include_directory_that_is_not_there(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asphalt("apply", "src", "--output", "out", "-I", "nowhere") == 2
+    assert not (here / "out").exists()
+    assert "-I nowhere: no such directory" in capsys.readouterr().err
+
+
+def test_what_a_build_needs_is_told_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In place, too; not again where nothing of it is new, nor beside a fragment for make."""
+    assert asphalt("apply", "src", "--in-place") == 0
+    assert capsys.readouterr().err.count("to build:") == 2
+    assert asphalt("apply", "src", "--in-place") == 0
+    assert "to build:" not in capsys.readouterr().err
+    assert asphalt("apply", "src", "--output", "out", "--makefile", "out/list.mk") == 0
+    assert "to build:" not in capsys.readouterr().err
 
 
 def test_a_tree_without_sites_is_copied(here: Path) -> None:

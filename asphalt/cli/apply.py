@@ -21,6 +21,7 @@ from asphalt.cli.session import note, open_project, report_of, reports_after, te
 from asphalt.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
+from asphalt.output.needs import needs_of_a_build
 from asphalt.output.write import Written, write_in_place, write_tree
 from asphalt.report.together import left_as_it_is
 
@@ -76,7 +77,7 @@ def apply(
     if output is not None and output.exists() and not output.is_dir():
         raise UsageError(f"--output {output}: is no directory; choose another name")
     if report is not None:
-        _refuse_unwritable(report)
+        _refuse_unwritable(report, output)
     project = open_project(paths, common, assume)
     changes = project.transform(tile, depth)
     sites = tuple(map(left_as_it_is, reports_after(project, changes)))
@@ -94,14 +95,23 @@ def apply(
         write_atomically(report, report_of(project, sites, changed).encode(), 0o644)
     tell(common, project, sites, changed)
     _tell_what_was_written(written, len(changes), output)
+    if makefile is None:
+        for line in needs_of_a_build(written):
+            note(f"to build: {line}")
     return 0
 
 
-def _refuse_unwritable(file: Path) -> None:
-    """Raise ``UsageError`` before anything is done if a file cannot be written at the end."""
+def _refuse_unwritable(file: Path, output: Path | None) -> None:
+    """Raise ``UsageError`` before anything is done if the report cannot be written at the end."""
+    folder = file.absolute().parent
+    made = output is not None and folder.is_relative_to(output.absolute())
+    if not folder.exists() and not made:
+        raise UsageError(f"--report {file}: there is no directory {file.parent}; create it first")
     place = next(folder for folder in file.absolute().parents if folder.exists())
     if file.is_dir() or not place.is_dir() or not os.access(place, os.W_OK):
-        raise UsageError(f"{file}: cannot be written; choose a file in a directory of yours")
+        raise UsageError(
+            f"--report {file}: cannot be written; choose a file in a directory of yours"
+        )
 
 
 def _tell_what_was_written(written: Written, transformed: int, output: Path | None) -> None:
