@@ -58,4 +58,4 @@ def optimise(
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
     with collected_seldom():
-        return driver.best()
+        return shop.tidied(driver.best())

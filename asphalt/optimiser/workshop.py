@@ -33,6 +33,7 @@ from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.pipelines import Pipeline
 from asphalt.transforms.publishing import with_shown
 from asphalt.transforms.step import Found, Step, Transformation
+from asphalt.transforms.tidying import without_unused
 from asphalt.unparse.unparse import unparse
 
 
@@ -79,6 +80,7 @@ class Workshop:
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._prices: dict[bytes, Price] = {}
         self._once_called: frozenset[str] = frozenset()
+        self._brought: set[str] = set()  # the names that inlining has declared, folded
         self.cloning = replace(CLONING, check=partial(expanded_buffers.check, limit=clone_limit))
         self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
         self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))
@@ -134,6 +136,19 @@ class Workshop:
     def tree_of(self, found: Optimised) -> Tree:
         """The tree with what became of the unit."""
         return self.tree if found.content is None else self.known.tree(found.content)
+
+    def tidied(self, found: Optimised) -> Optimised:
+        """The same without declarations that came with inlined statements of which nothing is
+        left."""
+        if found.content is None or not self._brought:
+            return found
+        tree = self.tree_of(found)
+        unit = self.located(tree).unit
+        kept = without_unused(unit, self._brought)
+        if kept is unit:
+            return found
+        file = replace_unit(tree.file(self.path), unit, kept)
+        return replace(found, content=unparse(file).encode("latin-1"))
 
     def placed(self, tree: Tree, transfer: Transfer) -> Transfer:
         """A transfer of a tree, told by where it stood in what was given."""
@@ -200,6 +215,8 @@ class Workshop:
         unit = transformation.apply(facts, step)
         file = replace_unit(state.tree.file(self.path), facts.unit, unit)
         if isinstance(step, inline.Inline):
+            needed = step.plan.needed
+            self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
             file = with_shown(file, step.plan.needed.shown)
         content = unparse(file).encode("latin-1")
         done = Done(transformation.name, step.does, step.evidence)

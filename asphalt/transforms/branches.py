@@ -29,7 +29,8 @@ from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import IO, ArmHead, Guarded, Plain
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.comments import in_front
-from asphalt.transforms.edit import map_leaves, rewrite_list
+from asphalt.transforms.edit import rewrite_list
+from asphalt.transforms.indentation import further_in
 from asphalt.transforms.step import Found, Step
 
 NAME = "branches"
@@ -184,12 +185,9 @@ def _taken_out(branch: Branch, arm: Arm, facts: UnitFacts) -> tuple[Node, ...]:
         return ()
     first = next(iter(leaves(arm.body[0])))
     columns = _column(branch.arms[0].head) - _column(first)
-    if not facts.free or first.label is not None or first.name is not None:
+    if first.name is not None or (facts.free and first.label is not None):
         columns = 0
-    return tuple(
-        map_leaves(node, lambda leaf: replace(leaf, shift=leaf.shift + columns))
-        for node in arm.body
-    )
+    return tuple(further_in(node, columns, facts.free) for node in arm.body)
 
 
 def _column(leaf: Leaf) -> int:

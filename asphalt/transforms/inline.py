@@ -54,6 +54,7 @@ from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.declare import insert_behind
 from asphalt.transforms.edit import map_leaves, rewrite_list
+from asphalt.transforms.indentation import further_in
 from asphalt.transforms.make import Maker, var
 from asphalt.transforms.step import Found, Step
 
@@ -111,7 +112,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     nodes: tuple[Node, ...] = (*before, *_placed(step.nodes, make), *after)
     own_lead, comments = plan.call.lead, _comments(plan, make)
     if isinstance(plan.call.what, Guarded):
-        nodes = tuple(map_leaves(n, lambda leaf: _further(leaf, make.step)) for n in nodes)
+        nodes = tuple(further_in(n, make.step, make.free) for n in nodes)
         nodes = (make.branch(plan.call.what.condition, nodes),)
     if plan.call.label is not None:
         labelled = replace(plan.call, what=Plain("continue"), body=None, lead=(), trail=facts.eol)
@@ -190,7 +191,7 @@ class _Rewritten:
 
 
 def _placed(nodes: tuple[Node, ...], make: Maker) -> tuple[Node, ...]:
-    """The statements as far in as the call was; in fixed form they stay where they are."""
+    """The statements as far in as the call was."""
     first = next((leaf for node in nodes for leaf in leaves(node)), None)
     if first is None:
         return nodes
@@ -199,29 +200,22 @@ def _placed(nodes: tuple[Node, ...], make: Maker) -> tuple[Node, ...]:
     while kept and kept[0].kind is TriviaKind.BLANK:
         kept = kept[1:]
     nodes = (_with_lead(nodes[0], kept), *nodes[1:])
-    if not make.free:
-        return nodes
-    columns = make.column - len(first.head.rsplit("\n", 1)[-1].expandtabs(8))
-    if first.label is not None or first.name is not None:
+    begins = len(first.head.rsplit("\n", 1)[-1].expandtabs(8))
+    columns = make.column - (begins if make.free else max(0, begins - 6))
+    if first.name is not None or (make.free and first.label is not None):
         columns = 0
     return tuple(
-        map_leaves(_guarded(node, make.step), lambda leaf: _further(leaf, columns))
-        for node in nodes
+        further_in(_guarded(node, make.step, make.free), columns, make.free) for node in nodes
     )
 
 
-def _guarded(node: Node, step: int) -> Node:
+def _guarded(node: Node, step: int, free: bool) -> Node:
     """What stood behind ``if (c) return``, further in than the IF that it is in now."""
     if not isinstance(node, Branch) or node.end.span is not None:
         return node
     (arm,) = node.arms
-    inner = (_guarded(inner, step) for inner in arm.body)
-    body = tuple(map_leaves(n, lambda leaf: _further(leaf, step)) for n in inner)
+    body = tuple(further_in(_guarded(inner, step, free), step, free) for inner in arm.body)
     return replace(node, arms=(replace(arm, body=body),))
-
-
-def _further(leaf: Leaf, columns: int) -> Leaf:
-    return replace(leaf, shift=leaf.shift + columns)
 
 
 def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
