@@ -159,9 +159,13 @@ class EmptyWindows:
         """What a branch reads and writes beside the transfer in it."""
         assert isinstance(branch, Branch)
         for leaf in leaves(branch):
-            own = self.facts.footprint(leaf).accesses if leaf is not split.leaf else ()
-            if forwards or any(leaf is arm.head for arm in branch.arms):
-                yield from own
+            if leaf is split.leaf:
+                continue
+            call = self.messages.call(leaf) if id(leaf) in self.splits else None
+            if call is not None:
+                yield from self.messages.buffers(leaf, call) or ()
+            elif forwards or any(leaf is arm.head for arm in branch.arms):
+                yield from self.facts.footprint(leaf).accesses
 
     def _has_splits(self, node: Node) -> bool:
         return any(id(leaf) in self.splits for leaf in leaves(node))
@@ -227,14 +231,15 @@ class _Moved:
 def _need(access: Access, own: Access, moved: _Moved, forwards: bool) -> str:
     """How a statement and a transfer meet."""
     where = f"line {line_of(access.leaf)}"
+    name = access.object.split("::")[-1]
     if own not in moved.buffers:
         does = "changes" if access.writes else "reads"
-        return f"{where} {does} {access.object}"
+        return f"{where} {does} {name}"
     if own.writes:
         does = "needs what it receives" if forwards else "uses what it receives into"
     else:
         does = "changes what it sends" if forwards else "defines what it sends"
-    return f"{where} {does} ({access.object})"
+    return f"{where} {does} ({name})"
 
 
 def _head(node: Node) -> Leaf:
