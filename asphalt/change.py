@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.transfer_directives import TransferDirectives
@@ -160,9 +161,11 @@ def nothing_beside(
     accepted: frozenset[str] = frozenset(),
     passes: Collection[str] = (),
     clone_limit: int | None = None,
+    wrong: Mapping[tuple[str, str], int] = MappingProxyType({}),
 ) -> tuple[SiteReport, ...]:
     """A report for each that could be, and that none of the changes is about; ``passes``: those
-    that would have parted its blocks, or posted it ahead."""
+    that would have parted its blocks, or posted it ahead.  ``wrong``: the line of an error in the
+    messages of a unit, by file and name."""
     found: list[SiteReport] = []
     for located in user_units(tree, nonblocking_operations()):
         lines = {
@@ -171,8 +174,13 @@ def nothing_beside(
             for site in change.sites
             if site.file == located.path and site.verdict == "applied"
         }
-        for one in blocking.nothing_beside(tree, located, lines, accepted, passes, clone_limit):
-            found += _kept(located, *one)
+        line = wrong.get((located.path, located.unit.name))
+        why = None if line is None else f"line {line} has an error in its messages"
+        for refused, operation, assumed in blocking.nothing_beside(
+            tree, located, lines, accepted, passes, clone_limit, why
+        ):
+            for report in _kept(located, refused, operation):
+                found.append(replace(report, assumptions=assumed, accepted=assumed))
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 

@@ -177,7 +177,8 @@ class Project:
         if "nonblocking" not in self.settings.passes:
             return ()
         own = self.settings
-        return nothing_beside(self._tree, changes, own.assume, own.passes, own.clone_limit)
+        wrong = {(found.file, found.unit): found.line for found in self.findings}
+        return nothing_beside(self._tree, changes, own.assume, own.passes, own.clone_limit, wrong)
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:

@@ -156,3 +156,33 @@ _SHARED = """\
 def test_a_label_that_ends_the_loop_around_it(tmp_path: Path) -> None:
     (report,) = _told(tmp_path, _SHARED, ".f")
     assert "line 12 ends the loop around it, too" in report.message
+
+
+def test_nothing_of_a_procedure_with_an_error_is_changed(tmp_path: Path) -> None:
+    reports = _told(tmp_path, _UNIT.format(body=_SEND + _RECEIVE + _work("c")))
+    assert reports
+    for report in reports:  # no rank sends what is received
+        assert f"line {_FIRST + 1} has an error in its messages" in report.message
+
+
+def test_what_two_parsers_read_differently_is_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("blocking", "driver"):
+        monkeypatch.setattr(f"asphalt.optimiser.{module}.disagreement", lambda *_: "line 3, say")
+    (report,) = _told(tmp_path, _UNIT.format(body=_RECEIVE + _work("c")))
+    assert report.message.endswith("nothing of its procedure is changed: line 3, say")
+
+
+def test_an_assumption_is_needed_all_the_same(tmp_path: Path) -> None:
+    """Who accepts it is not told that nothing here needs it."""
+    body = "  call MPI_Allreduce(a, b, n, MPI_REAL8, MPI_SUM, comm, ierr)\n  print *, b(1)\n"
+    (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
+    settings = replace(SETTINGS, passes=TRANSFERS, assume=frozenset({"bits"}))
+    project = Project(tmp_path, settings=settings)
+    (report,) = project.nothing_beside(project.transform())
+    assert (report.verdict, report.assumptions, report.accepted) == (
+        "refused",
+        ("bits",),
+        ("bits",),
+    )

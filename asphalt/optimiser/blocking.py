@@ -13,6 +13,7 @@ from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
+from asphalt.optimiser.reading import disagreement
 from asphalt.transforms import decomposition, expansion, inline, nonblocking, pipelining, stores
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 
@@ -36,11 +37,14 @@ def nothing_beside(
     accepted: frozenset[str] = frozenset(),
     passes: Collection[str] = (),
     clone_limit: int | None = None,
-) -> tuple[tuple[Refused, str], ...]:
+    untouched: str | None = None,
+) -> tuple[tuple[Refused, str, tuple[str, ...]], ...]:
     """Those that could be, but stay as they are: all but the ones of the lines ``overlapped``.
 
     Each with what keeps its window empty, as far as one thing does; and with what keeps it whole,
     or in its loop, or its procedure at its call, where one of the ``passes`` would change that.
+    And with the assumptions that it would rest on.  ``untouched``: why nothing of the unit is
+    changed.
     """
     facts = _facts(tree, located, accepted)
     idle = [
@@ -50,6 +54,14 @@ def nothing_beside(
     ]
     if not idle:
         return ()
+    chain = tuple(unit.name for unit in located.chain)
+    untouched = untouched or disagreement(tree, located.path, chain)
+    if untouched is not None:
+        message = f"it could be non-blocking, but nothing of its procedure is changed: {untouched}"
+        return tuple(
+            (Refused(NOTHING_BESIDE, message, found.leaf.span), spelled, found.assumed)
+            for found, spelled in idle
+        )
     stay: list[Refused] = []
     if pipelining.NAME in passes:
         stay += pipelining.refusals(facts)
@@ -61,7 +73,7 @@ def nothing_beside(
     windows = EmptyWindows(facts)
     calls = _calls_that_stay(tree, located, accepted) if inline.NAME in passes else ()
     return tuple(
-        (_idle(found, windows.of(found), more.get(found.leaf.span), calls), spelled)
+        (_idle(found, windows.of(found), more.get(found.leaf.span), calls), spelled, found.assumed)
         for found, spelled in idle
     )
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.frontend.second_opinion import opinions
-from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import PRECISION
-from asphalt.ir.tree import leaves
 from asphalt.limits import HEADER
 from asphalt.optimiser.order import CLONING, MOST_STEPS, OPENING, PREPARING, RENAMING, TILING
 from asphalt.optimiser.outcome import Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
+from asphalt.optimiser.reading import disagreement
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import inline
 from asphalt.transforms.expanded_buffers import ExpandBuffers
@@ -31,23 +29,9 @@ class Driver:
         self.overlap = Overlap(shop)
 
     def disagreement(self) -> str | None:
-        """Why a unit is not touched: two units of one name, or parsers that read it differently."""
-        same = [
-            located
-            for located in self.shop.tree.units_of(self.shop.path)
-            if tuple(unit.name for unit in located.chain) == self.shop.chain
-        ]
-        if len(same) != 1:
-            return "two units have one name"
-        other = differs(self.shop.tree.index(self.shop.path), same[0].chain)
-        if other is not None:
-            return f"two parsers read it differently: {other}"
-        unit = same[0].unit
-        statements = (leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node))
-        found = opinions(statements, same[0].form, self.shop.tree.file(self.shop.path).width)
-        if found.disagreements:
-            return f"two parsers read line {found.disagreements[0].line} differently"
-        return None
+        """Why the unit is not touched: two units of one name, or parsers that read it
+        differently."""
+        return disagreement(self.shop.tree, self.shop.path, self.shop.chain)
 
     def best(self) -> Optimised:
         """The unit with all transfers split whose windows get some work.
