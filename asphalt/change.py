@@ -190,9 +190,14 @@ def kept_stores(tree: Tree) -> tuple[SiteReport, ...]:
     return tuple(
         report
         for located in user_units(tree, transfer_operations())
-        for one in blocking.kept_stores(tree, located)
-        for report in _kept(located, *one, "the stores")
+        for refused, operation in blocking.kept_stores(tree, located)
+        for report in _kept(located, _of_stores(refused), operation, "the stores")
     )
+
+
+def _of_stores(refused: Refused) -> Refused:
+    """The refusal of stores, which do not stand where the transfer does."""
+    return replace(refused, message=f"what is stored here stays: {refused.message}")
 
 
 def _kept(
