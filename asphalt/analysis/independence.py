@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.access import ALIASED, Access, Effect, EffectKind, Mode
+from asphalt.analysis.access import ALIASED, Access, EffectKind, Mode
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
@@ -26,6 +26,14 @@ from asphalt.analysis.constants import constant, is_open
 from asphalt.analysis.directives import only_accepts
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.known_limits import KnownLimits
+from asphalt.analysis.loop_ends import (
+    blocks_in,
+    ends_a_loop,
+    ends_inside,
+    goes_on_inside,
+    loops_in,
+    loops_to,
+)
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import Store, library_row, needs_the_receive
@@ -41,8 +49,8 @@ from asphalt.analysis.unseen import unseen_module
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Arg, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import DoHead, Guarded, Jump, JumpKind, StatementFunction
-from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+from asphalt.ir.stmt import DoHead, StatementFunction
+from asphalt.ir.tree import Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
 _LINES_THAT_STAY = frozenset(
@@ -106,14 +114,14 @@ class Independence:
                 return f"{where} has a directive or a preprocessor line"
             if leaf.joined or ";" in leaf.trail.split("!")[0]:
                 return f"{where}: several statements on one line"
-            if leaf.label is not None and not _ends_a_loop(leaf, node):
+            if leaf.label is not None and not ends_a_loop(leaf, node):
                 return f"{where} has a label"
-            if leaf.label is not None and self._loops_to[leaf.label] > _loops_to(leaf.label, node):
+            if leaf.label is not None and self._loops_to[leaf.label] > loops_to(leaf.label, node):
                 return f"{where} ends the loop around it, too"
-        for loop in _loops(node):
-            if loop.end is None and not _ends_inside(loop):
+        for loop in loops_in(node):
+            if loop.end is None and not ends_inside(loop):
                 return f"line {line_of(loop.head)}: a loop that ends with another statement"
-        construct = next(_blocks(node), None)
+        construct = next(blocks_in(node), None)
         if construct is not None:
             return f"line {line_of(construct.head)}: {construct.kind} construct"
         for access in self.facts.footprint(node).accesses:
@@ -128,7 +136,7 @@ class Independence:
             if "volatile" in symbol.attrs:
                 return f"{where} is volatile"
         for effect in self.facts.footprint(node).effects:
-            if effect.kind not in _PLAIN and not _goes_on_inside(effect, node):
+            if effect.kind not in _PLAIN and not goes_on_inside(effect, node):
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
         return None
 
@@ -532,70 +540,3 @@ def _covers_nothing(node: Node, storage: str) -> bool:
 def _any_order(problem: Problem, then: Mapping[str, str], later: Mapping[str, str]) -> None:
     """No iteration of one comes before one of the other: all are compared."""
     del problem, then, later
-
-
-def _ends_a_loop(leaf: Leaf, node: Node) -> bool:
-    """Whether a label only closes loops inside the construct: the last statement of one, or of
-    several that share it."""
-    return any(
-        isinstance(loop.head.what, DoHead)
-        and loop.head.what.label == leaf.label
-        and (loop.end is leaf or _last(loop) is leaf)
-        for loop in _loops(node)
-    )
-
-
-def _loops_to(label: int, node: Node) -> int:
-    """How many loops of a construct end with the statement of a label."""
-    heads = (loop.head.what for loop in _loops(node))
-    return sum(isinstance(head, DoHead) and head.label == label for head in heads)
-
-
-def _ends_inside(loop: Do) -> bool:
-    """Whether the labelled statement that ends a loop is the last one of it."""
-    head = loop.head.what
-    return isinstance(head, DoHead) and head.label is not None and _last(loop).label == head.label
-
-
-def _last(loop: Do) -> Leaf:
-    *_, last = leaves(loop)
-    return last
-
-
-def _blocks(node: Node) -> Iterator[Block]:
-    """The constructs that only group: BLOCK, ASSOCIATE, CRITICAL, FORALL ..."""
-    match node:
-        case Block():
-            yield node
-        case Do(body=body):
-            for child in body:
-                yield from _blocks(child)
-        case Branch(arms=arms):
-            for arm in arms:
-                for child in arm.body:
-                    yield from _blocks(child)
-
-
-def _loops(node: Node) -> Iterator[Do]:
-    match node:
-        case Do(body=body):
-            yield node
-            for child in body:
-                yield from _loops(child)
-        case Branch(arms=arms):
-            for arm in arms:
-                for child in arm.body:
-                    yield from _loops(child)
-
-
-def _goes_on_inside(effect: Effect, node: Node) -> bool:
-    """Whether an effect is no more than a way within the construct: the next iteration of a loop
-    in it, or its end."""
-    what = effect.leaf.what
-    if isinstance(what, Guarded):
-        what = what.action
-    if not isinstance(what, Jump) or what.kind not in (JumpKind.CYCLE, JumpKind.EXIT):
-        return False
-    if what.construct is None:
-        return bool(effect.loops)
-    return any(loop.head.name == what.construct for loop in _loops(node))
