@@ -186,3 +186,57 @@ def test_a_step_loses_if_it_loses_anywhere() -> None:
     assert Price((0.5, 1.0)).gains(before)
     assert not Price((1.0, 1.0)).gains(before)
     assert not Price((1.0, 1.0)).loses(before)
+
+
+_SIZED = """\
+subroutine unit(w)
+  implicit none
+  integer, parameter :: few = 30
+  real(8), intent(inout) :: w(few, few)
+  integer :: j, k
+  do k = {rows}
+{body}
+  end do
+contains
+  pure subroutine relax(n, w)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: w(n)
+    integer :: i
+    do i = 1, n
+      w(i) = 0.5d0*w(i)
+    end do
+  end subroutine relax
+end subroutine unit
+"""
+_ROWS = "    do j = {0}\n      call relax({1}, w(:,j))\n    end do"
+
+
+def _sized(folder: Path, rows: str, columns: str, length: str) -> float:
+    text = _SIZED.format(rows=rows, body=_ROWS.format(columns, length))
+    stepped = Stepped.of(folder, {"unit.f90": text})
+    facts = next(f for f in stepped.facts() if f.unit.name == "unit")
+    (seconds,) = Model([ETHERNET_1]).price(stepped.tree, facts.located).seconds
+    return seconds
+
+
+def test_a_procedure_takes_what_it_does_for_the_sizes_that_are_passed(tmp_path: Path) -> None:
+    """So that the parts of a nest together take what the whole one does."""
+    whole = _sized(tmp_path / "whole", "1, few", "1, few", "few")
+    edges = _sized(tmp_path / "edges", "1, few, few - 1", "1, few", "few")
+    inside = _sized(tmp_path / "inside", "2, few - 1", "1, few", "few")
+    assert inside + edges == pytest.approx(whole, rel=1e-6)
+    half = _sized(tmp_path / "half", "1, few", "1, few", "few/2")
+    assert half == pytest.approx(whole / 2, rel=0.3)  # each call has its own price
+
+
+@pytest.mark.parametrize("turns", [2, 4, 9])
+def test_what_only_begins_a_further_turn_is_left_out_of_the_last(
+    turns: int, tmp_path: Path
+) -> None:
+    """Work that goes from the begin of each turn to the end of the one before costs the same."""
+    work = "    do i = 1, n\n      w(i) = w(i) + 0.5d0*i\n    end do\n"
+    message = "    " + _SEND.format(100, 0, 7) + "    " + _RECV.format(100, 0, 7)
+    loop = f"  do k = 1, {turns}\n{{}}  end do\n"
+    turned = work + loop.format(f"{message}    if (k < {turns}) then\n{work}    end if\n")
+    plain = _price(tmp_path / "plain", loop.format(work + message), ETHERNET_1)
+    assert _price(tmp_path / "turned", turned, ETHERNET_1) == pytest.approx(plain, rel=1e-3)

@@ -22,13 +22,14 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.costs_trips import loop_trips
 from asphalt.analysis.costs_types import Surroundings
+from asphalt.analysis.further_turns import condition_of, condition_to_go_on
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, called, part_of
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.gain.amounts import PEERS, amount, known, typical
 from asphalt.gain.blocks import BlockCall, Blocks, Step, block_call
 from asphalt.gain.work import Work
-from asphalt.ir.expr import Expr
+from asphalt.ir.expr import Arg, Expr
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
@@ -90,6 +91,7 @@ class Clock:
     _others: dict[str, float] = field(default_factory=dict)
     _received: set[str] = field(default_factory=set)
     _again: bool = False
+    _goes_on: dict[Arg, bool] = field(default_factory=dict)
     _depth: int = 0
     _messages: dict[int, Messages] = field(default_factory=dict)
     _talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
@@ -110,6 +112,12 @@ class Clock:
 
     def _list(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
+            goes_on = self._is_true(node)
+            if goes_on is False:
+                continue
+            if goes_on and isinstance(node, Branch):
+                self._list(node.arms[0].body)
+                continue
             if not self._talks(node):
                 self.state.now += self.work.seconds((node,), self.facts.scope)
                 continue
@@ -122,6 +130,11 @@ class Clock:
                     self._branch(node)
                 case Block(body=body):
                     self._list(body)
+
+    def _is_true(self, node: Node) -> bool | None:
+        """Whether the condition of a statement holds in this turn of a loop, where that is told."""
+        condition = condition_of(node) if self._goes_on else None
+        return None if condition is None else self._goes_on.get(condition)
 
     def _talks(self, node: Node) -> bool:
         """Whether messages start or end in it, or in what it calls."""
@@ -163,16 +176,20 @@ class Clock:
         if number > PEERS and any(block_call(leaf) is not None for leaf in leaves(loop)):
             self._parts(loop, number)
             return
-        again = self._again
+        again, outer = self._again, self._goes_on
         only_receives = not any(self._sends(leaf) for leaf in leaves(loop))
+        goes_on = condition_to_go_on(loop)
         turn = 0.0
-        for count in range(min(number, max(_TURNS, PEERS))):
-            began = self.state.now
+        looked_at = min(number, max(_TURNS, PEERS))
+        for count in range(looked_at):
+            began, before, is_last = self.state.now, turn, count == looked_at - 1
             self._again = again or (count > 0 and only_receives)
+            if goes_on is not None:
+                self._goes_on = {**outer, goes_on: not is_last}
             self._list(loop.body)
-            turn = self.state.now - began
-        self._again = again
-        self.state.now += turn * max(0, number - max(_TURNS, PEERS))
+            turn = before if is_last and goes_on is not None else self.state.now - began
+        self._again, self._goes_on = again, outer
+        self.state.now += turn * (number - looked_at)
 
     def _parts(self, loop: Do, number: int) -> None:
         """A loop over the blocks of an operation, of which there are more than are looked at: each

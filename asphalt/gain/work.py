@@ -1,6 +1,7 @@
 """How long computation takes: operations by class, times the seconds of a machine file.
 
-All arms of a branch are taken equally often; a procedure of the tree takes what its statements do.
+All arms of a branch are taken equally often; a procedure of the tree takes what its statements do,
+with the sizes that are passed to it where they are known.
 """
 
 from __future__ import annotations
@@ -8,19 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.costs_trips import loop_trips
+from asphalt.analysis.costs_trips import Trips, loop_trips
 from asphalt.analysis.costs_types import Surroundings
 from asphalt.analysis.messages import called
+from asphalt.analysis.references import bind
 from asphalt.analysis.symbols import Scope
+from asphalt.analysis.values import constants_in
 from asphalt.gain.amounts import Amount, turns
+from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.mapped import NotMappedError, mapped_expr
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Call, DoHead
+from asphalt.ir.stmt import Call, DoHead, UnitHead
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.charge import Charger, Costs
 
 Procedures = Callable[[Call, Scope], tuple[Located, Scope] | None]
 """The procedure of the tree that a statement calls, with what names mean in it."""
+
+
+Given = tuple[tuple[str, int], ...]
+"""What is passed for dummies of a procedure that it only reads, by name."""
 
 
 @dataclass
@@ -29,55 +38,55 @@ class Work:
 
     costs: Costs
     procedures: Procedures
-    _times: dict[int, tuple[Node, Amount]] = field(default_factory=dict)
-    _bodies: dict[int, tuple[Located, Amount]] = field(default_factory=dict)
+    _times: dict[tuple[int, Given], tuple[Node, Amount]] = field(default_factory=dict)
+    _bodies: dict[tuple[int, Given], tuple[Located, Amount]] = field(default_factory=dict)
 
     def seconds(self, nodes: tuple[Node, ...], scope: Scope) -> float:
         """How long statements take, without any messages in them."""
+        return self._list(nodes, scope, ()).value
+
+    def _list(self, nodes: tuple[Node, ...], scope: Scope, given: Given) -> Amount:
         total = Amount()
         for node in nodes:
-            total += self._node(node, scope)
-        return total.value
+            total += self._node(node, scope, given)
+        return total
 
-    def _node(self, node: Node, scope: Scope) -> Amount:
-        found = self._times.get(id(node))
+    def _node(self, node: Node, scope: Scope, given: Given) -> Amount:
+        key = id(node), given
+        found = self._times.get(key)
         if found is None:
-            found = self._times[id(node)] = node, self._counted(node, scope)
+            found = self._times[key] = node, self._counted(node, scope, given)
         return found[1]
 
-    def _counted(self, node: Node, scope: Scope) -> Amount:
+    def _counted(self, node: Node, scope: Scope, given: Given) -> Amount:
         if not any(self._callee(leaf, scope) for leaf in leaves(node)):
-            return self._charged(node, scope)
-        total = Amount()
+            return self._charged(node, scope, given)
         match node:
             case Leaf():
                 callee = self._callee(node, scope)
-                return Amount() if callee is None else self._body(*callee)
+                return Amount() if callee is None else self._body(node, callee, scope, given)
             case Do(head=head, body=body):
-                for inner in body:
-                    total += self._node(inner, scope)
                 what = head.what
                 around = Surroundings(scope)
                 trips = loop_trips(what, around) if isinstance(what, DoHead) else None
-                return total * turns(trips, scope)
+                return self._list(body, scope, given) * turns(_known(trips, given), scope)
             case Branch(arms=arms):
+                total = Amount()
                 for arm in arms:
-                    for inner in arm.body:
-                        total += self._node(inner, scope)
+                    total += self._list(arm.body, scope, given)
                 return total * Amount.of(1 / len(arms))
             case Block(body=body):
-                for inner in body:
-                    total += self._node(inner, scope)
-        return total
+                return self._list(body, scope, given)
+        return Amount()
 
-    def _charged(self, node: Node, scope: Scope) -> Amount:
+    def _charged(self, node: Node, scope: Scope, given: Given) -> Amount:
         """What has no calls of procedures of the tree in it."""
         charger = Charger(scope, self.costs, lambda call, scope: False, Form.FREE, "\n")
         total = Amount()
         for charge in charger.estimate((node,)):
             one = Amount.of(charge.counts.seconds(self.costs.seconds) + charge.waiting)
             for trips in charge.trips:
-                one *= turns(trips, scope)
+                one *= turns(_known(trips, given), scope)
             total += one
         return total
 
@@ -85,12 +94,48 @@ class Work:
         call = called(leaf.what)
         return None if call is None else self.procedures(call, scope)
 
-    def _body(self, located: Located, scope: Scope) -> Amount:
-        key = id(located.unit)
+    def _body(
+        self, leaf: Leaf, callee: tuple[Located, Scope], scope: Scope, given: Given
+    ) -> Amount:
+        located, inner = callee
+        call = called(leaf.what)
+        passed = () if call is None else _passed(call, callee, scope, given)
+        key = id(located.unit), passed
         if key not in self._bodies:
             self._bodies[key] = located, Amount()  # of one that calls itself
-            total = Amount()
-            for node in located.unit.body:
-                total += self._node(node, scope)
-            self._bodies[key] = located, total
+            self._bodies[key] = located, self._list(located.unit.body, inner, passed)
         return self._bodies[key][1]
+
+
+def _passed(call: Call, callee: tuple[Located, Scope], scope: Scope, given: Given) -> Given:
+    """The known numbers that a call passes for dummies with INTENT(IN)."""
+    located, inner = callee
+    head = None if located.unit.head is None else located.unit.head.what
+    bound = bind(call.args, head.args) if isinstance(head, UnitHead) else None
+    found: list[tuple[str, int]] = []
+    for dummy, actual in (bound or {}).items():
+        symbol = inner.lookup(dummy)
+        if symbol is None or symbol.intent != "in" or symbol.dims is not None:
+            continue
+        value = constants_in(_in_numbers(actual, given), scope).value
+        if value is not None and symbol.type is not None and symbol.type.base == "integer":
+            found.append((dummy, value))
+    return tuple(found)
+
+
+def _known(trips: Trips | None, given: Given) -> Trips | None:
+    return trips if trips is None or not given else Trips(_in_numbers(trips.count, given))
+
+
+def _in_numbers(expr: Expr, given: Given) -> Expr:
+    """The expression with known numbers in place of names."""
+    known = dict(given)
+
+    def change(ref: Ref) -> Expr | None:
+        value = known.get(ref.name) if ref.args is None else None
+        return None if value is None else Lit("integer", str(value))
+
+    try:
+        return mapped_expr(expr, change)
+    except NotMappedError:
+        return expr

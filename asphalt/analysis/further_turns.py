@@ -1,0 +1,28 @@
+"""What a loop does in all turns but the last: ``if (k < last) ...`` in ``do k = first, last``."""
+
+from __future__ import annotations
+
+from asphalt.analysis.algebra import folded
+from asphalt.ir.expr import Arg, Op
+from asphalt.ir.stmt import ArmHead, DoHead, Guarded
+from asphalt.ir.tree import Branch, Do, Leaf, Node
+
+
+def condition_to_go_on(loop: Do) -> Arg | None:
+    """The condition that a loop has another turn behind one, if one of its statements asks for it;
+    folded."""
+    head = loop.head.what
+    if not isinstance(head, DoHead) or head.var is None or head.last is None or head.step:
+        return None
+    goes_on = folded(Op("<", (head.var, head.last)))
+    return goes_on if any(condition_of(node) == goes_on for node in loop.body) else None
+
+
+def condition_of(node: Node) -> Arg | None:
+    """The condition of an IF statement, or of an IF construct with one arm; folded."""
+    if isinstance(node, Branch) and node.kind == "if" and len(node.arms) == 1:
+        what = node.arms[0].head.what
+        return folded(what.exprs[0]) if isinstance(what, ArmHead) and what.exprs else None
+    if isinstance(node, Leaf) and isinstance(node.what, Guarded) and node.what.kind == "if":
+        return folded(node.what.condition)
+    return None
