@@ -435,7 +435,7 @@ class Independence:
                 if pending is None:
                     return None
                 found += pending
-            exact = self.messages.buffers(leaf, call)
+            exact = self.messages.touched(leaf, call)
             if exact is not None:
                 buffers[id(leaf)] = {(a.storage, a.path, a.mode) for a in exact}
                 found += exact

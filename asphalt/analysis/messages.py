@@ -28,7 +28,7 @@ from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.paths import path_witness
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.request_operations import operations
-from asphalt.analysis.transfer_buffers import transfer_buffers
+from asphalt.analysis.transfer_buffers import touched_buffers, transfer_buffers
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain, What
@@ -234,7 +234,7 @@ class Messages:
             return None
         found: list[Access] = []
         for match in started:
-            buffers = self.buffers(match.leaf, match.call)
+            buffers = self.touched(match.leaf, match.call)
             if buffers is None or part_of(match.call) is not Part.START:
                 return None
             kept = self._kept_between(match.leaf, leaf)
@@ -267,3 +267,7 @@ class Messages:
         """The accesses of a call to its buffers, with the elements that the count allows; None:
         a buffer is no variable."""
         return transfer_buffers(leaf, call, self.facts.scope, self.facts.values)
+
+    def touched(self, leaf: Leaf, call: MpiCall) -> tuple[Access, ...] | None:
+        """The same; where the count is not known, with all elements from the first one on."""
+        return touched_buffers(leaf, call, self.facts.scope, self.facts.values)

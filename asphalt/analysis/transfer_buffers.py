@@ -36,12 +36,21 @@ def transfer_buffers(
     return _Buffers(scope, values).of(leaf, call)
 
 
-class _Buffers:
-    """The buffers of the calls of one unit."""
+def touched_buffers(
+    leaf: Leaf, call: MpiCall, scope: Scope, values: Values
+) -> tuple[Access, ...] | None:
+    """The same; where the count is not known, with all elements from the first one on."""
+    return _Buffers(scope, values, to_the_end=True).of(leaf, call)
 
-    def __init__(self, scope: Scope, values: Values) -> None:
+
+class _Buffers:
+    """The buffers of the calls of one unit; ``to_the_end``: a count that is not known is taken as
+    one that reaches to the end of an array."""
+
+    def __init__(self, scope: Scope, values: Values, *, to_the_end: bool = False) -> None:
         self.scope = scope
         self.values = values
+        self.to_the_end = to_the_end
 
     def of(self, leaf: Leaf, call: MpiCall) -> tuple[Access, ...] | None:
         """The accesses of a call to its buffers, with the elements that the count allows; None:
@@ -65,6 +74,8 @@ class _Buffers:
             if section is None and not self._within(actual, call, leaf):
                 for other in self._beside(name):
                     found += _accesses(transfer, storage_of(other, self.scope), None, leaf)
+            if section is None and self.to_the_end and storage != ALIASED:
+                section = self._from(actual, call, leaf)
             found += _accesses(transfer, storage, section, leaf)
         return (*found, *self._read_later(leaf, call))
 
@@ -158,6 +169,26 @@ class _Buffers:
                 case _:
                     first.append(values.polynomial(argument, leaf))
         return _covered(tuple(first), values.polynomial(counts[0], leaf), shape)
+
+    def _from(
+        self, actual: Ref | Component, call: MpiCall, leaf: Leaf
+    ) -> tuple[Subscript, ...] | None:
+        """The section of an array that has all elements from that of a buffer on; None: not known.
+
+        What MPI accesses of predefined types begins there, and goes on in the order of the elements
+        (F2018 9.5.3.2), so that no last subscript is below the first one.
+        """
+        types = _scalars(call, lambda p: p.kind == "DATATYPE")
+        known = predefined_type(types[0], self.scope) if len(types) == 1 else None
+        last = actual.args[-1] if actual.args else None
+        if known is None or isinstance(last, Section | Keyword | AltReturn | None):
+            return None
+        shape = shape_of(designator_name(actual) or "", self.scope, self.values, leaf)
+        if shape is None or shape.rank != len(actual.args or ()):
+            return None
+        start = self.values.polynomial(last, leaf).expression()
+        colon = Section(None, None, None)
+        return (*(colon,) * (shape.rank - 1), Section(start, None, None))
 
 
 def _scalars(call: MpiCall, wanted: Callable[[Parameter], bool]) -> list[Expr]:

@@ -26,6 +26,10 @@ _PREFIX = "asphalt_checked_"
 
 def can_check(facts: UnitFacts) -> bool:
     """Whether a unit takes declarations that name its constants."""
+    return facts.once(_can_check)
+
+
+def _can_check(facts: UnitFacts) -> bool:
     program = facts.scope.program
     return takes_declarations(facts.unit) and all(
         program.include(facts.located, node.what.path) is not None

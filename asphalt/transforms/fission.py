@@ -29,11 +29,11 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
 from asphalt.ir.stmt import ArmHead, Call, Guarded
-from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
+from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit, leaves
 from asphalt.transforms.comments import outwards
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.step import Found, Step
@@ -103,20 +103,84 @@ def _starts_first(
         ):
             found[here - 1 : here + 1] = [found[here], found[here - 1]]
             here -= 1
+    return _sends_last(tuple(found), messages, order)
+
+
+def _sends_last(
+    body: tuple[Node, ...], messages: Messages, order: Independence
+) -> tuple[Node, ...]:
+    """The statements with the waits for sends behind further starts, where no other wait stands
+    between, so that these come into the first half, and the sends may go on behind it."""
+    found = list(body)
+    for number in reversed(range(len(found))):
+        if not _only_ends_sends(found[number], messages):
+            continue
+        reached = number
+        for here in range(number + 1, len(found)):
+            completes = any(
+                part_of(call) is Part.COMPLETE for _, call in messages.calls(found[here])
+            )
+            if completes or order.why_not(found[number], found[here]) is not None:
+                break
+            if messages.only_starts(found[here]):
+                reached = here
+        found.insert(reached, found.pop(number))
     return tuple(found)
 
 
 def _cut(body: tuple[Node, ...], messages: Messages) -> int:
     """How many statements of an arm come into the first half: the calls that start transfers with
-    which it begins, or else all up to the last start in front of the first wait."""
+    which it begins, or else all up to the last start or send in front of the first wait.
+
+    While a receive is under way, that is the first wait for a receive.
+    """
     parts = [{part_of(call) for _, call in messages.calls(node)} for node in body]
     leading = next((n for n, node in enumerate(body) if not messages.only_starts(node)), 0)
     if leading:
         return leading
-    wait = next((n for n, part in enumerate(parts) if Part.COMPLETE in part), 0)
-    if any(parts[n] - {Part.START, Part.NOTHING} for n in range(wait)):
+    begins = [n for n, node in enumerate(body) if messages.only_starts(node)]
+    sends = {n for n, node in enumerate(body) if _only_sends(node, messages)}
+    begun = _awaits_another(body, messages)
+    first = -1 if begun else next((n for n in begins if n not in sends), len(body))
+    ends = {n for n, node in enumerate(body) if n > first and _only_ends_sends(node, messages)}
+    waits = [n for n, part in enumerate(parts) if Part.COMPLETE in part]
+    wait = next((n for n in waits if n not in ends), next(iter(waits), 0))
+    passed = sends | ends
+    if any(parts[n] - {Part.START, Part.NOTHING} for n in range(wait) if n not in passed):
         return 0
-    return 1 + max((n for n in range(wait) if messages.only_starts(body[n])), default=-1)
+    last = max((n for n in begins if n < wait), default=-1)
+    return 1 + max((last, *(n for n in sends if n < wait))) if begun or last >= 0 else 0
+
+
+def _awaits_another(body: tuple[Node, ...], messages: Messages) -> bool:
+    """Whether a list completes a receive that is started elsewhere."""
+    own = {id(leaf) for node in body for leaf in leaves(node)}
+    return any(
+        id(started.leaf) not in own
+        and any(one.way is Way.IN for one in envelopes_of(started.call) or ())
+        for node in body
+        for leaf, call in messages.calls(node)
+        if part_of(call) is Part.COMPLETE
+        for started in messages.completed_by(leaf) or ()
+    )
+
+
+def _only_sends(node: Node, messages: Messages) -> bool:
+    """Whether a statement calls MPI to send, and does nothing else."""
+    found = [envelopes_of(call) for _, call in messages.calls(node)]
+    return bool(found) and all(
+        envelopes and all(one.way is Way.OUT for one in envelopes) for envelopes in found
+    )
+
+
+def _only_ends_sends(node: Node, messages: Messages) -> bool:
+    """Whether a statement waits for sends, and does nothing else."""
+    call = messages.call(node) if isinstance(node, Leaf) else None
+    if not isinstance(node, Leaf) or call is None or part_of(call) is not Part.COMPLETE:
+        return False
+    started = messages.completed_by(node) or ()
+    found = [envelope for one in started for envelope in envelopes_of(one.call) or ()]
+    return bool(found) and all(one.way is Way.OUT for one in found)
 
 
 def _repeatable(branch: Branch, cuts: tuple[int, ...], order: Independence) -> bool:
