@@ -36,6 +36,7 @@ from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.edit import lists_in, rewrite_list
+from asphalt.transforms.guarded_nests import around, nest_in
 from asphalt.transforms.parts_of_nest import edges, interior
 from asphalt.transforms.step import Found, Step, Trial
 from asphalt.transforms.windows import Window, windows_of
@@ -68,9 +69,10 @@ def nests(facts: UnitFacts, choices: Choices) -> tuple[Found, ...]:
     for path, siblings in lists_in(facts.unit.body):
         windows = tuple(windows_of(siblings, messages))
         for position, node in enumerate(siblings):
-            if not isinstance(node, Do) or any(messages.calls(node)):
+            nest = nest_in(node, facts)
+            if nest is None or any(messages.calls(node)):
                 continue
-            one = Nest(facts, order, node, path, position).divided(
+            one = Nest(facts, order, nest, node, path, position).divided(
                 choices(siblings, windows, position)
             )
             found += () if one is None else (one,)
@@ -82,11 +84,12 @@ def in_parts(facts: UnitFacts, step: Step, comment: str, interior_first: bool) -
     assert isinstance(step, DividedNest)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        nest = nodes[step.position]
-        assert isinstance(nest, Do)
+        node = nodes[step.position]
+        nest = nest_in(node, facts)
+        assert nest is not None
         inside = interior(nest, step.ends, comment, facts)
         outside = edges(nest, step.ends, facts)
-        parts = (inside, *outside) if interior_first else (*outside, inside)
+        parts = around(node, (inside, *outside) if interior_first else (*outside, inside))
         return (*nodes[: step.position], *parts, *nodes[step.position + 1 :])
 
     return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
@@ -94,11 +97,13 @@ def in_parts(facts: UnitFacts, step: Step, comment: str, interior_first: bool) -
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """The nest at ``position`` of the list that ``path`` leads to."""
+    """The nest at ``position`` of the list that ``path`` leads to; ``whole``: with its condition,
+    if it has one."""
 
     facts: UnitFacts
     order: Independence
     nest: Do
+    whole: Node
     path: tuple[int, ...]
     position: int
 
@@ -107,7 +112,7 @@ class Nest:
         before or behind the nest, that any interior can pass; or what keeps it back from the first
         one; None: there is nothing to split, or nothing has to be."""
         *_, chain = ((), *tilable_loops(self.nest))
-        if not chain or any(_is_edge(loop, self.facts) for loop in chain):
+        if not chain or any(is_edge(loop, self.facts) for loop in chain):
             return None
         refused: Refused | None = None
         for passed in choices:
@@ -127,11 +132,11 @@ class Nest:
 
     def _in_order(self, node: Node) -> tuple[Node, Node]:
         """The nest and a statement before or behind it, the first one first."""
-        first, second = sorted((node, self.nest), key=lambda one: line_of(next(leaves(one))))
+        first, second = sorted((node, self.whole), key=lambda one: line_of(next(leaves(one))))
         return first, second
 
     def _split(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> DividedNest | Refused:
-        stays = self.order.bound(self.nest) or self._unrepeatable()
+        stays = self.order.bound(self.whole) or self._unrepeatable()
         if stays is not None:
             return self._refused(STATEMENT, stays)
         ends = self._ends(chain, passed)
@@ -177,7 +182,7 @@ class Nest:
         ordered = why_ordered(outer, divided, self.facts)
         if ordered is not None:
             return self._refused(ORDER, ordered)
-        if not all(_has_plain_bounds(loop, self.facts) for loop in divided):
+        if not all(has_plain_bounds(loop, self.facts) for loop in divided):
             return self._refused(SHAPE, "the bounds of its loops are no default integers")
         body = outer[-1].body
         if not keeps_a_loop(body, region_of(self.nest, self.facts)):
@@ -219,7 +224,7 @@ class Nest:
         return Refused(code, message, self.nest.head.span)
 
 
-def _is_edge(loop: Do, facts: UnitFacts) -> bool:
+def is_edge(loop: Do, facts: UnitFacts) -> bool:
     """Whether a loop leaves iterations out, or has few: what was split off is not split again."""
     head = loop.head.what
     if not isinstance(head, DoHead) or head.step is not None:
@@ -234,7 +239,7 @@ def _is_edge(loop: Do, facts: UnitFacts) -> bool:
     return any(distance is not None and distance < few for distance in distances)
 
 
-def _has_plain_bounds(loop: Do, facts: UnitFacts) -> bool:
+def has_plain_bounds(loop: Do, facts: UnitFacts) -> bool:
     """Whether the bounds are integers of the default kind, and MIN and MAX are the intrinsics."""
     head = loop.head.what
     assert isinstance(head, DoHead)

@@ -23,13 +23,13 @@ def interior(nest: Do, ends: tuple[Ends, ...], comment: str, facts: UnitFacts) -
     """The nest without the iterations at the ends of its loops (``ends``: of each of its perfectly
     nested loops, the outermost first; those behind the last one have none)."""
     heads = [_inside(loop, own, facts.scope) for loop, own in zip(_chain(nest), ends, strict=False)]
-    return _marked(_with_heads(nest, heads), comment, facts)
+    return marked(with_heads(nest, heads), comment, facts)
 
 
 def edges(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> tuple[Do, ...]:
     """Nests for the other iterations: the ends of the outermost loop with all iterations of the
     others, then those of the next one with the interior of the outermost one, and so on."""
-    plain = _without_comments(nest, facts.eol)
+    plain = without_comments(nest, facts.eol)
     chain = _chain(nest)
     made: list[Do] = []
     for number, own in enumerate(ends):
@@ -37,10 +37,8 @@ def edges(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> tuple[Do, ...]:
             _inside(loop, outer, facts.scope)
             for loop, outer in zip(chain[:number], ends, strict=False)
         ]
-        made += (
-            _with_heads(plain, [*before, head]) for head in _at_ends(chain[number], own, facts)
-        )
-    made[0] = _marked(made[0], "asphalt: the edges of the nest", facts)
+        made += (with_heads(plain, [*before, head]) for head in _at_ends(chain[number], own, facts))
+    made[0] = marked(made[0], "asphalt: the edges of the nest", facts)
     return tuple(made)
 
 
@@ -106,19 +104,17 @@ def _greater(one: Expr, distance: Poly, scope: Scope) -> Expr:
     return fn("max", one, size(distance, scope))
 
 
-def _with_heads(nest: Do, heads: list[DoHead]) -> Do:
+def with_heads(nest: Do, heads: list[DoHead]) -> Do:
     """The nest with other heads of its outermost loops."""
     own, *inner = heads
     head = nest.head if nest.head.what == own else rewrite(nest.head, own)
     body = nest.body
     if inner:
-        body = tuple(
-            _with_heads(child, inner) if isinstance(child, Do) else child for child in body
-        )
+        body = tuple(with_heads(child, inner) if isinstance(child, Do) else child for child in body)
     return Do(head, body, nest.end)
 
 
-def _without_comments(nest: Do, eol: str) -> Do:
+def without_comments(nest: Do, eol: str) -> Do:
     """The nest as it is repeated: what comments say stands at the interior."""
 
     def change(leaf: Leaf) -> Leaf:
@@ -129,6 +125,7 @@ def _without_comments(nest: Do, eol: str) -> Do:
     return made
 
 
-def _marked(nest: Do, comment: str, facts: UnitFacts) -> Do:
+def marked(nest: Do, comment: str, facts: UnitFacts) -> Do:
+    """The nest with a comment in front."""
     make = maker_at(nest, facts.located.form, facts.eol)
     return replace(nest, head=replace(nest.head, lead=(*nest.head.lead, make.comment(comment))))

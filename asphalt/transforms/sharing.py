@@ -1,0 +1,205 @@
+"""Sharing: a nest in the window of one transfer is divided among the windows that follow.
+
+Before::
+
+    if (cut(2)) call start(2, u)
+    do k = 3, n - 2
+      ...
+    end do
+    if (cut(2)) call finish(2, u)
+    if (cut(3)) call start(3, u)
+    if (cut(3)) call finish(3, u)
+
+After::
+
+    if (cut(2)) call start(2, u)
+    do k = 3, 2 + (n - 4)/2
+      ...
+    end do
+    if (cut(2)) call finish(2, u)
+    if (cut(3)) call start(3, u)
+    do k = 3 + (n - 4)/2, n - 2
+      ...
+    end do
+    if (cut(3)) call finish(3, u)
+
+Transfers that follow each other (axes of a halo, whose corners go from one to the next) have one
+nest that could stand in each of their windows, and one window is soon full (Danalis et al., ICS
+2009, section 5, "loop fission" and "overlap window expansion").  The nest is cut into parts of the
+same length along its outermost loop.  The order of its iterations stays, so that it is enough that
+the whole nest could pass what its later parts pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.algebra import Poly, poly
+from asphalt.analysis.free_order import region_of
+from asphalt.analysis.independence import Independence, is_unseen, stays_inside
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.same_rounding import inexact, keeps_a_loop
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.expr import Expr
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Do, Node, Unit, leaves
+from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds, is_edge
+from asphalt.transforms.edit import lists_in, rewrite_list
+from asphalt.transforms.guarded_nests import around, nest_in
+from asphalt.transforms.make import add, mul, num, quotient, size
+from asphalt.transforms.parts_of_nest import marked, with_heads, without_comments
+from asphalt.transforms.splitting import NAME as NAME
+from asphalt.transforms.step import Found, Step, Trial
+from asphalt.transforms.windows import Window, is_work, windows_of
+
+_COMMENT = "asphalt: the nest goes on, beside the next transfer"
+
+
+@dataclass(frozen=True, slots=True)
+class Share(Trial):
+    """Parts of the nest at ``position`` of a list go behind the statements at ``targets``, which
+    stand in front of waits."""
+
+    path: tuple[int, ...]
+    position: int
+    targets: tuple[int, ...]
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The nests of a unit that can be shared by the windows of several receives."""
+    messages = facts.once(Messages)
+    found: list[Found] = []
+    for path, siblings in lists_in(facts.unit.body):
+        windows = [w for w in windows_of(siblings, messages) if _receives(w)]
+        for position, node in enumerate(siblings):
+            nest = nest_in(node, facts)
+            if nest is None or not any(w.first < position < w.last for w in windows):
+                continue
+            targets = tuple(_targets(siblings, windows, position, facts))
+            if targets and _can_be_cut(nest, facts):
+                found.append(_step(nest, path, position, targets))
+    return tuple(found)
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with one nest in parts, one for each window."""
+    assert isinstance(step, Share)
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        nest = nest_in(nodes[step.position], facts)
+        assert nest is not None
+        parts = _parts(nest, 1 + len(step.targets), facts)
+        own, *others = around(nodes[step.position], parts)
+        found: list[Node] = []
+        for number, node in enumerate(nodes):
+            found.append(own if number == step.position else node)
+            if number in step.targets:
+                found.append(others[step.targets.index(number)])
+        return tuple(found)
+
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
+
+
+def _receives(window: Window) -> bool:
+    """Whether a window is that of a receive; a queue of several has work in its own loop."""
+    if window.call.queue is not None:
+        return False
+    row = library_row(window.call.procedure)
+    return any(access.store is Store.INCOMING for access in row.accesses)
+
+
+def _targets(
+    siblings: tuple[Node, ...], windows: list[Window], position: int, facts: UnitFacts
+) -> Iterator[int]:
+    """The statements in front of the waits of later windows, behind which a nest could be moved;
+    no windows with work behind their last call."""
+    messages, order = facts.once(Messages), facts.once(Independence.of)
+    nest = siblings[position]
+    for number in range(position + 1, len(siblings) - 1):
+        if order.why_not(nest, siblings[number]) is not None:
+            return
+        starts = [w.first for w in windows if w.last == number + 1 and w.first > position]
+        inside = siblings[min(starts, default=number) : number + 1]
+        behind = next(n for n in range(len(inside) + 1) if _is_over(inside[n:], messages))
+        if starts and not any(is_work(node, messages) for node in inside[behind:]):
+            yield number
+
+
+def _is_over(nodes: tuple[Node, ...], messages: Messages) -> bool:
+    """Whether no statement calls MPI any more."""
+    return not any(True for node in nodes for _ in messages.calls(node))
+
+
+def _can_be_cut(nest: Do, facts: UnitFacts) -> bool:
+    """Whether a nest can be written several times, each with a part of its iterations."""
+    variable = loop_variable(nest)
+    if variable is None or is_edge(nest, facts) or not has_plain_bounds(nest, facts):
+        return False
+    inside = tuple(leaves(nest))
+    if len(inside) > MOST_STATEMENTS or any(x.label is not None or x.name for x in inside):
+        return False
+    storage = facts.names.storage(variable)
+    if not (is_unseen(storage, facts) and stays_inside(storage, nest, facts)):
+        return False
+    if any(region_of(nest, facts).value(bound, ()) is None for bound in _bounds(nest)):
+        return False
+    exact = inexact(nest.body, facts.scope, facts.effects) is None
+    return exact or keeps_a_loop(nest.body, region_of(nest, facts))
+
+
+def _bounds(nest: Do) -> tuple[Expr, Expr]:
+    head = nest.head.what
+    assert isinstance(head, DoHead)
+    assert head.first is not None
+    assert head.last is not None
+    return head.first, head.last
+
+
+def _step(nest: Do, path: tuple[int, ...], position: int, targets: tuple[int, ...]) -> Share:
+    line = line_of(nest.head)
+    return Share(
+        line,
+        f"the nest of line {line} is shared by {1 + len(targets)} windows",
+        ("its iterations keep their order", "all of it could pass what a part of it passes"),
+        tuple(leaf.body or "" for leaf in leaves(nest)),
+        path,
+        position,
+        targets,
+    )
+
+
+def _parts(nest: Do, number: int, facts: UnitFacts) -> tuple[Do, ...]:
+    """The nest in so many parts of about the same length, of which the last has the rest."""
+    head = nest.head.what
+    assert isinstance(head, DoHead)
+    first, last = (poly(bound) for bound in _bounds(nest))
+    length = last - first + Poly.constant(1)
+
+    def cut(part: int, more: int) -> Expr:
+        """``more`` behind the last iteration of the first ``part`` parts."""
+        before = first + Poly.constant(more - 1)
+        if length.value is not None:
+            return size(
+                before + Poly.constant(part * (max(0, length.value) // number)), facts.scope
+            )
+        each = quotient(size(length, facts.scope), num(number))
+        parts = mul(num(part), each)
+        return parts if before.value == 0 else add(size(before, facts.scope), parts)
+
+    found: list[Do] = []
+    for part in range(number):
+        own = head
+        if part > 0:
+            own = replace(own, first=cut(part, 1))
+        if part + 1 < number:
+            own = replace(own, last=cut(part + 1, 0))
+        if part == 0:
+            found.append(with_heads(nest, [own]))
+        else:
+            found.append(
+                marked(with_heads(without_comments(nest, facts.eol), [own]), _COMMENT, facts)
+            )
+    return tuple(found)
