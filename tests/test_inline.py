@@ -340,3 +340,10 @@ def test_programs_print_the_same(tmp_path: Path) -> None:
     after = tree.result(mpi, tmp_path / "after", ORDER, 2)
     assert before == after
     assert len(after.splitlines()) == 2 * len(CALLERS)
+
+
+def test_a_variable_and_a_number_stand_for_a_dummy_that_is_only_read(tmp_path: Path) -> None:
+    text = program(call="call exchange(v, 5, m + 1)")
+    tree = Stepped.of(tmp_path, {"halo.f90": text})
+    assert tree.applied(inline) == 1
+    assert "MPI_Recv(v, 5, MPI_INTEGER, above, (m + 1)," in tree.text("halo.f90")

@@ -11,12 +11,20 @@ from dataclasses import replace
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import PRECISION
 from asphalt.limits import HEADER
-from asphalt.optimiser.order import CLONING, MOST_STEPS, OPENING, PREPARING, RENAMING, TILING
+from asphalt.optimiser.order import (
+    CLONING,
+    MOST_STEPS,
+    OPENING,
+    PREPARING,
+    RENAMING,
+    ROTATING,
+    TILING,
+)
 from asphalt.optimiser.outcome import Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.reading import disagreement
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import inline
+from asphalt.transforms import inline, rotation
 from asphalt.transforms.expanded_buffers import ExpandBuffers
 from asphalt.transforms.step import Step
 
@@ -57,9 +65,21 @@ class Driver:
         return self._pipelined(self._opened(prepared, found), prepared)
 
     def _opened(self, prepared: State, found: Optimised) -> Optimised:
-        """The same with procedures inlined that compute what is behind receives, if that gains."""
+        """The same with procedures inlined that compute what is behind receives, and with the
+        first work of an iteration behind the receives of the one before, if that gains."""
+        rotated = self.shop.closure(prepared, (ROTATING,))
+        if rotated.tree is not prepared.tree:
+            more = self._with_opened(rotated, found)
+            facts = self.shop.facts(self.shop.tree_of(more))
+            if more is not found and rotation.is_used(facts):
+                return more
+        return self._with_opened(prepared, found, needed=True)
+
+    def _with_opened(self, prepared: State, found: Optimised, *, needed: bool = False) -> Optimised:
+        """The same with such procedures inlined, if that gains; ``needed``: if there are none, it
+        is not tried."""
         opened = self.shop.closure(prepared, (OPENING,))
-        if opened.tree is prepared.tree:
+        if needed and opened.tree is prepared.tree:
             return found
         more = self._cloned(opened)
         if more.content is None or self.overlap.hidden(more) <= self.overlap.hidden(found):

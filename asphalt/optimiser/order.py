@@ -19,6 +19,8 @@ from asphalt.transforms import (
     peeling,
     pipelining,
     renaming,
+    rotation,
+    sharing,
     splitting,
     stores,
     unrolling,
@@ -31,6 +33,7 @@ PREPARING = tuple(
     for module in (unrolling, inline, branches, hoisting)
 )
 STORING = Transformation(stores.NAME, stores.check, stores.apply)
+ROTATING = Transformation(rotation.NAME, rotation.check, rotation.apply)
 OPENING = Transformation(opening.NAME, opening.check, opening.apply)
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
 CLONING = Transformation(expanded_buffers.NAME, expanded_buffers.check, expanded_buffers.apply)
@@ -46,6 +49,7 @@ DIVIDING = tuple(
     Transformation(module.NAME, module.check, module.apply)
     for module in (waits, copies, splitting, peeling, draining)
 )
+SHARING = Transformation(sharing.NAME, sharing.check, sharing.apply)
 TILING = Transformation(pipelining.NAME, pipelining.check, pipelining.apply)
 _ALL = (
     *PREPARING, STORING, RENAMING, CLONING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING,

@@ -19,11 +19,12 @@ from asphalt.optimiser.order import (
     GAINING,
     MOST_STEPS,
     PREPARING_NAMES,
+    SHARING,
     STARTING,
     STORING,
     WIDENING,
 )
-from asphalt.optimiser.outcome import FIXPOINT, LOSING, Cleared, Optimised, Transfer
+from asphalt.optimiser.outcome import FIXPOINT, LOSING, Cleared, Done, Optimised, Transfer
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import (
     decomposition,
@@ -141,13 +142,17 @@ class Overlap:
 
     def _widened(self, begin: State, state: State, dividings: Sequence[Transformation]) -> State:
         """The windows filled, with parts of what ``dividings`` divide, too; branches are split only
-        if there is more work in windows then, and no more transfers go without."""
+        if there is more work in windows then, and no more transfers go without, or if nothing else
+        gains."""
         wide = self.shop.closure(state, WIDENING)
         new = wide.steps[len(state.steps) :]
         if all(step.transformation != fission.NAME for step in new):
             return self._all_divided(wide, dividings)
         whole = self.shop.closure(state, [t for t in WIDENING if t.name != fission.NAME])
         whole, wide = (self._all_divided(one, dividings) for one in (whole, wide))
+        before, *after = (self.shop.price(s.tree) for s in (state, whole, wide))
+        if after[1].gains(after[0]) and not after[0].gains(before):
+            return wide
         work = [motion.hidden_work(self.shop.facts(s.tree)) for s in (whole, wide)]
         idle = [len(self._idle(begin, s)) for s in (whole, wide)]
         if idle[0] != idle[1]:
@@ -157,6 +162,22 @@ class Overlap:
     def _all_divided(self, state: State, dividings: Sequence[Transformation]) -> State:
         for dividing in dividings:
             state = self._divided(state, dividing)
+        return self._shared(state) if dividings else state
+
+    def _shared(self, state: State) -> State:
+        """Nests in the window of one transfer cut into parts, for those behind it too, where that
+        gains; as the last of all, since code motion would bring them together again."""
+        tried: set[tuple[str, ...]] = set()
+        while SHARING.name in self.shop.passes and len(state.steps) < MOST_STEPS:
+            facts = self.shop.facts(state.tree)
+            steps = (f for f in SHARING.check(facts) if isinstance(f, Trial))
+            step = next((s for s in steps if s.text not in tried), None)
+            if step is None:
+                break
+            tried.add(step.text)
+            more = self.shop.applied(state, facts, SHARING, step)
+            if self.shop.price(more.tree).gains(self.shop.price(state.tree)):
+                state = more
         return state
 
     def _split(self, state: State, left: frozenset[int]) -> tuple[State, tuple[Refused, ...]]:
@@ -223,14 +244,14 @@ class Overlap:
             found.append(replace(transfer, beside=tuple(texts)))
         return tuple(found)
 
-    def _own(self, state: State) -> Iterator[Transfer]:
-        """The operations that the program itself starts, and that have more work beside them."""
+    def _own(self, begin: State, state: State) -> Iterator[Transfer]:
+        """The operations that the program itself starts, and that have other work beside them."""
         after = started(self.shop.facts(state.tree))
-        for request, before in started(self.shop.facts(self.shop.tree)).items():
+        for request, before in started(self.shop.facts(begin.tree)).items():
             now = after.get(request)
-            if now is not None and len(now.beside) > len(before.beside):
+            if now is not None and set(now.beside) - set(before.beside):
                 one = Transfer(before.line, before.operation, 1, beside=now.beside)
-                yield self.shop.placed(self.shop.tree, one)
+                yield self.shop.placed(begin.tree, one)
 
     def _result(self, begin: State, state: State, refused: tuple[Refused, ...]) -> Optimised:
         content = state.tree.content(self.shop.path)
@@ -244,7 +265,7 @@ class Overlap:
             ended = LOSING
             changed = False
         found = [self.shop.placed(begin.tree, t) for t in (*state.split, *state.ahead)]
-        found += self._own(state) if changed else ()
+        found += self._own(begin, state) if changed else ()
         transfers = tuple(sorted(found, key=lambda t: t.line))
         return Optimised(
             self.shop.path,
@@ -271,15 +292,14 @@ class Overlap:
 
     def priced(self, found: Optimised) -> Optimised:
         """The same with what each of its steps gains."""
-        prices = [self.shop.price(tree) for tree in (self.shop.tree, *found.trees)]
         names = [network.name for network in self.shop.model.networks]
-        steps = tuple(
-            step
-            if step.transformation in PREPARING_NAMES
-            else replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
-            for step, (before, after) in zip(found.steps, pairwise(prices), strict=True)
-        )
-        return replace(found, steps=steps, trees=())
+        steps: list[Done] = []
+        for step, trees in zip(found.steps, pairwise((self.shop.tree, *found.trees)), strict=True):
+            if step.transformation not in PREPARING_NAMES:
+                before, after = map(self.shop.price, trees)
+                step = replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
+            steps.append(step)
+        return replace(found, steps=tuple(steps), trees=())
 
     def is_more(self, more: Optimised, found: Optimised) -> bool:
         """Whether more work stands beside transfers, and the unit loses nothing by that."""

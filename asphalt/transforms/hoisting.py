@@ -127,7 +127,7 @@ def _may_leave(loop: Do, begin: Leaf, array: Ref, facts: UnitFacts) -> bool:
         return False
     if symbol.attrs & {"pointer", "target", "save", "volatile"} or facts.unit.contained:
         return False
-    if symbol.type.base not in _PLAIN or _leaves_early(loop.body, 0):
+    if symbol.type.base not in _PLAIN or leaves_early(loop.body, 0):
         return False
     footprint = facts.footprint(loop)
     unseen = any(effect.kind in _UNSEEN for effect in footprint.effects)
@@ -187,7 +187,7 @@ def _has_allocatable_dummy(call: Call, facts: UnitFacts) -> bool:
     return any("allocatable" in symbol.attrs for symbol in own.own.values())
 
 
-def _leaves_early(nodes: tuple[Node, ...], depth: int) -> bool:
+def leaves_early(nodes: tuple[Node, ...], depth: int) -> bool:
     """Whether a statement may leave an iteration, or the loop, before its end."""
     for node in nodes:
         match node:
@@ -201,12 +201,12 @@ def _leaves_early(nodes: tuple[Node, ...], depth: int) -> bool:
                         if not inner or what.construct is not None:
                             return True
             case Do(body=body):
-                if _leaves_early(body, depth + 1):
+                if leaves_early(body, depth + 1):
                     return True
             case Block(body=body):
-                if _leaves_early(body, depth):
+                if leaves_early(body, depth):
                     return True
             case Branch(arms=arms):
-                if any(_leaves_early(arm.body, depth) for arm in arms):
+                if any(leaves_early(arm.body, depth) for arm in arms):
                     return True
     return False

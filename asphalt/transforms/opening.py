@@ -32,7 +32,7 @@ from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Call
+from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 from asphalt.transforms import inline
 from asphalt.transforms.dividing import MOST_STATEMENTS
@@ -48,7 +48,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     sites = CallSites(scopes)
     found: list[Found] = []
     for leaf, place in statements(facts.unit.body):
-        what = leaf.what
+        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
         if target is None or not _is_nest(target[0]) or not _has_to_wait(leaf, place, facts):
             continue

@@ -123,6 +123,8 @@ class Passed:
         value = self._constant(actual)
         if value is not None and not copied:
             self._names[dummy] = Standing(value)
+        elif self._is_next(actual) and self.context.stays((actual,)) and not copied:
+            self._names[dummy] = Standing(Op("()", (actual,)))
         elif symbol.type is not None and symbol.type.base in _NUMBERS:
             if not copied and not self.context.stays((actual,)):
                 message = f"what is passed for {dummy} is made of what the procedure changes"
@@ -143,6 +145,13 @@ class Passed:
                 scalar = symbol is not None and symbol.dims is None
                 return actual if scalar else None
         return None
+
+    def _is_next(self, actual: Expr) -> bool:
+        """Whether an expression is a variable plus or minus a number, as cheap as a variable."""
+        match actual:
+            case Op(op="+" | "-", operands=(Ref(args=None) as ref, Lit(kind="integer", text=text))):
+                return self._is_variable(ref) and "_" not in text
+        return False
 
     def _is_variable(self, ref: Ref) -> bool:
         symbol = self.context.caller.lookup(ref.name)

@@ -1,0 +1,237 @@
+"""Rotation: the work that begins an iteration is done at the end of the one before.
+
+Before::
+
+    do step = 1, steps
+      call smooth(step, r, u)
+      call exchange(u)
+      call smooth(step, u, r)
+      call exchange(r)
+    end do
+
+After::
+
+    if (1 <= steps) call smooth(1, r, u)
+    do step = 1, steps
+      call exchange(u)
+      call smooth(step, u, r)
+      call exchange(r)
+      if (step < steps) call smooth(step + 1, r, u)
+    end do
+
+All is executed in the same order; what changes is where an iteration ends.  So the transfers at the
+end of an iteration have the work of the next one behind them, which can come into their windows
+(Danalis et al., ICS 2009, section 5, "loop peeling"; software pipelining, Lam, PLDI 1988, with one
+stage).  By itself this gains nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.algebra import poly
+from asphalt.analysis.free_order import region_of
+from asphalt.analysis.further_turns import condition_of, condition_to_go_on
+from asphalt.analysis.independence import Independence, is_unseen
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.expr import Expr, Lit, Op, Ref, walk
+from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.source import Trivia
+from asphalt.ir.stmt import Call, DoHead, Guarded
+from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
+from asphalt.transforms.charge_edit import maker_at
+from asphalt.transforms.comments import comments_inside, in_front
+from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds
+from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list, shifted
+from asphalt.transforms.hoisting import leaves_early
+from asphalt.transforms.make import add, compare, num, size
+from asphalt.transforms.peeling import NAME as NAME
+from asphalt.transforms.step import Found, Step
+from asphalt.transforms.windows import is_work
+
+_FIRST = "asphalt: what begins the first iteration; later ones have it at the end of the one before"
+_NEXT = "asphalt: what begins the next iteration"
+
+
+@dataclass(frozen=True, slots=True)
+class Rotate(Step):
+    """The first ``number`` statements of the loop at ``position`` of a list go to its end."""
+
+    path: tuple[int, ...]
+    position: int
+    number: int
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The loops of a unit that begin with work, and end with receives that have none behind."""
+    found: list[Found] = []
+    for path, siblings in lists_in(facts.unit.body):
+        for position, node in enumerate(siblings):
+            number = _work_first(node, facts) if isinstance(node, Do) else 0
+            if isinstance(node, Do) and number and _can_be_rotated(node, number, facts):
+                line = line_of(node.head)
+                does = f"the loop of line {line} begins behind its first work"
+                evidence = ("all statements are executed in the same order",)
+                found.append(Rotate(line, does, evidence, path, position, number))
+    return tuple(found)
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with the first work of a loop in front of it, and at its end."""
+    assert isinstance(step, Rotate)
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        loop = nodes[step.position]
+        assert isinstance(loop, Do)
+        head = loop.head.what
+        assert isinstance(head, DoHead)
+        variable, first, last = head.var, head.first, head.last
+        assert isinstance(variable, Ref)
+        assert first is not None
+        assert last is not None
+        work, rest = loop.body[: step.number], loop.body[step.number :]
+        lead = loop.head.lead
+        begins = _placed(work, variable, first, loop, facts)
+        if not _is_never_above(first, last):
+            begins = (_guarded(begins, compare(first, "<=", last), loop, facts),)
+        begins = (in_front(begins[0], (*lead, _comment(_FIRST, loop, facts))), *begins[1:])
+        following = size(poly(add(variable, num(1))), facts.scope)
+        goes_on = _placed(_without_comments(work, facts), variable, following, work[0], facts)
+        behind = _guarded(goes_on, compare(variable, "<", last), work[0], facts)
+        behind = in_front(behind, (_comment(_NEXT, work[0], facts),))
+        plain = replace(loop, head=replace(loop.head, lead=()), body=(*rest, behind))
+        return (*nodes[: step.position], *begins, plain, *nodes[step.position + 1 :])
+
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
+
+
+def is_used(facts: UnitFacts) -> bool:
+    """Whether what begins the next iteration of some loop has gone elsewhere than to its end."""
+    for _, siblings in lists_in(facts.unit.body):
+        for loop in siblings:
+            goes_on = condition_to_go_on(loop) if isinstance(loop, Do) else None
+            inside = loop.body[:-1] if isinstance(loop, Do) and goes_on is not None else ()
+            if any(condition_of(node) == goes_on for node in inside):
+                return True
+    return False
+
+
+def _work_first(loop: Do, facts: UnitFacts) -> int:
+    """How many statements in front of the first call of MPI there are, with work among them, if
+    there is no work behind the last receive of the loop; else 0."""
+    messages = facts.once(Messages)
+    talks = [n for n, node in enumerate(loop.body) if any(messages.calls(node))]
+    receives = [n for n in talks if _receives(loop.body[n], messages)]
+    if not receives or not any(is_work(node, messages) for node in loop.body[: talks[0]]):
+        return 0
+    behind = loop.body[receives[-1] + 1 :]
+    return 0 if any(is_work(node, messages) for node in behind) else talks[0]
+
+
+def _receives(node: Node, messages: Messages) -> bool:
+    return any(
+        access.store is Store.INCOMING
+        for _, call in messages.calls(node)
+        for access in library_row(call.procedure).accesses
+    )
+
+
+def _can_be_rotated(loop: Do, number: int, facts: UnitFacts) -> bool:
+    """Whether the statements can be written twice, with another value of the loop's variable, and
+    all ways through an iteration lead to its end."""
+    head, variable = loop.head.what, loop_variable(loop)
+    assert isinstance(head, DoHead)
+    if variable is None or head.step is not None or head.label is not None or loop.end is None:
+        return False
+    if loop.head.name is not None or loop.head.label is not None:
+        return False
+    if not is_unseen(variable, facts) or not has_plain_bounds(loop, facts):
+        return False
+    region = region_of(loop, facts)
+    for bound in (head.first, head.last):
+        if bound is None or region.value(bound, ()) is None or not _is_repeatable(bound):
+            return False
+    if leaves_early(loop.body, 0):
+        return False
+    order, work = facts.once(Independence.of), loop.body[:number]
+    inside = [leaf for node in work for leaf in leaves(node)]
+    if len(inside) > MOST_STATEMENTS or any(order.bound(node) is not None for node in work):
+        return False
+    return all(_can_have(leaf, variable, facts) for leaf in inside)
+
+
+def _is_repeatable(bound: Expr) -> bool:
+    """Whether an expression is made of numbers and variables alone."""
+    return all(
+        isinstance(part, Lit | Op) or (isinstance(part, Ref) and part.args is None)
+        for part in walk(bound)
+    )
+
+
+def _can_have(leaf: Leaf, variable: str, facts: UnitFacts) -> bool:
+    """Whether a statement can be written with an expression for a variable."""
+    if leaf.label is not None or leaf.name is not None:
+        return False
+    storage = facts.names.storage(variable)
+    if any(a.writes and a.storage == storage for a in facts.footprint(leaf).accesses):
+        return False
+    try:
+        mapped_what(leaf.what, lambda ref: num(1) if ref.name == variable else None)
+    except NotMappedError:
+        return False
+    return True
+
+
+def _placed(
+    work: tuple[Node, ...], variable: Ref, value: Expr, beside: Node, facts: UnitFacts
+) -> tuple[Node, ...]:
+    """The statements with a value in place of a variable, as far in as another one."""
+
+    def change(leaf: Leaf) -> Leaf:
+        def other(ref: Ref) -> Expr | None:
+            return value if ref.name == variable.name and ref.args is None else None
+
+        what = mapped_what(leaf.what, other)
+        if what == leaf.what:
+            return leaf
+        inside = comments_inside(leaf, facts.free, facts.eol)
+        return replace(rewrite(leaf, what), lead=(*leaf.lead, *inside))
+
+    columns = _column(beside) - _column(work[0])
+    made = (map_leaves(node, change) for node in work)
+    return tuple(shifted(node, columns) if facts.free else node for node in made)
+
+
+def _column(node: Node) -> int:
+    return len(next(leaves(node)).head.rsplit("\n", 1)[-1].expandtabs(8))
+
+
+def _without_comments(work: tuple[Node, ...], facts: UnitFacts) -> tuple[Node, ...]:
+    """The statements as they are repeated: what comments say stands where they are first."""
+
+    def change(leaf: Leaf) -> Leaf:
+        return replace(leaf, lead=(), trail=facts.eol)
+
+    return tuple(map_leaves(node, change) for node in work)
+
+
+def _guarded(nodes: tuple[Node, ...], condition: Expr, beside: Node, facts: UnitFacts) -> Node:
+    """The statements under a condition."""
+    make = maker_at(beside, facts.located.form, facts.eol)
+    only = nodes[0]
+    if len(nodes) == 1 and isinstance(only, Leaf) and isinstance(only.what, Call):
+        return replace(make.leaf(Guarded(condition, only.what)), lead=only.lead)
+    inner = tuple(shifted(node, make.step) if facts.free else node for node in nodes)
+    return make.branch(condition, inner)
+
+
+def _is_never_above(first: Expr, last: Expr) -> bool:
+    distance = (poly(last) - poly(first)).value
+    return distance is not None and distance >= 0
+
+
+def _comment(text: str, beside: Node, facts: UnitFacts) -> Trivia:
+    return maker_at(beside, facts.located.form, facts.eol).comment(text)

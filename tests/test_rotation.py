@@ -1,0 +1,148 @@
+"""What begins an iteration is done at the end of the one before, where receives have no work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stepping import Stepped
+
+from asphalt.transforms import rotation
+
+_UNIT = """\
+subroutine steps(u, v, n, last, below, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, below, comm
+  integer, intent(inout) :: last
+  real(8), intent(inout) :: u(0:n), v(0:n)
+  integer :: i, k, ierr
+{declared}
+  ! step after step
+  do k = {bounds}
+{first}
+    call MPI_Recv(u, 1, MPI_DOUBLE_PRECISION, below, 1, comm, MPI_STATUS_IGNORE, ierr)
+{behind}
+  end do
+{rest}
+end subroutine steps
+
+subroutine relax(step, n, v)
+  implicit none
+  integer, intent(in) :: step, n
+  real(8), intent(inout) :: v(0:n)
+  v = v/step
+end subroutine relax
+"""
+_CALL = "    call relax(k, n, v)"
+_NEST = """\
+    ! relaxed
+    do i = 1, n
+      v(i) = v(i) + k
+    end do"""
+
+
+def _stepped(folder: Path, **parts: str) -> Stepped:
+    plain = {"declared": "", "bounds": "1, last", "first": _CALL, "behind": "", "rest": ""}
+    return Stepped.of(folder, {"steps.f90": _UNIT.format(**plain | parts)})
+
+
+def _rotated(folder: Path, **parts: str) -> list[str]:
+    stepped = _stepped(folder, **parts)
+    assert stepped.applied(rotation) == 1
+    text = stepped.text("steps.f90")
+    body = text[text.index("  ! step after step") : text.index("end subroutine steps")]
+    return [line for line in body.splitlines() if line.strip()]
+
+
+def test_a_call(tmp_path: Path) -> None:
+    assert _rotated(tmp_path) == [
+        "  ! step after step",
+        "  ! asphalt: what begins the first iteration; later ones have it at the end of the one"
+        " before",
+        "  if (1 <= last) call relax(1, n, v)",
+        "  do k = 1, last",
+        "    call MPI_Recv(u, 1, MPI_DOUBLE_PRECISION, below, 1, comm, MPI_STATUS_IGNORE, ierr)",
+        "    ! asphalt: what begins the next iteration",
+        "    if (k < last) call relax(k + 1, n, v)",
+        "  end do",
+    ]
+
+
+def test_a_nest(tmp_path: Path) -> None:
+    lines = _rotated(tmp_path, first=_NEST)
+    assert lines[2:8] == [
+        "  if (1 <= last) then",
+        "    ! relaxed",
+        "    do i = 1, n",
+        "      v(i) = v(i) + 1",
+        "    end do",
+        "  end if",
+    ]
+    assert lines[-7:-1] == [
+        "    ! asphalt: what begins the next iteration",
+        "    if (k < last) then",
+        "      do i = 1, n",
+        "        v(i) = v(i) + (k + 1)",
+        "      end do",
+        "    end if",
+    ]
+
+
+def test_a_loop_that_certainly_has_an_iteration(tmp_path: Path) -> None:
+    lines = _rotated(tmp_path, bounds="3, 9")
+    assert "  call relax(3, n, v)" in lines
+    assert "    if (k < 9) call relax(k + 1, n, v)" in lines
+
+
+def test_it_is_told_whether_the_work_went_elsewhere(tmp_path: Path) -> None:
+    stepped = _stepped(tmp_path)
+    stepped.applied(rotation)
+    facts = next(f for f in stepped.facts() if f.unit.name == "steps")
+    assert not rotation.is_used(facts)
+    behind = "    if (k < last) v(1) = 0\n    v(2) = 1\n"
+    facts = _stepped(tmp_path / "moved", behind=behind).facts()[0]
+    assert rotation.is_used(facts)
+
+
+STAYS = {
+    "no work first": {"first": "    v(1) = 0"},
+    "work behind": {"behind": _NEST},
+    "cycle": {"behind": "    if (u(0) > 0) cycle\n    v(2) = 0"},
+    "exit": {"first": "    if (u(0) > 0) exit\n" + _CALL},
+    "return": {"behind": "    if (u(0) > 0) return"},
+    "goto": {"behind": "    if (u(0) > 0) goto 10", "rest": "10 continue"},
+    "print": {"first": _NEST.replace("    end do", "      print *, i\n    end do")},
+    "label": {"first": "    do 10 i = 1, n\n      v(i) = k\n10  continue"},
+    "name": {"first": _NEST.replace("do i", "each: do i", 1) + " each"},
+    "step": {"bounds": "1, last, 2"},
+    "down": {"bounds": "last, 1, -1"},
+    "bound changes": {"behind": "    last = last - 1"},
+    "impure bound": {"bounds": "1, again(n)", "declared": "  integer, external :: again"},
+    "unknown": {"first": _CALL.replace("relax", "unknown")},
+    "variable seen": {"declared": "  integer :: m\n  common /seen/ m\n  equivalence (m, k)"},
+    "directive": {"first": "    !$omp simd\n" + _NEST},
+    "two on a line": {"first": _CALL + "; v(1) = 0"},
+    "save": {"declared": "  save :: k"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_a_loop_begins_where_it_began(name: str, tmp_path: Path) -> None:
+    assert not _stepped(tmp_path, **STAYS[name]).steps(rotation)
+
+
+def test_the_variable_is_of_the_default_kind(tmp_path: Path) -> None:
+    text = _UNIT.replace("integer :: i, k, ierr", "integer :: i, ierr\n  integer(8) :: k")
+    plain = {"declared": "", "bounds": "1, last", "first": _NEST, "behind": "", "rest": ""}
+    stepped = Stepped.of(tmp_path, {"steps.f90": text.format(**plain)})
+    assert not stepped.steps(rotation)
+
+
+def test_what_a_contained_procedure_can_read_stays(tmp_path: Path) -> None:
+    text = _UNIT.replace("end subroutine steps\n", "contains\n  subroutine inner\n    v(1) = k\n"
+                         "  end subroutine inner\nend subroutine steps\n", 1)  # fmt: skip
+    plain = {"declared": "", "bounds": "1, last", "behind": "", "rest": ""}
+    for first in ("    call inner\n" + _CALL, _CALL):
+        stepped = Stepped.of(tmp_path, {"steps.f90": text.format(**plain, first=first)})
+        assert not stepped.steps(rotation)
