@@ -120,6 +120,13 @@ def test_a_path_without_an_arm_gets_one(tmp_path: Path) -> None:
     assert lines[at + 2] == "    end if"
 
 
+def test_a_construct_with_a_name_keeps_its_columns(tmp_path: Path) -> None:
+    named = (_PAIR + _ONE_ARM).replace("    if (flag)", "    outer: if (flag)")
+    found = _optimised(tmp_path, program(named.replace("    end if", "    end if outer")))
+    assert found.content is not None
+    assert "\n    else\n      call asphalt_wait(" in found.content.decode()
+
+
 def _prints(folder: Path, text: str, ranks: int, mpi: Mpi) -> list[str]:
     files = {"main.f90": text}
     if "asphalt_rt" in text:

@@ -41,7 +41,10 @@ class CannotInsertError(Exception):
 def maker_at(node: Node, form: Form, eol: str) -> Maker:
     """A maker for statements beside a node."""
     first = next(iter(leaves(node)))
-    column = len(first.head.rsplit("\n", 1)[-1].expandtabs(8))
+    head = first.head.rsplit("\n", 1)[-1]
+    if first.name is not None and first.name.lower() in head.lower():
+        head = head[: head.lower().rindex(first.name.lower())]
+    column = len(head.expandtabs(8))
     if first.joined or (first.span is None and not first.head):
         column = 0 if form is Form.FREE else 6
     return Maker(column if form is Form.FREE else max(0, column - 6), 2, form is Form.FREE, eol)

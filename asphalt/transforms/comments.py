@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.edit import map_leaves
 
+_FIXED = ("c", "C", "*")
+"""What begins a line of fixed form that is a comment, besides ``!``."""
+
 
 def comments_inside(leaf: Leaf, free: bool, eol: str) -> tuple[Trivia, ...]:
-    """The comments between the lines of a continued statement, as lines of their own."""
-    lines = (leaf.body or "").split("\n")
-    if len(lines) == 1:
-        return ()
-    if not free:
-        found = [line for line in lines[1:] if line[:1] in ("!", "c", "C", "*")]
-        return tuple(Trivia(TriviaKind.COMMENT, f"{c.rstrip()}{eol}") for c in found)
-    indent = " " * (len(leaf.head) - len(leaf.head.lstrip()))
-    found = [line[line.index("!") :].rstrip() for line in lines if "!" in line]
-    return tuple(Trivia(TriviaKind.COMMENT, f"{indent}{c}{eol}") for c in found)
+    """The comments in and between the lines of a continued statement, as lines of their own."""
+    indent = " " * (len(leaf.head) - len(leaf.head.lstrip())) if free else ""
+    found = _comments((leaf.body or "").split("\n"), free)
+    texts = (f"! {text[1:]}" if text[:2] == "!$" else text for text in found)  # no directive
+    return tuple(Trivia(TriviaKind.COMMENT, f"{indent}{text}{eol}") for text in texts)
+
+
+def _comments(lines: list[str], free: bool) -> Iterator[str]:
+    """The comments in the lines of a statement; what character constants contain is none."""
+    quote = ""
+    for number, line in enumerate(lines):
+        begins = 0 if free or not number else 6  # the columns of a statement
+        alone = line.lstrip() if begins == 0 else line[:5].lstrip() or line[6:].lstrip()
+        if number and (alone[:1] == "!" or (begins and line[:1] in _FIXED)):
+            yield line.strip()
+            continue
+        for at in range(begins, len(line)):
+            character = line[at]
+            if quote:
+                quote = "" if character == quote else quote
+            elif character in "'\"":
+                quote = character
+            elif character == "!":
+                yield line[at:].rstrip()
+                break
 
 
 def in_front(node: Node, lead: tuple[Trivia, ...]) -> Node:
