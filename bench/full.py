@@ -40,6 +40,7 @@ from bench.lab.run import LabError
 from bench.lab.speed import Speed, measure_speed
 from bench.lab.speed import as_json as speeds_as_json
 from bench.lab.speed import from_json as speeds_from_json
+from bench.lab.step_targets import step_targets
 from bench.lab.targets import SLOWER_THAN_HAND, rows_by_kernel, targets
 from bench.lab.terminal import kernel_figure, kernel_table, speed_table, target_table
 from bench.lab.transform import available
@@ -301,7 +302,7 @@ class Bench:
         for kernel, group in rows_by_kernel(main).items():
             self.console.print(kernel_table(kernel, group))
             self.console.print(kernel_figure(kernel, group))
-        found = targets(rows)
+        found = (*targets(rows), *step_targets(self.results("steps.json")))
         self.console.print(target_table(found))
         compared = rows_by_kernel(rows)
         path = self.out / "index.html"

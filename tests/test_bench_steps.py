@@ -7,10 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import jsonschema
+import pytest
 
 from asphalt.passes import TRANSFERS
+from bench.full import RESULTS
 from bench.lab.case import load_cases
-from bench.lab.rows import as_json, from_json, schema
+from bench.lab.rows import Row, as_json, from_json, schema
+from bench.lab.step_targets import step_targets
 from bench.lab.steps import FIRST, HAND, KERNELS, ORIGINAL, Stepped, jobs, steps
 from bench.lab.steps_page import write
 
@@ -44,3 +47,44 @@ def test_the_page_has_a_row_for_each_kernel(tmp_path: Path) -> None:
     header = lines.index(next(line for line in lines if line.startswith("| kernel |")))
     assert lines[header + 1].startswith("| --- |")
     assert lines[header + 2].startswith("| lu_wavefront |")
+
+
+def _rows(last: float, hand: float = 1.0) -> list[Row]:
+    """All kernels on one network: 2 s before, 1.6 s with all transformations but the last one."""
+    found = []
+    for kernel in KERNELS:
+        seconds = {ORIGINAL: 2.0, HAND: hand} | {step.version: 1.6 for step in steps()}
+        seconds[steps()[-1].version] = last
+        found += [
+            Row(kernel, version, "SMPI net", 16, None, None, time, time / 2, None)
+            for version, time in seconds.items()
+        ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("last", "hand", "met"),
+    [
+        (1.4, 1.39, [True, True, True]),
+        (1.41, 1.41, [False, True, True]),
+        (1.3, 1.2, [True, False, True]),
+        (1.61, 1.6, [False, True, False]),
+    ],
+)
+def test_what_is_demanded(last: float, hand: float, met: list[bool]) -> None:
+    assert [target.met for target in step_targets(_rows(last, hand))] == met
+
+
+def test_what_is_not_measured_is_not_met() -> None:
+    rows = [row for row in _rows(1.0) if row.kernel != KERNELS[0]]
+    assert [target.met for target in step_targets(rows)] == [None, True, True]
+    assert [target.met for target in step_targets([])] == [None, None, None]
+
+
+def test_all_that_there_is_was_measured() -> None:
+    rows = from_json((RESULTS / "steps.json").read_text(encoding="utf-8"))
+    wanted = {ORIGINAL, HAND, *(step.version for step in steps())}
+    for kernel in KERNELS:
+        for platform in {row.platform for row in rows}:
+            here = {r.version for r in rows if (r.kernel, r.platform) == (kernel, platform)}
+            assert here == wanted, (kernel, platform)

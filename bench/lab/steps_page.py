@@ -12,6 +12,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 from bench.lab.paper_plots import save
+from bench.lab.step_targets import step_targets
 from bench.lab.steps import FIRST, HAND, ORIGINAL, Stepped, steps
 
 TEMPLATE = Path(__file__).with_name("steps.md.jinja")
@@ -26,7 +27,12 @@ def write(measured: Sequence[Stepped], page: Path, images: Path) -> list[Path]:
     )
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     text = template.render(
-        platforms=_by_platform(measured), steps=steps(), first=FIRST, hand=HAND, image=IMAGE
+        platforms=_by_platform(measured),
+        steps=steps(),
+        first=FIRST,
+        hand=HAND,
+        image=IMAGE,
+        targets=step_targets([row for one in measured for row in one.rows()]),
     )
     page.write_text(text.rstrip() + "\n", encoding="utf-8")
     return [picture, page]

@@ -68,7 +68,7 @@ def _efficiencies(rows: Iterable[Row]) -> Iterator[Target]:
 
 def _against_hand(rows: Sequence[Row]) -> Target:
     demand = f"transformed at most {SLOWER_THAN_HAND:.0%} slower than hand at the same K and D"
-    return _worst(demand, _gaps(rows), SLOWER_THAN_HAND)
+    return worst(demand, _gaps(rows), SLOWER_THAN_HAND)
 
 
 def _against_hand_later(rows: Sequence[Row]) -> Target:
@@ -81,7 +81,7 @@ def _against_hand_later(rows: Sequence[Row]) -> Target:
     gaps = {place: gap for place, gap in found.items() if not place[0].startswith(LATER)}
     later = {place: gap for place, gap in found.items() if place[0].startswith(LATER)}
     gaps |= {(kernel.removeprefix(LATER), on, at): gap for (kernel, on, at), gap in later.items()}
-    return _worst(demand, gaps, SLOWER_THAN_HAND)
+    return worst(demand, gaps, SLOWER_THAN_HAND)
 
 
 def _gaps(rows: Sequence[Row]) -> dict[tuple[str, str, str], float]:
@@ -110,7 +110,7 @@ def _against_best_hand(rows: Sequence[Row]) -> Target:
         new = best_of(rows, "transformed", ranks, platform, kernel)
         if hand is not None and new is not None and hand.tile is not None and new.tile is not None:
             gaps[kernel, platform, f"{ranks} ranks"] = new.seconds / hand.seconds - 1
-    return _worst(demand, gaps, SLOWER_THAN_HAND)
+    return worst(demand, gaps, SLOWER_THAN_HAND)
 
 
 def _against_original(rows: Sequence[Row]) -> Iterator[Target]:
@@ -127,15 +127,16 @@ def _against_original(rows: Sequence[Row]) -> Iterator[Target]:
             and row.tile == 0
             and row.kernel.startswith(EARLY) is early
         }
-        yield _worst(demand, gaps, SLOWER_THAN_ORIGINAL)
+        yield worst(demand, gaps, SLOWER_THAN_ORIGINAL)
 
 
-def _worst(demand: str, gaps: dict[tuple[str, str, str], float], most: float) -> Target:
+def worst(demand: str, gaps: dict[tuple[str, str, str], float], most: float) -> Target:
+    """The demand that no gap (by kernel, platform and place) is wider than ``most``."""
     if not gaps:
         return Target(demand, "-", None)
-    (kernel, platform, where), worst = max(gaps.items(), key=lambda item: item[1])
+    (kernel, platform, where), widest = max(gaps.items(), key=lambda item: item[1])
     missed = sum(gap > most for gap in gaps.values())
-    found = f"worst {100 * worst:+.2f} % of {len(gaps)} ({kernel}, {platform}, {where})"
+    found = f"worst {100 * widest:+.2f} % of {len(gaps)} ({kernel}, {platform}, {where})"
     if missed:
         found += f"; {missed} above"
     return Target(demand, found, not missed)

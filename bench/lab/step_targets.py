@@ -1,0 +1,68 @@
+"""What the bench demands of the transformations of transfers between two ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from bench.lab.rows import Row
+from bench.lab.steps import HAND, KERNELS, ORIGINAL, steps
+from bench.lab.targets import SLOWER_THAN_HAND, Target, worst
+
+PAPER = KERNELS[:5]
+"""The kernels after the programs of Danalis et al., ICS 2009, section 6."""
+TIME_DOWN = 0.30
+SAME = 0.001
+"""A difference that counts as none, as for the model that decides about steps."""
+Seconds = Mapping[str, float]
+
+
+def step_targets(rows: Sequence[Row]) -> tuple[Target, ...]:
+    """All demands on the speed-ups, step by step."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        found.setdefault((row.kernel, row.platform), {})[row.version] = row.seconds
+    versions = [added.version for added in steps()]
+    measured = {
+        place: seconds
+        for place, seconds in found.items()
+        if {ORIGINAL, HAND, *versions} <= seconds.keys()
+    }
+    return (*_averages(measured), _against_hand(measured), _losing(measured))
+
+
+def _averages(measured: Mapping[tuple[str, str], Seconds]) -> Iterator[Target]:
+    """How much less time the paper's kernels take, on each platform."""
+    last = steps()[-1].version
+    for platform in dict.fromkeys(platform for _, platform in measured) or ("any network",):
+        demand = f"the paper's five kernels take {TIME_DOWN:.0%} less time on average, {platform}"
+        ratios = [
+            measured[kernel, platform][last] / measured[kernel, platform][ORIGINAL]
+            for kernel in PAPER
+            if (kernel, platform) in measured
+        ]
+        if len(ratios) < len(PAPER):
+            yield Target(demand, f"{len(ratios)} of {len(PAPER)} measured", None)
+        else:
+            down = 1 - sum(ratios) / len(ratios)
+            yield Target(demand, f"{100 * down:.1f} %", down >= TIME_DOWN)
+
+
+def _against_hand(measured: Mapping[tuple[str, str], Seconds]) -> Target:
+    demand = f"with all transformations at most {SLOWER_THAN_HAND:.0%} slower than hand"
+    last = steps()[-1].version
+    gaps = {
+        (kernel, platform, "all"): seconds[last] / seconds[HAND] - 1
+        for (kernel, platform), seconds in measured.items()
+    }
+    return worst(demand, gaps, SLOWER_THAN_HAND)
+
+
+def _losing(measured: Mapping[tuple[str, str], Seconds]) -> Target:
+    demand = f"no transformation loses more than {SAME:.1%} where it is added"
+    gaps = {
+        (kernel, platform, after): seconds[after] / seconds[before] - 1
+        for (kernel, platform), seconds in measured.items()
+        for before, after in pairwise((ORIGINAL, *(added.version for added in steps())))
+    }
+    return worst(demand, gaps, SAME)
