@@ -10,9 +10,14 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from asphalt.analysis.unit_facts import line_of
 from asphalt.assumptions import has_lines, with_lines
 from asphalt.frontend.tree import Tree
+from asphalt.ir.program import Located
+from asphalt.ir.tree import leaves
 from asphalt.optimiser.outcome import Optimised
+from asphalt.transfers import nonblocking_operations
+from asphalt.user_units import user_units
 
 
 def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
@@ -34,19 +39,36 @@ def accepted_now(
     accepted: frozenset[str], given: Tree, now: Tree, changed: Collection[str]
 ) -> frozenset[str]:
     """Assumptions about lines of the tree ``given`` as those about lines of the tree ``now``, of
-    which the files ``changed`` are others."""
+    which the files ``changed`` are others: without those whose line is gone, or stands in more
+    than one procedure of the name."""
     if not has_lines(accepted):
         return accepted
 
     def lines(unit: str, line: int) -> Iterator[tuple[str, int]]:
-        yield unit, line
-        for path in changed:
-            if any((own.unit.name or "main") == unit for own in given.units_of(path)):
-                known = _given_lines(given.content(path), now.content(path))
-                if line in known:
-                    yield unit, known.index(line) + 1
+        own = holders(given, unit, line)
+        if len(own) != 1:
+            return
+        path = own[0].path
+        if path in changed:
+            known = _given_lines(given.content(path), now.content(path))
+            if line not in known:
+                return
+            line = known.index(line) + 1
+        if len(holders(now, unit, line)) == 1:
+            yield unit, line
 
     return with_lines(accepted, lambda unit, line: tuple(lines(unit, line)))
+
+
+def holders(tree: Tree, unit: str, line: int) -> tuple[Located, ...]:
+    """The units of a name (``main``: that of a main program without one) that have a line, and
+    calls that can be made non-blocking."""
+    return tuple(
+        one
+        for one in user_units(tree, nonblocking_operations())
+        if (one.unit.name or "main") == unit
+        and line_of(next(leaves(one.unit))) <= line <= line_of(one.unit.end)
+    )
 
 
 @lru_cache(maxsize=8)

@@ -132,3 +132,49 @@ end subroutine total_of
     assert _after(_project(tmp_path / "shift.f90", call, "bits@total_of:10")) == ""
     after = _after(_project(tmp_path / "shift.f90", call, "bits@total_of:11"))
     assert "call asphalt_iallreduce" in after
+
+
+def test_a_line_behind_what_was_inlined(tmp_path: Path) -> None:
+    """What stands on the line only since statements were inlined in front of it is not meant."""
+    halo = f"""
+subroutine halo(a, n, left)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, left
+  real(8), intent(inout) :: a(n)
+  integer :: ierr
+{_RECEIVE}
+end subroutine halo
+"""
+    work = "  do i = 1, n\n    b(i) = b(i) + sqrt(dble(i))\n  end do\n"
+    head = f"""
+subroutine both(mine, total, other, n)
+  use mpi
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: mine, total, other
+  integer :: i, ierr
+  real(8) :: b(n)
+{_REDUCE}
+{work}"""
+    second = _REDUCE.replace("mine, total", "total, other")
+    tail = f"{second}\n{work}  print *, b(1), other\nend subroutine both\n"
+    body = "  call halo(a, n, left)"
+    begin = _UNIT.format(body=body, declared="", before="") + halo
+    begin = begin.replace(
+        "  print *, total", "  ierr = 0; call both(mine, total, a(1), n)\n  print *"
+    )
+
+    def text(blank: int, accepted: frozenset[str] = frozenset()) -> str:
+        (tmp_path / "shift.f90").write_text(begin + head + "\n" * blank + tail)
+        settings = replace(SETTINGS, passes=TRANSFERS, assume=accepted)
+        return _after(Project(tmp_path, settings=settings))
+
+    moved = text(0).split(_REDUCE)[0].count("\n") + 1
+    blank = moved - (begin + head).count("\n") - 1
+    assert blank >= 0
+    after = text(blank, frozenset({f"bits@both:{moved}"}))
+    assert (tmp_path / "shift.f90").read_text().splitlines()[moved - 1] == second
+    assert "call asphalt_irecv" in after
+    assert _REDUCE in after
+    assert second not in after
