@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from asphalt.analysis.conditional_lines import hidden_statements
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, OpaqueExpr, Ref, Section, names_in, walk
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Expr,
+    Keyword,
+    Lit,
+    OpaqueExpr,
+    Ref,
+    Section,
+    names_in,
+    walk,
+)
+from asphalt.ir.mapped import literal_kind
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import (
     IO,
@@ -14,15 +27,25 @@ from asphalt.ir.stmt import (
     Assign,
     Call,
     Decl,
+    Dim,
     DoHead,
+    Entity,
     Guarded,
+    Include,
     Jump,
     Opaque,
+    Plain,
     Raw,
+    StatementFunction,
+    TypeSpec,
+    UnitHead,
     Use,
     What,
 )
 from asphalt.ir.tree import Leaf, leaves
+
+_WORD = re.compile(r"[a-z]\w*")
+_NAME_AHEAD = re.compile(r"([A-Za-z]\w*)_['\"]")
 
 
 def bind(args: tuple[Arg, ...], dummies: tuple[str, ...]) -> dict[str, Expr] | None:
@@ -85,6 +108,83 @@ def actions(what: What) -> Iterator[What]:
     yield what
     if isinstance(what, Guarded):
         yield from actions(what.action)
+
+
+def named_by(what: What) -> frozenset[str] | None:
+    """All names that a statement holds, those that it declares among them (folded); None: the IR
+    does not have them all."""
+    found: set[str] = set()
+    for one in actions(what):
+        for expr in expressions_of(one):
+            found |= names_with_kinds(expr)
+        match one:
+            case Raw() | Opaque() | Include() | Decl(kind="data") | Plain(keyword="entry"):
+                return None
+            case Call(procedure=procedure):
+                found |= names_with_kinds(procedure)
+            case StatementFunction(name=name, args=args, value=value):
+                found |= {name, *args, *names_with_kinds(value)}
+            case UnitHead(name=name, args=args, result=result, type=spec):
+                found |= {name, *args, *({result} if result else ()), *_named_by_type(spec)}
+            case Use(items=items):
+                found |= {item.local for item in items}
+            case Decl():
+                found |= named_around(one)
+                for entity in (*one.entities, *(e for _, group in one.groups for e in group)):
+                    found |= {entity.name} | named_by_entity(entity)
+    return frozenset(found)
+
+
+def named_around(decl: Decl) -> frozenset[str]:
+    """The names in a declaration beside those of its entities: in its type, its attributes and its
+    dimensions."""
+    found = {word for attribute in decl.attrs for word in _WORD.findall(attribute)}
+    return frozenset(found) | _named_by_type(decl.type) | _named_by_dims(decl.dims)
+
+
+def named_by_entity(entity: Entity) -> frozenset[str]:
+    """The names in what is declared of an entity: its dimensions, length and initial value."""
+    found = _named_by_dims(entity.dims)
+    for part in (entity.length, entity.initial):
+        if part is not None:
+            found |= names_with_kinds(part)
+    return found
+
+
+def names_with_kinds(expr: Arg) -> frozenset[str]:
+    """The names in an expression, those of the kinds of constants among them."""
+    kinds = (name for part in walk(expr) if isinstance(part, Lit) for name in _kinds(part))
+    return names_in(expr) | frozenset(kinds)
+
+
+def _kinds(lit: Lit) -> Iterator[str]:
+    match lit.kind:
+        case "character":
+            ahead = _NAME_AHEAD.match(lit.text)
+            if ahead is not None:
+                yield ahead[1].lower()
+        case "complex":
+            for part in lit.text.strip("()").split(","):
+                yield from _kinds(Lit("real", part.strip()))
+        case _:
+            kind = literal_kind(lit)
+            if kind is not None:
+                yield kind
+
+
+def _named_by_type(spec: TypeSpec | None) -> frozenset[str]:
+    if spec is None:
+        return frozenset()
+    found = frozenset() if spec.name is None else frozenset({spec.name.lower()})
+    for part in (spec.kind, spec.length):
+        if part is not None:
+            found |= names_with_kinds(part)
+    return found
+
+
+def _named_by_dims(dims: tuple[Dim, ...] | None) -> frozenset[str]:
+    bounds = (bound for dim in dims or () for bound in (dim.lower, dim.upper) if bound is not None)
+    return frozenset().union(*map(names_with_kinds, bounds))
 
 
 def use_renames(located: Located, name: str) -> Iterator[str]:

@@ -143,8 +143,9 @@ class Workshop:
         if found.content is None or not self._brought:
             return found
         tree = self.tree_of(found)
-        unit = self.located(tree).unit
-        kept = without_unused(unit, self._brought)
+        located = self.located(tree)
+        unit = located.unit
+        kept = without_unused(located, self._brought, tree)
         if kept is unit:
             return found
         file = replace_unit(tree.file(self.path), unit, kept)

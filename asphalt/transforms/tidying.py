@@ -6,53 +6,84 @@ and calls that get other arguments, may leave some of them without use.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from asphalt.ir.stmt import Decl
+from asphalt.analysis.directives import behind_sentinel
+from asphalt.analysis.references import named_around, named_by, named_by_entity
+from asphalt.ir.program import Located, Program
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import Decl, Include
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
 
-_WORD = re.compile(r"[a-z_]\w*")
 
-
-def without_unused(unit: Unit, names: Collection[str]) -> Unit:
+def without_unused(located: Located, names: Collection[str], program: Program) -> Unit:
     """The unit without declarations of those of the ``names`` (folded) that stand nowhere else.
 
-    It is one that was read: every statement has its text.
+    It is the same unit where a statement of it, or of what it contains, is not understood, or where
+    it has lines that only some compilations see: they may use any of the names.
     """
+    unit = located.unit
+    own = {id(node) for node in unit.spec if isinstance(node, Leaf) and _may_go(node)}
+    elsewhere: set[str] = set()
+    for leaf in _statements(located, program):
+        named = None if leaf is None else named_by(leaf.what)
+        if named is None:
+            return unit
+        elsewhere |= frozenset() if id(leaf) in own else named
     unused: frozenset[str] = frozenset()
-    while (more := frozenset(names) - _used(unit, unused)) != unused:
+    while (more := frozenset(names) - elsewhere - _used(unit, unused)) != unused:
         unused = more
     spec = (_without(node, unused) for node in unit.spec)
     return replace(unit, spec=tuple(node for node in spec if node is not None)) if unused else unit
 
 
+def _statements(located: Located, program: Program) -> Iterator[Leaf | None]:
+    """All statements of a unit, of what it includes and of what it contains; None: there are some
+    that are not known."""
+    unit = located.unit
+    for leaf in leaves(replace(unit, contained=())):
+        included: tuple[Node, ...] | None = (leaf,)
+        if isinstance(leaf.what, Include):
+            included = program.include(located, leaf.what.path)
+        for node in included or ():
+            yield from leaves(node)
+        if included is None or leaf.frozen or not all(map(_says_nothing, leaf.lead)):
+            yield None
+    for inner in unit.contained:
+        found = program.contained(located, inner.name)
+        yield from (None,) if found is None else _statements(found, program)
+
+
+def _says_nothing(line: Trivia) -> bool:
+    """Whether a line uses no variable, however the file is compiled."""
+    plain = line.kind in (TriviaKind.BLANK, TriviaKind.COMMENT)
+    return plain or behind_sentinel(line) is not None
+
+
+def _may_go(leaf: Leaf) -> bool:
+    """Whether a statement is a declaration of variables that may be left out without a trace."""
+    if not isinstance(leaf.what, Decl) or leaf.what.kind != "type":
+        return False
+    alone = not leaf.joined and ";" not in leaf.trail.split("!")[0]
+    return alone and not leaf.lead and leaf.label is None
+
+
 def _used(unit: Unit, unused: frozenset[str]) -> frozenset[str]:
-    """The words of a unit, without the names that declarations declare, and without what
-    declarations of the ``unused`` name."""
+    """The names that the declarations of variables use, those of the ``unused`` apart."""
     found: set[str] = set()
-    for leaf in leaves(unit):
-        words = set(_WORD.findall((leaf.body or "").lower()))
-        what = leaf.what
-        if isinstance(what, Decl) and what.kind == "type" and not leaf.joined:
-            own = {entity.name for entity in what.entities}
-            words -= own
-            for entity in what.entities:
-                if entity.name in unused:
-                    continue
-                inside = repr((entity.dims, entity.length, entity.initial)).lower()
-                words |= own & set(_WORD.findall(inside))
-            if own <= unused:
-                words = set()
-        found |= words
+    for node in unit.spec:
+        if isinstance(node, Leaf) and isinstance(node.what, Decl) and _may_go(node):
+            kept = [entity for entity in node.what.entities if entity.name not in unused]
+            if kept:
+                found |= named_around(node.what).union(*map(named_by_entity, kept))
     return frozenset(found)
 
 
 def _without(node: Node, unused: Collection[str]) -> Node | None:
-    if not isinstance(node, Leaf) or not isinstance(node.what, Decl) or node.what.kind != "type":
+    if not isinstance(node, Leaf) or not isinstance(node.what, Decl) or not _may_go(node):
         return node
     left = tuple(entity for entity in node.what.entities if entity.name not in unused)
-    if len(left) == len(node.what.entities) or (not left and (node.lead or node.joined)):
+    if len(left) == len(node.what.entities):
         return node
     return rewrite(node, replace(node.what, entities=left)) if left else None
