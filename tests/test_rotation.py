@@ -34,6 +34,7 @@ subroutine relax(step, n, v)
   v = v/step
 end subroutine relax
 """
+_RECV = "    call MPI_Recv(u, 1, MPI_REAL8, below, 2, comm, MPI_STATUS_IGNORE, ierr)"
 _CALL = "    call relax(k, n, v)"
 _NEST = """\
     ! relaxed
@@ -95,6 +96,16 @@ def test_a_loop_that_certainly_has_an_iteration(tmp_path: Path) -> None:
     assert "    if (k < 9) call relax(k + 1, n, v)" in lines
 
 
+def test_a_bound_that_nobody_else_sees(tmp_path: Path) -> None:
+    """What a procedure does that is not seen is no obstacle behind the work."""
+    parts = {
+        "bounds": "1, m",
+        "declared": "  integer :: m",
+        "behind": "    call unknown()\n" + _RECV,
+    }
+    assert "    if (k < m) call relax(k + 1, n, v)" in _rotated(tmp_path, **parts)
+
+
 def test_it_is_told_whether_the_work_went_elsewhere(tmp_path: Path) -> None:
     stepped = _stepped(tmp_path)
     stepped.applied(rotation)
@@ -120,6 +131,12 @@ STAYS = {
     "bound changes": {"behind": "    last = last - 1"},
     "impure bound": {"bounds": "1, again(n)", "declared": "  integer, external :: again"},
     "unknown": {"first": _CALL.replace("relax", "unknown")},
+    "bound may change": {
+        "bounds": "1, m",
+        "declared": "  integer :: m\n  common /seen/ m",
+        "behind": "    call unknown()\n" + _RECV,
+    },
+    "volatile bound": {"bounds": "1, m", "declared": "  integer, volatile :: m"},
     "variable seen": {"declared": "  integer :: m\n  common /seen/ m\n  equivalence (m, k)"},
     "directive": {"first": "    !$omp simd\n" + _NEST},
     "two on a line": {"first": _CALL + "; v(1) = 0"},

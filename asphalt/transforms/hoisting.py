@@ -39,7 +39,8 @@ from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.step import Found, Step
 
 NAME = "inline"
-_UNSEEN = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
+UNSEEN = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
+"""Effects that may change variables which others can see."""
 _PLAIN = frozenset(
     {"integer", "real", "double_precision", "complex", "double_complex", "logical"}
 )  # fmt: skip
@@ -130,7 +131,7 @@ def _may_leave(loop: Do, begin: Leaf, array: Ref, facts: UnitFacts) -> bool:
     if symbol.type.base not in _PLAIN or leaves_early(loop.body, 0):
         return False
     footprint = facts.footprint(loop)
-    unseen = any(effect.kind in _UNSEEN for effect in footprint.effects)
+    unseen = any(effect.kind in UNSEEN for effect in footprint.effects)
     sizes = names_in(array) - {array.name}
     if unseen and any(facts.values.changed_unseen(name) for name in sizes):
         return False

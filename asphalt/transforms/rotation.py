@@ -37,7 +37,7 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.ir.expr import Expr, Lit, Op, Ref, walk
+from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import Call, DoHead, Guarded
@@ -46,7 +46,7 @@ from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds
 from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list, shifted
-from asphalt.transforms.hoisting import leaves_early
+from asphalt.transforms.hoisting import UNSEEN, leaves_early
 from asphalt.transforms.make import add, compare, num, size
 from asphalt.transforms.peeling import NAME as NAME
 from asphalt.transforms.step import Found, Step
@@ -154,6 +154,8 @@ def _can_be_rotated(loop: Do, number: int, facts: UnitFacts) -> bool:
     for bound in (head.first, head.last):
         if bound is None or region.value(bound, ()) is None or not _is_repeatable(bound):
             return False
+        if any(_may_change(name, loop, facts) for name in names_in(bound)):
+            return False
     if leaves_early(loop.body, 0):
         return False
     order, work = facts.once(Independence.of), loop.body[:number]
@@ -169,6 +171,15 @@ def _is_repeatable(bound: Expr) -> bool:
         isinstance(part, Lit | Op) or (isinstance(part, Ref) and part.args is None)
         for part in walk(bound)
     )
+
+
+def _may_change(name: str, loop: Do, facts: UnitFacts) -> bool:
+    """Whether a variable may change in a loop where nothing that is seen changes it."""
+    symbol = facts.scope.lookup(name)
+    if symbol is None or symbol.attrs & {"volatile", "asynchronous"}:
+        return True
+    unseen = any(effect.kind in UNSEEN for effect in facts.footprint(loop).effects)
+    return unseen and facts.values.changed_unseen(name)
 
 
 def _can_have(leaf: Leaf, variable: str, facts: UnitFacts) -> bool:
