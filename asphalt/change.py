@@ -16,6 +16,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimise import Done, Optimised, optimise
 from asphalt.optimiser import blocking
+from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Transfer
 from asphalt.report.model import GainReport, MarkReport, SiteReport, StepReport
 from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
@@ -81,6 +82,7 @@ def optimised(
         return tuple(changes)
     by_path = {str(change.path): change for change in changes}
     now = tree.edited({path: change.after for path, change in by_path.items()})
+    done: set[Key] = set()
     for path, chain in _places(now, "inline" in passes):
         if (path, chain[-1]) in wrong:
             continue
@@ -92,9 +94,10 @@ def optimised(
         if TransferDirectives(located).all_skipped is not None:
             continue
         own = accepted_now(accepted, tree, now, by_path)
-        found = optimise(now, located, passes, accepted=own, clone_limit=clone_limit)
+        found = optimise(now, located, passes, accepted=own, clone_limit=clone_limit, changed=done)
         if found.content is None:
             continue
+        done.add((path, chain))
         told = as_given(found, now, tree)
         now = now.edited({path: found.content})
         before = tree.content(path)

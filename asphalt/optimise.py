@@ -30,6 +30,7 @@ from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Model
 from asphalt.garbage import collected_seldom
 from asphalt.ir.program import Located
+from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.driver import Driver
 from asphalt.optimiser.order import NAMES as NAMES
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
@@ -46,15 +47,17 @@ def optimise(
     accepted: frozenset[str] = frozenset(),
     clone_limit: int | None = None,
     model: Model | None = None,
+    changed: Collection[Key] = (),
 ) -> Optimised:
     """The best that the given transformations make of a unit of a tree.
 
     ``accepted``: the assumptions that the user accepts.  ``clone_limit``: MiB that copies of
     message buffers may have; None: as usual.  ``model``: what decides what is worth it; None: the
-    usual networks.
+    usual networks.  ``changed``: the units of the tree that have been optimised before.
     """
-    chain = tuple(unit.name for unit in located.chain)
-    shop = Workshop(tree, located.path, chain, passes, accepted, clone_limit, model or Model())
+    shop = Workshop(
+        tree, *key_of(located), passes, accepted, clone_limit, model or Model(), changed
+    )
     driver = Driver(shop)
     disagreement = driver.disagreement()
     if disagreement is not None:

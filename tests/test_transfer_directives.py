@@ -178,3 +178,36 @@ subroutine both(mine, total, other, n)
     assert "call asphalt_irecv" in after
     assert _REDUCE in after
     assert second not in after
+
+
+_CALLED = f"""
+{{before}}subroutine total_of(a, n, left, mine, total)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, left
+  real(8), intent(inout) :: a(n)
+  real(8), intent(in) :: mine
+  real(8), intent(out) :: total
+  integer :: ierr
+{_REDUCE}
+{_RECEIVE}
+end subroutine total_of
+"""
+
+
+@pytest.mark.parametrize("by", ["caller", "called"])
+def test_declarations_are_about_the_calls_that_stand_below_them(tmp_path: Path, by: str) -> None:
+    """Wherever those come to be: what is inlined is not accepted by the declarations of its new
+    place, and still is by those of its old one."""
+    before = "!$asphalt assume(bits)\n" if by == "called" else ""
+    (tmp_path / "total.f90").write_text(_CALLED.format(before=before))
+    declared = "\n  !$asphalt assume(bits)" if by == "caller" else ""
+    own = _REDUCE.replace("total", "a(n)") + "\n  call total_of(a, n, left, mine, total)"
+    project = _project(tmp_path / "shift.f90", own, declared=declared)
+    after = _after(project)
+    assert after.count("of total.f90 stands here") == 1
+    assert after.count("call asphalt_irecv") == 1
+    assert after.count("call asphalt_iallreduce") == (by == "called")
+    reports = {Path(r.file).name: r for r in reports_before(project) if r.operation[:5] == "MPI_A"}
+    assert reports["total.f90"].accepted == (("bits",) if by == "called" else ())
+    assert reports["shift.f90"].accepted == (() if by == "called" else ("bits",))

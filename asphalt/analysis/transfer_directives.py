@@ -7,6 +7,7 @@ front of these, they are about all calls in it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,9 +39,13 @@ class TransferDirectives:
         return tuple(d for d in self._own if d.leaf is not None and isinstance(d.clause, Skip))
 
     def assumed(self, leaf: Leaf) -> frozenset[str]:
-        """The assumptions that are accepted for a call, by name."""
-        clauses = (d.clause for d in (*self._near(leaf), *self._far))
-        return frozenset(c.assumption for c in clauses if isinstance(c, Assume))
+        """The assumptions that are accepted for one call, in front of it, by name."""
+        return _assumptions(self._near(leaf))
+
+    @cached_property
+    def assumed_by_all(self) -> frozenset[str]:
+        """The assumptions that are accepted for all calls of the unit, by name."""
+        return _assumptions(self._far)
 
     def _near(self, leaf: Leaf) -> tuple[Directive, ...]:
         return tuple(d for d in self._own if d.leaf is leaf)
@@ -54,3 +59,7 @@ class TransferDirectives:
         hosts = (directives(unit) for unit in reversed(self.located.chain[:-1]))
         found = (*self._own, *(d for own in hosts for d in own))
         return tuple(d for d in found if d.leaf is None)
+
+
+def _assumptions(found: Iterable[Directive]) -> frozenset[str]:
+    return frozenset(d.clause.assumption for d in found if isinstance(d.clause, Assume))

@@ -27,7 +27,9 @@ class UnitFacts:
     ``eol``: how lines end in its file.  The facts hold for this unit as it is: a unit that a
     transformation returns has facts of its own.  ``uniformity``: what all ranks have in common;
     None: not asked.  ``accepted``: the assumptions that the user accepts.  ``once_called``: the
-    procedures that were called from the unit before any transformation, by name.
+    procedures that were called from the unit before any transformation, by name.  ``elsewhere``:
+    the lines of calls that came from other units: what directives among the declarations accept is
+    not about them.
     """
 
     located: Located
@@ -36,6 +38,7 @@ class UnitFacts:
     uniformity: Uniformity | None = None
     accepted: frozenset[str] = frozenset()
     once_called: frozenset[str] = frozenset()
+    elsewhere: frozenset[int] = frozenset()
 
     @property
     def unit(self) -> Unit:

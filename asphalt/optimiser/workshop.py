@@ -11,13 +11,13 @@ from pathlib import Path
 from asphalt.analyses import Analyses
 from asphalt.analysis.left_over import called_from
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.assumptions import has_lines, with_lines
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Model, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.naming import site_name
+from asphalt.optimiser.acceptance import Key, accepted_now
 from asphalt.optimiser.order import CLONING, DEPARTING, EXPANDING, MOST_STEPS, TILING
 from asphalt.optimiser.origins import Origins, Place
 from asphalt.optimiser.outcome import Done, Optimised, Transfer
@@ -55,7 +55,7 @@ class Workshop:
     """A unit of a tree, and how steps are applied to it.
 
     ``chain``: the names of the unit and its hosts, from the outermost one.  ``passes``: the
-    transformations that may be tried.
+    transformations that may be tried.  ``changed``: the units that have been optimised before.
     """
 
     def __init__(
@@ -67,12 +67,14 @@ class Workshop:
         accepted: frozenset[str],
         clone_limit: int | None,
         model: Model,
+        changed: Collection[Key] = (),
     ) -> None:
         self.tree = tree
         self.path = path
         self.chain = chain
         self.passes = passes
         self.accepted = accepted
+        self.changed = changed
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
         self.clone_limit = clone_limit
@@ -87,7 +89,8 @@ class Workshop:
 
     def beside(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
         """The same for another unit."""
-        return Workshop(tree, path, chain, self.passes, self.accepted, self.clone_limit, self.model)
+        own = self.passes, self.accepted, self.clone_limit, self.model, self.changed
+        return Workshop(tree, path, chain, *own)
 
     def facts(self, tree: Tree) -> UnitFacts:
         """The unit as it stands in a tree; proofs hold for any values of named constants."""
@@ -97,25 +100,12 @@ class Workshop:
         effects, uniformity = Analyses(tree).of(any_sizes=True)
         eol = tree.file(self.path).eol
         located = self.located(tree)
-        accepted = self._accepted(tree, located)
-        found = UnitFacts(located, effects, eol, uniformity, accepted)
+        own = accepted_now(self.accepted, located, tree, self.tree, self.origins, self.changed)
+        said, elsewhere = own.assumptions, own.elsewhere
+        found = UnitFacts(located, effects, eol, uniformity, said, elsewhere=elsewhere)
         if tree is self.tree:
             self._once_called = called_from(found.scope)
         return replace(found, once_called=self._once_called)
-
-    def _accepted(self, tree: Tree, located: Located) -> frozenset[str]:
-        """The accepted assumptions, those about lines as they are in a tree now."""
-        if not has_lines(self.accepted):
-            return self.accepted
-        moved: dict[tuple[str, int], set[tuple[str, int]]] = {}
-        for line in {line_of(leaf) for node in located.unit.body for leaf in leaves(node)}:
-            here = located.unit.name or "main", line
-            place = self.origins.place(tree, line)
-            for given in self.tree.units_of(place.path) if place is not None else ():
-                first, last = line_of(next(leaves(given.unit))), line_of(given.unit.end)
-                if place is not None and first <= place.line <= last:
-                    moved.setdefault((given.unit.name or "main", place.line), set()).add(here)
-        return with_lines(self.accepted, lambda unit, line: moved.get((unit, line), ()))
 
     def price(self, tree: Tree) -> Price:
         """What the unit costs as it stands in a tree."""

@@ -133,8 +133,10 @@ class Rules:
             if not is_predefined_reduction(self.facts, call):
                 return Refused(DIGITS, f"{where}: {digits}", leaf.span)
             site = f"{self.facts.unit.name or 'main'}:{line_of(leaf)}"
-            said = BITS.word in self.said.assumed(leaf)
-            if not said and not is_accepted(BITS.word, self.facts.accepted, site):
+            said = self.said.assumed(leaf)
+            if line_of(leaf) not in self.facts.elsewhere:
+                said |= self.said.assumed_by_all
+            if not is_accepted(BITS.word, self.facts.accepted | said, site):
                 message = f"it could be non-blocking, where {digits},"
                 return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
             assumed = (BITS.word,)

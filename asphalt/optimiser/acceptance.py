@@ -1,0 +1,93 @@
+"""The assumptions that are accepted in a unit as it stands after some steps.
+
+What is said about a line, or among the declarations of a procedure, is about the calls that stood
+there: these may stand elsewhere now, and others in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from asphalt.analysis.transfer_directives import TransferDirectives
+from asphalt.analysis.unit_facts import line_of
+from asphalt.assumptions import with_lines
+from asphalt.frontend.tree import Tree
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Call, Guarded
+from asphalt.ir.tree import leaves
+from asphalt.optimiser.origins import Origins, Place
+
+Key = tuple[str, tuple[str, ...]]
+"""The file of a unit, and its name and those of its hosts, from the outermost one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """``assumptions``: those of the user, in the lines of now, and what the directives of other
+    units accept for all calls that came from there; ``elsewhere``: the lines of these calls, which
+    the declarations of this unit say nothing about."""
+
+    assumptions: frozenset[str]
+    elsewhere: frozenset[int] = frozenset()
+
+
+def accepted_now(
+    accepted: frozenset[str],
+    located: Located,
+    tree: Tree,
+    given: Tree,
+    origins: Origins,
+    changed: Collection[Key] = (),
+) -> Accepted:
+    """What is accepted in a unit of a tree that steps have made of another one, ``given``.
+
+    ``accepted``: what the user accepts, in lines of the given tree.  ``changed``: the units of that
+    which may hold calls of others already: their directives are not taken to be about what comes
+    from there.
+    """
+    if tree is given:
+        return Accepted(accepted)
+    name, key = located.unit.name or "main", key_of(located)
+    moved: dict[tuple[str, int], set[tuple[str, int]]] = {}
+    elsewhere: set[int] = set()
+    said: set[str] = set()
+    for line in _call_lines(located):
+        place = origins.place(tree, line)
+        own = None if place is None else _unit_at(given, place)
+        if place is None or own is None:
+            elsewhere.add(line)
+            continue
+        moved.setdefault((own.unit.name or "main", place.line), set()).add((name, line))
+        if key_of(own) != key:
+            elsewhere.add(line)
+            if key_of(own) not in changed:
+                kinds = TransferDirectives(own).assumed_by_all
+                said |= {f"{kind}@{name}:{line}" for kind in kinds}
+    lines = with_lines(accepted, lambda unit, line: moved.get((unit, line), ()))
+    return Accepted(lines | said, frozenset(elsewhere))
+
+
+def key_of(located: Located) -> Key:
+    """What names a unit in the trees of one program."""
+    return located.path, tuple(unit.name for unit in located.chain)
+
+
+def _call_lines(located: Located) -> set[int]:
+    """The lines of the calls of a unit."""
+    return {
+        line_of(leaf)
+        for node in located.unit.body
+        for leaf in leaves(node)
+        if isinstance(leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what, Call)
+    }
+
+
+def _unit_at(tree: Tree, place: Place) -> Located | None:
+    """The innermost unit that a line belongs to."""
+    around = (
+        one
+        for one in tree.units_of(place.path)
+        if line_of(next(leaves(one.unit))) <= place.line <= line_of(one.unit.end)
+    )
+    return max(around, key=lambda one: len(one.chain), default=None)
