@@ -45,7 +45,7 @@ from asphalt.analysis.sets import Problem
 from asphalt.analysis.symbols import Origin, Scope, Scopes
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.unseen import unseen_module
+from asphalt.analysis.unseen import Unseen, unseen_module
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Arg, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
@@ -102,6 +102,24 @@ class Independence:
 
     def fixed(self, node: Node) -> str | None:
         """Why a statement or construct has to stay, whatever its MPI calls do."""
+        found = self.fixed_by(node)
+        return None if found is None else found.why
+
+    def fixed_by(self, node: Node) -> Unseen | None:
+        """The same, with the module of which nothing is known, if that is why."""
+        why = self._form(node)
+        if why is not None:
+            return Unseen(why)
+        volatile = self._volatile(node)
+        if volatile is not None:
+            return volatile
+        for effect in self.facts.footprint(node).effects:
+            if effect.kind not in _PLAIN and not goes_on_inside(effect, node):
+                return Unseen(f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})")
+        return None
+
+    def _form(self, node: Node) -> str | None:
+        """Why a statement or construct has to stay for what it is, and what stands beside it."""
         if self._unit is not None:
             return self._unit
         for leaf in leaves(node):
@@ -124,6 +142,10 @@ class Independence:
         construct = next(blocks_in(node), None)
         if construct is not None:
             return f"line {line_of(construct.head)}: {construct.kind} construct"
+        return None
+
+    def _volatile(self, node: Node) -> Unseen | None:
+        """Why a variable of a statement or construct may be volatile."""
         for access in self.facts.footprint(node).accesses:
             if access.storage == ALIASED:
                 continue
@@ -132,12 +154,11 @@ class Independence:
             where = f"line {line_of(access.leaf)}: {access.storage}"
             if symbol is None:
                 unseen = unseen_module(name, self.facts.scope)
-                return f"{where} may be volatile: {unseen or 'nothing is seen that declares it'}"
+                why = "nothing is seen that declares it" if unseen is None else unseen.why
+                module = None if unseen is None else unseen.module
+                return Unseen(f"{where} may be volatile: {why}", module)
             if "volatile" in symbol.attrs:
-                return f"{where} is volatile"
-        for effect in self.facts.footprint(node).effects:
-            if effect.kind not in _PLAIN and not goes_on_inside(effect, node):
-                return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
+                return Unseen(f"{where} is volatile")
         return None
 
     @cached_property

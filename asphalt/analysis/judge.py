@@ -71,7 +71,7 @@ def _with_missing(exchange: Exchange, refused: Refused) -> Refused:
     """The refusal with a module that may be its reason: one that is not given, and of which the
     unit uses names."""
     missing = first_missing(exchange.scope, words_of(exchange.unit))
-    if missing is None or missing.why in refused.message or missing.name in refused.message:
+    if missing is None or missing.name == refused.unseen:
         return refused
     message = f"{refused.message}; {missing.why}"
     return replace(refused, message=message, marks=(*refused.marks, missing.mark))

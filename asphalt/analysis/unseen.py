@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.resolve import gives
@@ -13,7 +14,16 @@ _KNOWN = (Origin.DUMMY, Origin.INTRINSIC, Origin.MPI)
 _NAMED = 2  # files that a message names
 
 
-def why_unseen(name: str, scope: Scope) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Why something is not known, in a clause; ``module``: that of which nothing is known, folded;
+    None: it is no module's."""
+
+    why: str
+    module: str | None = None
+
+
+def why_unseen(name: str, scope: Scope) -> Unseen | None:
     """Why the procedure of that name, as a unit sees it, is not known; None: no simple reason."""
     module = unseen_module(name, scope)
     if module is not None:
@@ -22,11 +32,13 @@ def why_unseen(name: str, scope: Scope) -> str | None:
     if symbol is not None and (symbol.origin in _KNOWN or symbol.attrs & {"pointer", "generic"}):
         return None
     files = scope.program.defined_in("external", name)
-    return None if len(files) == 1 else _missing("its source" if not files else name, files)
+    if len(files) == 1:
+        return None
+    return Unseen(_missing("its source" if not files else name, files))
 
 
-def unseen_module(name: str, scope: Scope) -> str | None:
-    """What to say of the first module that may give a name and of which nothing is known."""
+def unseen_module(name: str, scope: Scope) -> Unseen | None:
+    """The first module that may give a name and of which nothing is known."""
     here: Scope | None = scope
     while here is not None:
         for use in here.declared.uses:
@@ -34,7 +46,7 @@ def unseen_module(name: str, scope: Scope) -> str | None:
                 continue
             files = scope.program.defined_in("module", use.module)
             if gives(use, name) and not _is_built_in(use.module):
-                return _missing(f"module {use.module}", files)
+                return Unseen(_missing(f"module {use.module}", files), use.module)
         here = here.host
     return None
 

@@ -47,6 +47,7 @@ class Refused:
     refusal rests on beside ``span``, such as the steps of a path (``evidence`` adds those that
     every site has).
     ``lifted_by``: the assumption without which the condition cannot hold, if there is one.
+    ``unseen``: the module of which nothing is known, if the message tells of one.
     """
 
     code: Code
@@ -55,6 +56,7 @@ class Refused:
     witness: str | None = None
     marks: tuple[Mark, ...] = ()
     lifted_by: str | None = None
+    unseen: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from asphalt.analysis.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.independence import Independence, is_unseen
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.not_given import first_missing, undeclared_constant
+from asphalt.analysis.not_given import missing_modules, undeclared_constant
 from asphalt.analysis.objects import (
     designator_name,
     designators_in,
@@ -42,7 +42,7 @@ from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.assumptions import BITS, is_accepted
-from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, names_in, walk
+from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import ArmHead, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.sides import Side, is_f08
@@ -69,10 +69,11 @@ class Rules:
         undeclared = undeclared_constant(call, facts.scope)
         if undeclared is not None:
             return Refused(BINDING, undeclared.why, leaf.span, marks=marked(undeclared.mark))
-        stays = self.order.fixed(leaf)
-        missing = None if stays is None else first_missing(facts.scope, _names_of(call))
-        if stays is not None and missing is not None and missing.name in stays:
-            return Refused(NOT_GIVEN, stays, leaf.span, marks=marked(missing.mark))
+        fixed = self.order.fixed_by(leaf)
+        for missing in missing_modules(facts.scope):
+            if fixed is not None and missing.name == fixed.module:
+                return Refused(NOT_GIVEN, fixed.why, leaf.span, marks=marked(missing.mark))
+        stays = None if fixed is None else fixed.why
         stays = stays or self._condition_changes(leaf, call) or _unclear_include(facts)
         if stays is not None:
             return Refused(STAYS, stays, leaf.span)
@@ -147,10 +148,6 @@ class Rules:
             return Refused(ELSEWHERE, f"{where}: {reason}", leaf.span)
         evidence.append(f"all ranks come together to each {call.procedure.spelled} of the program")
         return sides, tuple(evidence), assumed
-
-
-def _names_of(call: MpiCall) -> frozenset[str]:
-    return frozenset(name for _, actual in call.bound() for name in names_in(actual))
 
 
 _VALUES = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)

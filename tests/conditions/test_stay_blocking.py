@@ -64,3 +64,15 @@ def test_what_is_not_declared(lines: str, code: str, why: str, tmp_path: Path) -
     assert report.code == code
     assert why in report.message
     assert any(mark.line in (1, 2, 3) for mark in report.marks)
+
+
+def test_what_is_not_given_is_told_only_where_it_is_the_reason(tmp_path: Path) -> None:
+    """A module may be called like a word of the reason."""
+    call = "10 call MPI_Send(a, 8, MPI_REAL8, right, 1, MPI_COMM_WORLD, ierr)\n"
+    uses = "  use mpi\n  use line, only: right\n  implicit none\n"
+    text = f"subroutine s(a)\n{uses}  real(8) :: a(8)\n  integer :: ierr\n{call}"
+    (tmp_path / "s.f90").write_text(f"{text}end subroutine s\n")
+    project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
+    (report,) = project.kept_blocking()
+    assert report.message.endswith("line 7 has a label")
+    assert report.code == point_to_point.STAYS.id

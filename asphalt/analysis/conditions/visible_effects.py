@@ -8,7 +8,7 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.references import references
 from asphalt.analysis.symbols import Scope
-from asphalt.analysis.unseen import why_unseen
+from asphalt.analysis.unseen import Unseen, why_unseen
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Opaque
@@ -111,18 +111,21 @@ def refused_for(footprint: Footprint, scope: Scope) -> Refused | None:
         code = _BY_KIND.get(effect.kind)
         if code is not None:
             line = effect.leaf.span.first if effect.leaf.span is not None else 0
-            message = f"line {line}: {effect.kind.value}: {effect.detail}{_because(effect, scope)}"
-            return Refused(code, message, effect.leaf.span, lifted_by=_lifted_by(effect))
+            message = f"line {line}: {effect.kind.value}: {effect.detail}"
+            lifted, unseen = _lifted_by(effect), _unseen(effect, scope)
+            if unseen is None:
+                return Refused(code, message, effect.leaf.span, lifted_by=lifted)
+            message = f"{message} ({unseen.why})"
+            return Refused(code, message, effect.leaf.span, lifted_by=lifted, unseen=unseen.module)
     return None
 
 
-def _because(effect: Effect, scope: Scope) -> str:
-    """Why the procedure that the statement itself names cannot be seen through, in brackets."""
+def _unseen(effect: Effect, scope: Scope) -> Unseen | None:
+    """Why the procedure that the statement itself names cannot be seen through."""
     here = any(True for _ in references(effect.leaf.what, effect.detail))
     if effect.kind is not EffectKind.UNKNOWN_CALL or not here:
-        return ""
-    why = why_unseen(effect.detail, scope)
-    return "" if why is None else f" ({why})"
+        return None
+    return why_unseen(effect.detail, scope)
 
 
 def _lifted_by(effect: Effect) -> str | None:
