@@ -136,12 +136,15 @@ module asphalt_rt
     private
     !> What this rank tells, and what all of them told; MPI works on both until `request` is complete.
     integer, pointer :: mine(:) => null(), told(:) => null()
-    integer :: request = MPI_REQUEST_NULL
+    integer, pointer :: request => null()
     !> What came of it: the elements of the pieces of each rank, all 0 where the exchange is not
     !! tiled.  Not allocated: nobody has told yet, or all is known already.
     integer, allocatable :: cuts(:)
     integer :: own, me, np, datatype
   end type asphalt_answers
+
+  !> The request of the last exchange whose ranks are still telling each other how they cut.
+  integer, pointer, save :: asked => null()
 
   !> All companions, under SimGrid's SMPI 3.32, which keeps only 32 bits of an attribute: there it
   !! is the place in this list; elsewhere it is an address.
@@ -887,11 +890,12 @@ contains
     allocate(answers%mine(cut_facts), answers%told(cut_facts * np))
     answers%mine = mine
     answers%told = [(mine, rank = 1, np)]
-    answers%request = MPI_REQUEST_NULL
+    allocate(answers%request, source=MPI_REQUEST_NULL)
     if (np == 1) return  ! SMPI does not survive it
     if (later) then
       call MPI_Iallgather(answers%mine(1), cut_facts, MPI_INTEGER, answers%told(1), cut_facts, &
                           MPI_INTEGER, comm, answers%request, failed)
+      asked => answers%request
     else
       call MPI_Allgather(answers%mine, cut_facts, MPI_INTEGER, answers%told, cut_facts, &
                          MPI_INTEGER, comm, failed)
@@ -915,6 +919,8 @@ contains
     failed = MPI_SUCCESS
     if (answers%request /= MPI_REQUEST_NULL) &
       call MPI_Wait(answers%request, unused, failed)
+    if (associated(asked, answers%request)) nullify (asked)
+    deallocate(answers%request)
     if (failed /= MPI_SUCCESS) answers%told = 0
     if (ierror == MPI_SUCCESS) ierror = failed
     allocate(answers%cuts(0:answers%np-1), source=0)
@@ -2116,6 +2122,10 @@ contains
       if (ierror == MPI_SUCCESS) ierror = error
       if (.not. done) return  ! a test that finds its request complete may not have moved others
     end do
+    if (.not. associated(asked)) return
+    call MPI_Test(asked, done, MPI_STATUS_IGNORE, error)  ! what the ranks tell each other at first
+    if (ierror == MPI_SUCCESS) ierror = error
+    if (done) nullify (asked)
   end subroutine asphalt_progress
 
   !> MPI_Waitall without statuses.
