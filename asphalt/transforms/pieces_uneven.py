@@ -2,9 +2,10 @@
 
 Sender and receiver know one thing of a block both: how many elements it has.  Both cut it into
 pieces of as many elements as the sender computes in K iterations: ``asphalt_piece`` on the sender,
-which tells it to all others (``analysis.schedule_uneven``).  They hear of it behind their first
-tile, which hides what it takes, and post all receives there; their requests stand behind the ring
-of D tiles of sends.
+which tells it to all others (``analysis.schedule_uneven``).  Where
+the header gives K, they hear of it behind their first tile, which hides what it takes; where K is
+chosen, at the entry.  All receives are posted behind the first tile; their requests stand behind
+the ring of D tiles of sends.
 """
 
 from __future__ import annotations
