@@ -181,6 +181,13 @@ def test_the_interior_is_shared_by_both_axes_of_both_exchanges(optimised: Optimi
     assert all(one.beside for one in receives)
 
 
+@pytest.mark.wide
+def test_nothing_is_done_a_second_time(tmp_path: Path, optimised: Optimised) -> None:
+    assert optimised.content is not None
+    again = _found(tmp_path, optimised.content.decode())
+    assert not again.steps or again.content == optimised.content
+
+
 SIZES = [(4, 9, 8, 3), (3, 3, 3, 2), (1, 4, 5, 1), (2, 5, 4, 0), (3, 2, 6, 2), (2, 7, 2, 2)]
 
 

@@ -40,6 +40,7 @@ from asphalt.transforms.step import Found, Step
 from asphalt.transforms.windows import (
     Window,
     in_window,
+    is_given,
     is_work,
     paths_of,
     takes_time,
@@ -240,7 +241,7 @@ class _Window:
         """Work that stands behind the wait, with something between that the wait cannot pass."""
         for origin in range(self.last + 1, len(self.siblings)):
             node = self.siblings[origin]
-            if not self._is_work(node) or any(self.messages.calls(node)):
+            if not self._is_work(node) or any(self.messages.calls(node)) or is_given(node):
                 continue
             sizes: frozenset[str] | None = frozenset()
             for passed in reversed(self.siblings[self.last : origin]):

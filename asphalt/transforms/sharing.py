@@ -53,9 +53,7 @@ from asphalt.transforms.make import add, mul, num, quotient, size
 from asphalt.transforms.parts_of_nest import marked, with_heads, without_comments
 from asphalt.transforms.splitting import NAME as NAME
 from asphalt.transforms.step import Found, Step, Trial
-from asphalt.transforms.windows import Window, is_work, windows_of
-
-_COMMENT = "asphalt: the nest goes on, beside the next transfer"
+from asphalt.transforms.windows import GOES_ON, Window, is_work, windows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +198,6 @@ def _parts(nest: Do, number: int, facts: UnitFacts) -> tuple[Do, ...]:
             found.append(with_heads(nest, [own]))
         else:
             found.append(
-                marked(with_heads(without_comments(nest, facts.eol), [own]), _COMMENT, facts)
+                marked(with_heads(without_comments(nest, facts.eol), [own]), GOES_ON, facts)
             )
     return tuple(found)

@@ -12,6 +12,9 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in
 
+GOES_ON = "asphalt: the nest goes on, beside the next transfer"
+"""The comment at a part of a nest that was given to a window (``sharing``)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -71,6 +74,11 @@ def paths_of(node: Node) -> tuple[tuple[Leaf, ...], ...]:
             tuple(line for n in (a.head, *a.body) for line in leaves(n)) for a in node.arms
         )
     return (tuple(leaves(node)),)
+
+
+def is_given(node: Node) -> bool:
+    """Whether a statement is a part of a nest that stands where it is for the transfer there."""
+    return any(GOES_ON in entry.text for leaf in leaves(node) for entry in leaf.lead)
 
 
 def is_work(node: Node, messages: Messages) -> bool:
