@@ -127,6 +127,19 @@ def test_a_construct_with_a_name_keeps_its_columns(tmp_path: Path) -> None:
     assert "\n    else\n      call asphalt_wait(" in found.content.decode()
 
 
+def test_comments_stay_in_their_arm(tmp_path: Path) -> None:
+    """Those in front of END IF belong to the arm that they end."""
+    body = MOVED["one arm"].replace("    end if\n", "      ! work is done\n\n    end if\n")
+    found = _optimised(tmp_path, program(body))
+    assert found.content is not None
+    lines = [line.rstrip() for line in found.content.decode().splitlines()]
+    at = lines.index("      ! work is done")
+    assert lines[at - 1] == "      end do"
+    assert lines[at + 1 : at + 3] == ["", "    else"]
+    assert lines[at + 3].startswith("      call asphalt_wait(asphalt_request_1, a)")
+    assert lines[at + 4] == "    end if"
+
+
 def _prints(folder: Path, text: str, ranks: int, mpi: Mpi) -> list[str]:
     files = {"main.f90": text}
     if "asphalt_rt" in text:

@@ -197,12 +197,13 @@ def _with_copies(branch: Branch, call: Leaf, places: tuple[int, ...], facts: Uni
     deeper = maker_at(filled[0][0], facts.located.form, facts.eol) if filled else own.inner()
     column = maker_at(call, facts.located.form, facts.eol).column
     another = replace(call, lead=(), trail=facts.eol)
-    arms = list(branch.arms)
+    arms, end = list(branch.arms), branch.end
     for number, place in enumerate(places, first):
-        if number == len(arms):
-            arms.append(Arm(own.leaf(ArmHead("else")), ()))
+        if number == len(arms):  # what stood in front of END IF stays in the arm before
+            arms.append(Arm(replace(own.leaf(ArmHead("else")), lead=end.lead), ()))
+            end = replace(end, lead=())
         body = arms[number].body
         inside = maker_at(body[0], facts.located.form, facts.eol) if body else deeper
         copy = shifted(another if number > first else call, inside.column - column)
         arms[number] = replace(arms[number], body=(*body[:place], copy, *body[place:]))
-    return replace(branch, arms=tuple(arms))
+    return replace(branch, arms=tuple(arms), end=end)
