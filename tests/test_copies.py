@@ -13,6 +13,7 @@ from asphalt.optimise import Optimised, optimise
 from asphalt.passes import TRANSFERS
 from asphalt.resources import RUNTIME, shipped
 from asphalt.settings import Settings
+from asphalt.transforms import copies
 
 _PROGRAM = """\
 program main
@@ -86,6 +87,111 @@ def program(body: str) -> str:
         )
         text += _FUNCTION
     return text
+
+
+_BOX = "MPI_DOUBLE_PRECISION"
+_SENT = f"    call MPI_Send(d, n, {_BOX}, right, 1, MPI_COMM_WORLD, ierr)\n"
+_OPEN = f"    call MPI_Irecv(a, n, {_BOX}, left, 1, MPI_COMM_WORLD, request, ierr)\n{_SENT}"
+_WAIT = "    call MPI_Wait(request, status, ierr)\n"
+_OTHER_WAIT = "      call MPI_Wait(other, MPI_STATUS_IGNORE, late)\n"
+
+
+def _received(arm: str, *, condition: str = "flag", wait: str = _WAIT) -> str:
+    """A receive that is waited for in front of a branch; its second arm does not need it."""
+    branch = f"    if ({condition}) then\n{_NEEDS}    else\n{arm}    end if\n"
+    return f"{_OPEN}{wait}{branch}    ierr = 0; status = 0\n"
+
+
+def _starts(source: str, tag: str, request: str = "other") -> str:
+    """An arm that begins with a start, and has work beside it."""
+    start = f"call MPI_Irecv(e, n, {_BOX}, {source}, {tag}, MPI_COMM_WORLD, {request}, late)"
+    return f"      {start}\n{_WORK}" + _OTHER_WAIT.replace("other", request)
+
+
+def _sends(tag: int) -> str:
+    """A send that is started behind a branch, and one that is started in an arm, behind work."""
+    other = f"      call MPI_Isend(d, n, {_BOX}, right, {tag}, MPI_COMM_WORLD, other, late)\n"
+    arms = f"{_FILL}{_WORK}{other}{_OTHER_WAIT}    else\n{_FILL}"
+    start = f"    call MPI_Isend(b, n, {_BOX}, right, 1, MPI_COMM_WORLD, request, ierr)\n"
+    return f"    if (flag) then\n{arms}    end if\n{start}{_WORK}{_WAIT}"
+
+
+def _receives(tag: str) -> str:
+    """A receive that is started behind a branch, and one in an arm, behind work."""
+    other = f"call MPI_Irecv(e, n, {_BOX}, left, {tag}, MPI_COMM_WORLD, other, late)"
+    arms = f"{_NEEDS}{_WORK}      {other}\n{_OTHER_WAIT}    else\n{_NEEDS}"
+    start = f"    call MPI_Irecv(a, n, {_BOX}, left, 1, MPI_COMM_WORLD, request, ierr)\n"
+    return f"    if (flag) then\n{arms}    end if\n{start}{_WORK}{_WAIT}"
+
+
+def _both(arm: str) -> str:
+    """Two sends that are complete together, in front of a branch."""
+    starts = "".join(
+        f"    call MPI_Isend({b}, n, {_BOX}, right, 1, MPI_COMM_WORLD, both({k}), ierr)\n"
+        for k, b in enumerate("bd", 1)
+    )
+    wait = "    call MPI_Waitall(2, both, MPI_STATUSES_IGNORE, ierr)\n"
+    return f"{starts}{wait}    if (flag) then\n{_FILL}    else\n{arm}    end if\n"
+
+
+_LATE = "      c(3) = {}\n"
+HAZARDS = {
+    "a start from any source": (_starts("MPI_ANY_SOURCE", "2"), _starts("left", "2")),
+    "a request of the same name": (_starts("left", "2", "request"), _starts("left", "2")),
+    "a status that is read": (
+        _LATE.format("status(MPI_TAG)") + _WORK,
+        _LATE.format("kind") + _WORK,
+    ),
+    "an error code that is read": (_LATE.format("ierr") + _WORK, _LATE.format("kind") + _WORK),
+    "STOP": (_WORK + "      stop\n", _WORK + "      continue\n"),
+    "STOP under a condition": (
+        _WORK + "      if (c(1) > 1d9) stop\n",
+        _WORK + "      if (c(1) > 1d9) c(1) = 0\n",
+    ),
+    "RETURN": (_WORK + "      return\n", _WORK + "      continue\n"),
+    "RETURN under a condition": (
+        _WORK + "      if (c(1) > 1d9) return\n",
+        _WORK + "      if (c(1) > 1d9) c(1) = 0\n",
+    ),
+    "a directive": ("      !dir$ ivdep\n" + _WORK, "      ! dir$ ivdep\n" + _WORK),
+}
+PAIRS = {
+    **{f"{name} in an arm": tuple(map(_received, pair)) for name, pair in HAZARDS.items()},
+    "a status that is read in the condition": (
+        _received(_WORK, condition="status(MPI_TAG) == 1"),
+        _received(_WORK, condition="kind == 1"),
+    ),
+    "an error code that is read in the condition": (
+        _received(_WORK, condition="ierr == 0"),
+        _received(_WORK, condition="kind == 0"),
+    ),
+    "two messages of one envelope": (_sends(1), _sends(2)),
+    "a receive of any tag": (_receives("MPI_ANY_TAG"), _receives("2")),
+    "one of two sends that are complete together": (
+        _both(_WORK.replace("d(i)*i", "i").replace("c(i) =", "d(i) =")),
+        _both(_WORK.replace("d(i)*i", "i")),
+    ),
+}
+
+
+def _found(folder: Path, body: str) -> list[copies.CopyOnPaths]:
+    text = (
+        program(body)
+        .replace("program main", "subroutine main")
+        .replace(
+            "  logical :: flag\n",
+            "  logical :: flag\n  integer :: request, other, both(2), late\n  real(8) :: e(n)\n",
+        )
+    )
+    steps = Stepped.of(folder, {"main.f90": text}).steps(copies)
+    return [step for step in steps if isinstance(step, copies.CopyOnPaths)]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_is_not_safe_is_not_found(name: str, tmp_path: Path) -> None:
+    hazard, harmless = PAIRS[name]
+    assert _found(tmp_path / "harmless", harmless)
+    assert not _found(tmp_path / "hazard", hazard)
 
 
 def _optimised(folder: Path, text: str) -> Optimised:
