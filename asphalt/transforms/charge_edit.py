@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.costs import Counts
 from asphalt.analysis.costs_trips import Trips, as_expression
 from asphalt.ir.expr import Expr, Lit, Op
-from asphalt.ir.source import Form, TriviaKind
+from asphalt.ir.source import TriviaKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.make import Maker
 
 CHARGE = "asphalt_charge"
 FLUSH = "asphalt_charge_now"
@@ -36,18 +35,6 @@ class Charge:
 
 class CannotInsertError(Exception):
     """There is no place for a statement before this one."""
-
-
-def maker_at(node: Node, form: Form, eol: str) -> Maker:
-    """A maker for statements beside a node."""
-    first = next(iter(leaves(node)))
-    head = first.head.rsplit("\n", 1)[-1]
-    if first.name is not None and first.name.lower() in head.lower():
-        head = head[: head.lower().rindex(first.name.lower())]
-    column = len(head.expandtabs(8))
-    if first.joined or (first.span is None and not first.head):
-        column = 0 if form is Form.FREE else 6
-    return Maker(column if form is Form.FREE else max(0, column - 6), 2, form is Form.FREE, eol)
 
 
 def seconds_expression(charges: Iterable[tuple[float, tuple[Trips, ...]]]) -> Expr | None:

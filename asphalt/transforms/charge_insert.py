@@ -13,10 +13,10 @@ from asphalt.transforms.charge_edit import (
     CannotInsertError,
     Charge,
     before,
-    maker_at,
     seconds_expression,
 )
 from asphalt.transforms.charge_state import Placed, State
+from asphalt.transforms.make import maker_at
 
 
 def emitted(state: State, placed: Placed) -> tuple[Node, ...]:

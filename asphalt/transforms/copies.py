@@ -42,8 +42,8 @@ from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.stmt import ArmHead, Call
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
-from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.edit import lists_in, rewrite_list, shifted
+from asphalt.transforms.make import maker_at
 from asphalt.transforms.motion import NAME as NAME
 from asphalt.transforms.step import Found, Step, Trial
 from asphalt.transforms.windows import is_work

@@ -48,10 +48,9 @@ from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms import nonblocking
 from asphalt.transforms.additions import added
-from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.divided_call import Divided, DividedCall
 from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.make import add, fn, num, size, sub, var
+from asphalt.transforms.make import add, fn, maker_at, num, size, sub, var
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Found, Step
 from asphalt.transforms.windows import takes_time

@@ -25,14 +25,10 @@ from asphalt.transforms.windows import is_work
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A statement or construct that a start or a wait may not pass, and why, in a clause.
-
-    ``needs``: it has to do with the message itself.
-    """
+    """A statement or construct that a start or a wait may not pass, and why, in a clause."""
 
     node: Node
     why: str
-    needs: bool = False
 
     @property
     def span(self) -> Span | None:
@@ -198,8 +194,7 @@ class EmptyWindows:
         if found is None:
             return None
         own, access = found if forwards else found[::-1]
-        why = _need(access, own, moved, forwards)
-        return Stop(other, why, own in moved.buffers)
+        return Stop(other, _need(access, own, moved, forwards))
 
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""

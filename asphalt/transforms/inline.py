@@ -50,12 +50,11 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Branch, Leaf, Node, Unit, leaves
-from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.declare import insert_behind
 from asphalt.transforms.edit import map_leaves, rewrite_list
 from asphalt.transforms.indentation import further_in
-from asphalt.transforms.make import Maker, var
+from asphalt.transforms.make import Maker, maker_at, var
 from asphalt.transforms.step import Found, Step
 
 NAME = "inline"

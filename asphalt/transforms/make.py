@@ -5,9 +5,9 @@ from __future__ import annotations
 from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, Section
-from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Plain, What
-from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node
+from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
 
 
 def var(name: str) -> Ref:
@@ -152,3 +152,15 @@ class Maker:
         if otherwise:
             arms.append(Arm(self.leaf(ArmHead("else")), otherwise))
         return Branch("if", tuple(arms), self.leaf(Plain("end if")))
+
+
+def maker_at(node: Node, form: Form, eol: str) -> Maker:
+    """A maker for statements beside a node."""
+    first = next(iter(leaves(node)))
+    head = first.head.rsplit("\n", 1)[-1]
+    if first.name is not None and first.name.lower() in head.lower():
+        head = head[: head.lower().rindex(first.name.lower())]
+    column = len(head.expandtabs(8))
+    if first.joined or (first.span is None and not first.head):
+        column = 0 if form is Form.FREE else 6
+    return Maker(column if form is Form.FREE else max(0, column - 6), 2, form is Form.FREE, eol)

@@ -14,7 +14,6 @@ from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, rewrite
 from asphalt.limits import HEADER
-from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.edit import flat_map, map_leaves, shifted
 from asphalt.transforms.make import (
@@ -22,6 +21,7 @@ from asphalt.transforms.make import (
     add,
     compare,
     fn,
+    maker_at,
     mul,
     num,
     quotient,

@@ -12,9 +12,8 @@ from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf, Node, rewrite
-from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.edit import map_leaves
-from asphalt.transforms.make import fn, num, size
+from asphalt.transforms.make import fn, maker_at, num, size
 
 _ONE = Poly.constant(1)
 

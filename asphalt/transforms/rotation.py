@@ -42,12 +42,11 @@ from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds
 from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list, shifted
 from asphalt.transforms.hoisting import UNSEEN, leaves_early
-from asphalt.transforms.make import add, compare, num, size
+from asphalt.transforms.make import add, compare, maker_at, num, size
 from asphalt.transforms.peeling import NAME as NAME
 from asphalt.transforms.step import Found, Step
 from asphalt.transforms.windows import is_work

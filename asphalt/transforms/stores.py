@@ -47,9 +47,9 @@ from asphalt.ir.expr import Arg, Ref, names_in
 from asphalt.ir.source import Span, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.charge_edit import maker_at
 from asphalt.transforms.comments import in_front
 from asphalt.transforms.edit import rewrite_list
+from asphalt.transforms.make import maker_at
 from asphalt.transforms.step import Found, Step
 
 NAME = "stores"

@@ -7,7 +7,7 @@ from asphalt.analysis.derived_types import type_definition
 from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.analysis.words import words
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref
+from asphalt.ir.expr import Arg, Component, Lit, Op, Ref
 from asphalt.ir.stmt import TypeSpec
 
 TypeKey = tuple[object, ...]
@@ -76,8 +76,3 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
             (key, *others) = keys
             return key if not others and key is not None and key[0] in _NUMERIC else None
     return None
-
-
-def is_plain(expr: Expr) -> bool:
-    """Whether an expression is a name without a list."""
-    return isinstance(expr, Ref) and expr.args is None
