@@ -16,7 +16,8 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimise import Done, Optimised, optimise
 from asphalt.optimiser import blocking
-from asphalt.optimiser.acceptance import Key
+from asphalt.optimiser.acceptance import Key, unit_at
+from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Transfer
 from asphalt.report.model import GainReport, MarkReport, SiteReport, StepReport
 from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
@@ -239,13 +240,18 @@ def _stays(refused: Refused) -> str:
 def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
     """One report for each transfer that is overlapped now, and each statement left out.
 
-    Lines are those of the source as it was ``given``.
+    Lines are those of the source as it was ``given``; a site's id is of the procedure there.
     """
+
+    def name(path: str, line: int) -> str:
+        own = unit_at(given, Place(path, line))
+        return f"{'main' if own is None else own.unit.name or 'main'}:{line}"
+
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
     steps = tuple(_step_report(step) for step in found.steps)
     for transfer in found.transfers:
         yield SiteReport(
-            f"{found.unit or 'main'}:{transfer.line}",
+            name(transfer.path, transfer.line),
             transfer.path,
             transfer.line,
             transfer.operation,
@@ -263,7 +269,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
         )
     for cleared in found.cleared:
         yield SiteReport(
-            f"{found.unit or 'main'}:{cleared.line}",
+            name(cleared.path, cleared.line),
             cleared.path,
             cleared.line,
             cleared.operation,

@@ -79,6 +79,19 @@ def test_nothing_is_told_where_there_is_nothing(tmp_path: Path) -> None:
     assert report.message.endswith("that is worth it")
 
 
+def test_work_that_could_come_beside_is_named(tmp_path: Path) -> None:
+    """With what would let it, or that it does not pay."""
+    (tmp_path / "step.f90").write_text(_UNIT.format(body=_RECEIVE + _work("c") + _NEEDED))
+    loop = f"the loop of line {_FIRST + 1}"
+    for passes, told in (
+        (TRANSFERS, f"{loop} could, but the cost model sees no gain in it"),
+        (("nonblocking",), f"with --passes fission,motion, {loop} might"),
+    ):
+        project = Project(tmp_path, settings=replace(SETTINGS, passes=passes))
+        (report,) = project.nothing_beside(())
+        assert report.message == f"it could be non-blocking, but no work comes beside it: {told}"
+
+
 _HALO = """
 subroutine halo(a, n, left, comm)
   use mpi

@@ -71,3 +71,49 @@ def test_explain_tells_what_apply_does(tmp_path: Path, capsys: pytest.CaptureFix
     assert "proved" in told
     assert "overlaps with do i = 1, n" in told
     assert "the transfer" in told  # drawn over the source
+
+
+_CALLED = """
+subroutine total_of(mine, total, other)
+  use mpi
+  implicit none
+  real(8), intent(in) :: mine
+  real(8), intent(inout) :: total, other
+  integer :: ierr
+  call MPI_Allreduce(mine, total, 1, MPI_REAL8, MPI_SUM, MPI_COMM_WORLD, ierr)
+  call MPI_Recv(other, 1, MPI_REAL8, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+end subroutine total_of
+"""
+
+
+def test_a_call_that_is_inlined_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the procedure and the line where it stood, as an option names it."""
+    path = tmp_path / "exchange.f90"
+    call = next(line for line in _PROGRAM.splitlines() if "Allreduce" in line)
+    program = _PROGRAM.replace("total, mine", "total, mine, other")
+    path.write_text(program.replace(call, "  call total_of(mine, total, other)") + _CALLED)
+    line = path.read_text()[: path.read_text().index("MPI_Allreduce")].count("\n") + 1
+    site, other = f"bits@total_of:{line}", f"bits@total_of:{line + 1}"
+    out = ["--output", str(tmp_path / "out"), "--assume", f"{site},{other}"]
+    assert main(["apply", str(path), *out, *_QUIET]) == 0
+    told = capsys.readouterr()
+    (report,) = (text for text in told.out.splitlines() if "MPI_Allreduce" in text)
+    assert "applied" in report
+    assert report.endswith("in exchange (assuming bits)")
+    assert site not in told.err
+    assert f"no exchange here needs --assume {other}" in told.err
+
+
+def test_nothing_is_assumed_where_nothing_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "exchange.f90"
+    path.write_text(_PROGRAM.replace("  do i = 1, n", "  print *, total\n  do i = 1, n"))
+    out = ["--output", str(tmp_path / "out"), "--assume", "bits"]
+    assert main(["apply", str(path), *out, *_QUIET]) == 0
+    told = capsys.readouterr()
+    assert "refused  ASP026" in told.out
+    assert "assuming" not in told.out
+    assert "no exchange here needs" not in told.err

@@ -211,3 +211,12 @@ def test_declarations_are_about_the_calls_that_stand_below_them(tmp_path: Path, 
     reports = {Path(r.file).name: r for r in reports_before(project) if r.operation[:5] == "MPI_A"}
     assert reports["total.f90"].accepted == (("bits",) if by == "called" else ())
     assert reports["shift.f90"].accepted == (() if by == "called" else ("bits",))
+
+
+def test_stores_before_a_skipped_receive_are_not_told(tmp_path: Path) -> None:
+    stored = "  a = 0\n"
+    receive = _RECEIVE.replace("left", "MPI_PROC_NULL")
+    (told,) = _project(tmp_path / "shift.f90", stored + receive).kept_stores()
+    assert told.code == "ASP074"
+    skipped = f"{stored}  !$asphalt skip\n{receive}"
+    assert _project(tmp_path / "shift.f90", skipped).kept_stores() == ()

@@ -70,14 +70,27 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
 
 def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
     """The reports of all sites, those that the changes are about as these left them; with the
-    transfers that the changes are about, or that stay as they are, and the findings; sorted."""
-    applied = {(site.file, site.id): site for change in changes for site in change.sites}
-    sites = [applied.pop((site.file, site.id), site) for site in reports_of(project)]
+    transfers that the changes are about, or that stay as they are, and the findings; sorted.
+
+    A call that stays in one place and was changed where it is inlined is told as changed.
+    """
+    applied = {_key(site): site for change in changes for site in change.sites}
+    done = {(site.file, site.line, site.operation) for site in applied.values()}
+    sites = [applied.pop(_key(site), site) for site in reports_of(project)]
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
     stay = (*project.kept_blocking(), *project.nothing_beside(changes), *project.kept_stores())
-    found += [site for site in stay if (site.file, site.line) not in told]
+    found += [
+        site
+        for site in stay
+        if (site.file, site.line) not in told and (site.file, site.line, site.operation) not in done
+    ]
     return together(sites, (*found, *applied.values()), project.settings.passes)
+
+
+def _key(site: SiteReport) -> tuple[str, str, str]:
+    """What tells a site from all others: one call may have come to several units."""
+    return site.file, site.id, site.unit
 
 
 def reports_before(project: Project) -> tuple[SiteReport, ...]:

@@ -54,7 +54,7 @@ def accepted_now(
     said: set[str] = set()
     for line in _call_lines(located):
         place = origins.place(tree, line)
-        own = None if place is None else _unit_at(given, place)
+        own = None if place is None else unit_at(given, place)
         if place is None or own is None:
             elsewhere.add(line)
             continue
@@ -83,7 +83,7 @@ def _call_lines(located: Located) -> set[int]:
     }
 
 
-def _unit_at(tree: Tree, place: Place) -> Located | None:
+def unit_at(tree: Tree, place: Place) -> Located | None:
     """The innermost unit that a line belongs to."""
     around = (
         one

@@ -12,9 +12,18 @@ from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.ir.tree import leaves
+from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.reading import disagreement
-from asphalt.transforms import decomposition, expansion, inline, nonblocking, pipelining, stores
+from asphalt.transforms import (
+    decomposition,
+    expansion,
+    fission,
+    inline,
+    motion,
+    nonblocking,
+    pipelining,
+    stores,
+)
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 
 
@@ -73,7 +82,11 @@ def nothing_beside(
     windows = EmptyWindows(facts)
     calls = _calls_that_stay(tree, located, accepted) if inline.NAME in passes else ()
     return tuple(
-        (_idle(found, windows.of(found), more.get(found.leaf.span), calls), spelled, found.assumed)
+        (
+            _idle(found, windows.of(found), more.get(found.leaf.span), calls, passes),
+            spelled,
+            found.assumed,
+        )
         for found, spelled in idle
     )
 
@@ -83,15 +96,16 @@ def _idle(
     window: EmptyWindow,
     more: Refused | None,
     calls: tuple[str, ...],
+    passes: Collection[str],
 ) -> Refused:
     """The refusal of a transfer that no work comes beside, with what would have brought some."""
     message = "it could be non-blocking, but no work comes beside it"
     told = [why for why in (window.why, *calls) if why is not None]
+    if window.beside is not None:
+        told.append(_could(window.beside, passes))
     if not told and window.alone_in is not None:
         told = [f"no work stands in {window.alone_in}"]
     message += f": {'; '.join(told)}" if told else " that is worth it"
-    if window.beside is not None:
-        message += f" (line {line_of(next(leaves(window.beside)))} could)"
     marks = tuple(
         Mark(stop.span, "offending", stop.why)
         for stop in (window.behind, window.before)
@@ -100,6 +114,16 @@ def _idle(
     if more is None:
         return Refused(NOTHING_BESIDE, message, found.leaf.span, marks=marks)
     return replace(more, message=f"{message}; {more.message}", marks=(*more.marks, *marks))
+
+
+def _could(beside: Node, passes: Collection[str]) -> str:
+    """Why work that nothing keeps from coming beside a transfer does not."""
+    where = f"line {line_of(next(leaves(beside)))}"
+    what = f"the loop of {where}" if isinstance(beside, Do) else where
+    lacking = [name for name in (fission.NAME, motion.NAME) if name not in passes]
+    if lacking:
+        return f"with --passes {','.join(lacking)}, {what} might"
+    return f"{what} could, but the cost model sees no gain in it"
 
 
 def _calls_that_stay(tree: Tree, located: Located, accepted: frozenset[str]) -> tuple[str, ...]:

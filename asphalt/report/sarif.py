@@ -102,7 +102,7 @@ def _result(site: SiteReport, numbers: Mapping[str, int], columns: _Columns) -> 
     needed = [name for name in site.assumptions if name not in site.accepted]
     if needed:
         text += f"; accept it with --assume {','.join(needed)}"
-    elif site.accepted:
+    elif site.accepted and site.verdict != "refused":
         text += f"; assuming {', '.join(site.accepted)}"
     result: dict[str, Any] = {
         "ruleId": rule,

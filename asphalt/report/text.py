@@ -59,7 +59,8 @@ def site_details(site: SiteReport) -> list[Text]:
     """A site with all that is known about it, a fact a line."""
     lines = site_lines([site])
     lines += [_fact("evidence", sentence) for sentence in site.evidence]
-    lines += [_fact("assumed", _assumption(name, site)) for name in site.assumptions]
+    if site.verdict != "refused":
+        lines += [_fact("assumed", _assumption(name, site)) for name in site.assumptions]
     if site.witness:
         lines.append(_fact("witness", site.witness))
     if site.passes:
@@ -93,7 +94,7 @@ def _site_line(where: str, operation: str, site: SiteReport) -> Text:
     code = (site.code or "").ljust(len("ASP000"))
     open_ones = [name for name in site.assumptions if name not in site.accepted]
     needs = f" with --assume {','.join(open_ones)}" if open_ones else ""
-    if site.accepted:
+    if site.accepted and site.verdict != "refused":
         needs += f" (assuming {', '.join(site.accepted)})"
     line = Text.assemble(where, "  ", operation, "  ", verdict, "  ", code, "  ", site.message)
     line.append(needs)

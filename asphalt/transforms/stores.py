@@ -40,6 +40,7 @@ from asphalt.analysis.sets import Elements, UndecidedError
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.symbols import Symbol
+from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.unnoticed import is_condition, is_unnoticed
 from asphalt.analysis.verdict import Code, Mark, Refused
@@ -156,6 +157,7 @@ class _Stores:
         self.order = facts.once(Independence.of)
         self.full = FullMessages(facts.scope)
         self.received = _received(facts)
+        self.said = TransferDirectives(facts.located)
         self._flows: dict[str, BufferFlow] = {}
 
     def found(self) -> tuple[tuple[Found, str], ...]:
@@ -198,7 +200,8 @@ class _Stores:
         return name if plain and name not in self.scope.shadowed else None
 
     def _judged(self, own: _List, position: int, buffer: str) -> Found | None:
-        """What becomes of the stores at a position; None: no receive comes behind them."""
+        """What becomes of the stores at a position; None: no receive comes behind them
+        that is not skipped on request."""
         node = own.nodes[position]
         first = next(leaves(node))
         conditions: tuple[Arg, ...] = own.conditions
@@ -211,7 +214,8 @@ class _Stores:
         behind: list[Node] = []
         last: tuple[Leaf, MpiCall] | None = None
         rest = (*own.nodes[position + 1 :], *own.behind)
-        if not any(self._own_receives(following, buffer) for following in rest):
+        receives = (leaf for n in rest for leaf, _ in self._own_receives(n, buffer))
+        if all(self.said.skipped(leaf) is not None for leaf in receives):
             return None
         for following in rest:
             own_receives = self._own_receives(following, buffer)
@@ -366,7 +370,10 @@ class _Stores:
             (line_of(leaf), call.procedure.spelled),
         )
 
-    def _unfilled(self, first: Leaf, buffer: str, leaf: Leaf, call: MpiCall) -> Refused:
+    def _unfilled(self, first: Leaf, buffer: str, leaf: Leaf, call: MpiCall) -> Refused | None:
+        """Why a receive may not overwrite all stores; None: it is skipped on request."""
+        if self.said.skipped(leaf) is not None:
+            return None
         flow = self._flow(buffer)
         why = self.full.why_not(call, from_a_rank=flow.is_read_from_ranks)
         where = f"the receive of line {line_of(leaf)} may leave some of {buffer} as it is"
