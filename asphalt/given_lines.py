@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from asphalt.analysis.unit_facts import line_of
 from asphalt.assumptions import has_lines, with_lines
+from asphalt.errors import UsageError
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
@@ -69,6 +70,22 @@ def holders(tree: Tree, unit: str, line: int) -> tuple[Located, ...]:
         if (one.unit.name or "main") == unit
         and line_of(next(leaves(one.unit))) <= line <= line_of(one.unit.end)
     )
+
+
+def refuse_ambiguous(accepted: Collection[str], tree: Tree) -> None:
+    """Raise UsageError for an assumption about a line that several procedures have."""
+
+    def only(unit: str, line: int) -> tuple[()]:
+        own = holders(tree, unit, line)
+        if len(own) > 1:
+            places = " and ".join(f"{one.path}:{line_of(next(leaves(one.unit)))}" for one in own)
+            raise UsageError(
+                f"assume ...@{unit}:{line}: {unit} of {places} have this line; write "
+                "`!$asphalt assume(...)` in front of the call that is meant"
+            )
+        return ()
+
+    with_lines(accepted, only)
 
 
 @lru_cache(maxsize=8)

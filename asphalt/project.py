@@ -35,6 +35,7 @@ from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
 from asphalt.frontend.tree import Tree, load_tree
+from asphalt.given_lines import refuse_ambiguous
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead, Opaque, Use
@@ -224,7 +225,9 @@ class Project:
         return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
 
     def _check_input(self) -> None:
-        """Raise InputError for directives and headers that make no sense."""
+        """Raise InputError for directives and headers that make no sense, and UsageError for
+        assumptions about a line of several procedures."""
+        refuse_ambiguous(self.settings.assume, self._tree)
         for entry in self._tree.files:
             if SENTINEL.encode() in self._tree.content(entry.path).lower():
                 units = self._tree.units_of(entry.path)
@@ -342,6 +345,7 @@ class Project:
         are optimised, as far as the settings ask for these passes; procedures with findings are
         left alone.
         """
+        refuse_ambiguous(self.settings.assume, self._tree)
         passes = self.settings.passes
         changes = self._prepushed(tile, depth, trial) if PREPUSH in passes else ()
         wanted = [name for name in passes if name in TRANSFERS]

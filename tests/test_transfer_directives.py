@@ -9,6 +9,7 @@ import pytest
 from judging import SETTINGS
 
 from asphalt.cli.session import reports_before
+from asphalt.errors import UsageError
 from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 
@@ -220,3 +221,16 @@ def test_stores_before_a_skipped_receive_are_not_told(tmp_path: Path) -> None:
     assert told.code == "ASP074"
     skipped = f"{stored}  !$asphalt skip\n{receive}"
     assert _project(tmp_path / "shift.f90", skipped).kept_stores() == ()
+
+
+def test_a_line_of_two_procedures_is_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        module = f"module {name}\ncontains\n{_CALLED.format(before='')}end module {name}\n"
+        (tmp_path / f"{name}.f90").write_text(module)
+    line = module[: module.index(_REDUCE)].count("\n") + 1
+    settings = replace(SETTINGS, passes=TRANSFERS, assume=frozenset({f"bits@total_of:{line}"}))
+    for ask in (Project.transform, Project.sites):
+        with pytest.raises(UsageError, match=r"one\.f90:4 and .*two\.f90:4 have this line"):
+            ask(Project(tmp_path, settings=settings))
+    (tmp_path / "two.f90").write_text("\n" * 20 + module)
+    assert Project(tmp_path, settings=settings).sites() == ()
