@@ -15,7 +15,7 @@ from producers import exchange_of, found_producers, phases_of, together
 from asphalt.analysis.access import Access
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Phase, Producer, loop_bounds
-from asphalt.analysis.private import covers_whole, may_be_read_later
+from asphalt.analysis.private import covers_whole, may_be_read_after, may_be_read_later
 from asphalt.analysis.reorder import carried_by_fusion, carried_by_interchange, carried_by_rotation
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
@@ -191,6 +191,45 @@ def test_what_may_be_read_later(after: str, live: bool) -> None:
     found = exchange("do z = 1, nz\n  x = z\n  s(:,z,:) = x\nend do\n", after=after)
     assert may_be_read_later(together(found, "z"), "x") is live
     assert may_be_read_later(together(found, "z"), "s")
+
+
+_HANDED = """\
+real(8) :: buf(n), x
+integer :: idx(n), k, request
+character(8) :: word
+type box
+  real(8) :: buf(4)
+end type box
+type(box) :: t, ts(4)
+real(8), external :: f
+"""
+
+
+@pytest.mark.parametrize(
+    ("buffer", "kept", "forgotten"),
+    [
+        ("x", "x", "buf idx k t"),
+        ("buf", "buf", "x idx"),
+        ("buf(k)", "buf", "k"),
+        ("buf(idx(3))", "buf", "idx"),
+        ("buf(idx(k):)", "buf", "idx k"),
+        ("buf(idx)", "buf", "idx"),  # a vector subscript: a copy is sent
+        ("f(idx)", "idx", "buf"),  # it may return a pointer to its argument
+        ("f(buf(idx(3)))", "buf idx", "x"),
+        ("t%buf(k)", "t", "k buf"),
+        ("ts(k)%buf", "ts", "k buf"),
+        ("ts(idx(k))%buf(k)", "ts", "idx k buf"),
+        ("word(k:k)", "word", "buf"),  # a substring is spelled like a section
+    ],
+)
+def test_what_a_call_may_keep(buffer: str, kept: str, forgotten: str) -> None:
+    """A call that is not complete on return has the address of its buffer, but what only tells
+    where that is has been read."""
+    start = "MPI_Isend({}, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, request, ierr)"
+    found = exchange_of(program(declare=_HANDED, before=f"call {start.format(buffer)}\n"))
+    position = found.place.position
+    assert all(may_be_read_after(found, name, position) for name in kept.split())
+    assert not any(may_be_read_after(found, name, position) for name in forgotten.split())
 
 
 # Fusion against enumeration: the order of two accesses to one element may not change.
