@@ -9,6 +9,7 @@ from mpi_run import MPICH, OPENMPI, installed
 from stepping import Stepped
 
 from asphalt.analysis.inlining.codes import CODES
+from asphalt.analysis.inlining.sights import words_of
 from asphalt.report.examples import examples_of
 from asphalt.transforms import inline
 
@@ -235,6 +236,12 @@ def test_only_procedures_that_communicate(tmp_path: Path) -> None:
     text = text.replace(", MPI_STATUS_IGNORE", "")
     tree = found(text, tmp_path)
     assert tree.found(inline) == []
+
+
+def test_a_name_that_goes_on_in_the_next_line_is_taken(tmp_path: Path) -> None:
+    split = "subroutine step\n  fac&\n    &tor = 1\n  print *, fac&\n  &tor\nend subroutine"
+    (facts,) = Stepped.of(tmp_path, {"a.f90": split}).facts()
+    assert {"factor", "step"} <= words_of(facts.unit)
 
 
 def test_a_part_of_a_preprocessed_file(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from asphalt.analysis.algebra import folded
 from asphalt.analysis.constants import constant
 from asphalt.analysis.inlining.types import symbol_key
 from asphalt.analysis.intrinsic_modules import is_intrinsic_module
+from asphalt.analysis.references import named_by
 from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import Decl
@@ -28,10 +29,12 @@ def constant_length(symbol: Symbol) -> int | None:
 
 
 def words_of(unit: Unit) -> set[str]:
-    """All words in a unit's text outside of comments, folded, and the names that it declares."""
+    """All words in a unit's text outside of comments, folded, and the names in its statements,
+    which may go on in the next line."""
     found: set[str] = set()
     for leaf in leaves(unit):
         found |= set(_WORD.findall((leaf.body or "").lower()))
+        found |= named_by(leaf.what) or frozenset()
         if leaf.name is not None:
             found.add(leaf.name.lower())
         what = leaf.what
