@@ -18,7 +18,7 @@ from bench.lab import steps, steps_page
 from bench.lab.case import ROOT, Case, Simulated, load_cases
 from bench.lab.changes import committed, compare, gone
 from bench.lab.jobs import AT_ONCE, Job, count, simulate
-from bench.lab.later import later_rows
+from bench.lab.later import LATER, later_rows
 from bench.lab.link import busy, slow_link
 from bench.lab.measure import Series, Simulator, measure_link
 from bench.lab.page import page
@@ -62,6 +62,7 @@ class Bench:
     def __init__(self, console: Console, quick: bool, kernels: Sequence[str]) -> None:
         self.console = console
         self.quick = quick
+        self.kernels = frozenset(kernels)
         self.out = QUICK_RESULTS if quick else RESULTS
         lab = "quick" if quick else "bench"
         self.cases = tuple(
@@ -140,7 +141,7 @@ class Bench:
                         rows += later_rows(done.sweeps, simulator.platform, SLOWER_THAN_HAND)
                     except LabError as error:
                         self.fail(str(error))
-        self.save("simulated.json", rows)
+        self.save("simulated.json", self.among_others("simulated.json", rows))
 
     def simulated(self, case: Case, what: Simulated) -> list[Simulated]:
         """A measurement on all numbers of ranks; quickly, on few and at few K and D."""
@@ -183,7 +184,8 @@ class Bench:
             self.remark(f"{unended} runs over the link told their time and did not come to an end")
         if why := busy():
             self.remark(why)
-        self.save("link.json", [row for series in found for row in series.measured().rows()])
+        rows = [row for series in found for row in series.measured().rows()]
+        self.save("link.json", self.among_others("link.json", rows))
 
     def measure_tool(self) -> None:
         """How fast asphalt itself is."""
@@ -288,6 +290,18 @@ class Bench:
             path.write_text(as_json(rows), encoding="utf-8")
             self.written.append(path)
 
+    def among_others(self, name: str, rows: Sequence[Row]) -> list[Row]:
+        """The rows of a file with these in the place of those of the chosen kernels; all of them
+        are new where none was chosen."""
+        if not self.kernels or not rows:
+            return list(rows)
+        known = self.results(name)
+        own = [row.kernel.removeprefix(LATER).split("/")[0] in self.kernels for row in known]
+        place = own.index(True) if any(own) else len(known)
+        others = [(n, row) for n, row in enumerate(known) if not own[n]]
+        before = [row for n, row in others if n < place]
+        return [*before, *rows, *(row for n, row in others if n > place)]
+
     def results(self, name: str) -> tuple[Row, ...]:
         """The rows of a results file that this run or an earlier one wrote."""
         path = self.out / name
@@ -330,7 +344,9 @@ def progress_on(console: Console) -> Progress:
 @click.command()
 @click.option("--quick", is_flag=True, help="A part of it, in about two minutes.")
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="This part alone.")
-@click.option("--kernel", "kernels", multiple=True, help="This kernel alone.")
+@click.option(
+    "--kernel", "kernels", multiple=True, help="This kernel alone; the rows of others stay."
+)
 def main(quick: bool, parts: tuple[str, ...], kernels: tuple[str, ...]) -> None:
     """Measure, and write the results."""
     console = Console(width=max(120, Console().width))

@@ -299,6 +299,22 @@ def test_every_version_stands_in_the_terminal() -> None:
         assert shown in captured.get()
 
 
+def test_rows_of_kernels_that_were_not_chosen_stay(tmp_path: Path) -> None:
+    def row(kernel: str, seconds: float) -> Row:
+        return Row(kernel, "hand", "SMPI 10 Gb/s", 4, 1, 2, seconds, seconds, None)
+
+    names = ("halo_2d", "sample_sort", "sample_sort/small", "later exchanges/sample_sort", "fft")
+    bench = Bench(Console(file=(tmp_path / "log").open("w")), True, ("sample_sort",))
+    bench.out = tmp_path
+    new = [row("sample_sort", 2.0)]
+    assert bench.among_others("rows.json", new) == new
+    (tmp_path / "rows.json").write_text(as_json([row(name, 1.0) for name in names]))
+    wanted = [row("halo_2d", 1.0), *new, row("fft", 1.0)]
+    assert bench.among_others("rows.json", new) == wanted
+    bench.kernels = frozenset()
+    assert bench.among_others("rows.json", new) == new
+
+
 def test_without_smpi_the_rest_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     bench = Bench(Console(file=(tmp_path / "log").open("w")), True, ("sample_sort",))
