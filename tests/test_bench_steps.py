@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from asphalt.passes import TRANSFERS
+from bench.full import RESULTS
 from bench.lab.case import load_cases
 from bench.lab.rows import Row, as_json, from_json, schema
 from bench.lab.step_targets import step_targets
@@ -78,3 +79,12 @@ def test_what_is_not_measured_is_not_met() -> None:
     rows = [row for row in _rows(1.0) if row.kernel != KERNELS[0]]
     assert [target.met for target in step_targets(rows)] == [None, True, True]
     assert [target.met for target in step_targets([])] == [None, None, None]
+
+
+def test_all_that_there_is_was_measured() -> None:
+    rows = from_json((RESULTS / "steps.json").read_text(encoding="utf-8"))
+    wanted = {ORIGINAL, HAND, *(step.version for step in steps())}
+    for kernel in KERNELS:
+        for platform in {row.platform for row in rows}:
+            here = {r.version for r in rows if (r.kernel, r.platform) == (kernel, platform)}
+            assert here == wanted, (kernel, platform)
