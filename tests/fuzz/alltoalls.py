@@ -49,6 +49,7 @@ allocate(w(n,max(1,yo(np)),max(1,zc(me))))
 allocate({sizes})
 allocate(requests(2*np), more(2*np), statuses(MPI_STATUS_SIZE,2*np))
 requests = MPI_REQUEST_NULL
+statuses = 0
 s = -1
 r = -2
 w = me

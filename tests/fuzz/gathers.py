@@ -28,6 +28,7 @@ subroutine {tag}
   s = me
   total = 0
   first = 1
+  status = 0
   do i = 0, 7
     cnts(i) = mod({mix}*i + {shift}, {modulus})
     from(i) = i
