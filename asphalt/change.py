@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,7 +12,7 @@ from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
-from asphalt.given_lines import accepted_now, as_given
+from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimise import Done, Optimised, optimise
@@ -95,7 +96,15 @@ def optimised(
         if TransferDirectives(located).all_skipped is not None:
             continue
         own = accepted_now(accepted, tree, now, by_path)
-        found = optimise(now, located, passes, accepted=own, clone_limit=clone_limit, changed=done)
+        found = optimise(
+            now,
+            located,
+            passes,
+            accepted=own,
+            clone_limit=clone_limit,
+            changed=done,
+            given=partial(given_place, now=now, given=tree),
+        )
         if found.content is None:
             continue
         done.add((path, chain))

@@ -16,6 +16,7 @@ from asphalt.errors import UsageError
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
+from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Optimised
 from asphalt.transfers import nonblocking_operations
 from asphalt.user_units import user_units
@@ -25,8 +26,7 @@ def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
     """The same with lines of the tree ``given`` instead of the tree ``now`` that came of it."""
 
     def line(path: str, number: int) -> int:
-        before, after = given.content(path), now.content(path)
-        return number if before == after else _given_lines(before, after)[number - 1]
+        return given_place(Place(path, number), now, given).line
 
     return replace(
         found,
@@ -34,6 +34,14 @@ def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
         tiled=tuple(replace(t, line=line(t.path, t.line)) for t in found.tiled),
         cleared=tuple(replace(c, line=line(c.path, c.line)) for c in found.cleared),
     )
+
+
+def given_place(place: Place, now: Tree, given: Tree) -> Place:
+    """A place of the tree ``now`` as that of the tree ``given`` from which it came."""
+    before, after = given.content(place.path), now.content(place.path)
+    if before == after:
+        return place
+    return replace(place, line=_given_lines(before, after)[place.line - 1])
 
 
 def accepted_now(

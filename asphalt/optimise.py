@@ -24,7 +24,7 @@ report that their greedy order once cloned a buffer at a loss, section 6.)
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Model
@@ -33,6 +33,7 @@ from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.driver import Driver
 from asphalt.optimiser.order import NAMES as NAMES
+from asphalt.optimiser.origins import Place, itself
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Optimised as Optimised
@@ -48,16 +49,18 @@ def optimise(
     clone_limit: int | None = None,
     model: Model | None = None,
     changed: Collection[Key] = (),
+    given: Callable[[Place], Place] = itself,
 ) -> Optimised:
     """The best that the given transformations make of a unit of a tree.
 
     ``accepted``: the assumptions that the user accepts.  ``clone_limit``: MiB that copies of
     message buffers may have; None: as usual.  ``model``: what decides what is worth it; None: the
     usual networks.  ``changed``: the units of the tree that have been optimised before.
+    ``given``: where a statement of the tree stood in what the user gave; it is told by that.
     """
-    shop = Workshop(
-        tree, *key_of(located), passes, accepted, clone_limit, model or Model(), changed
-    )
+    path, chain = key_of(located)
+    used = model or Model()
+    shop = Workshop(tree, path, chain, passes, accepted, clone_limit, used, changed, given)
     driver = Driver(shop)
     disagreement = driver.disagreement()
     if disagreement is not None:

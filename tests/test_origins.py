@@ -73,6 +73,29 @@ def test_transfers_of_another_file(tmp_path: Path) -> None:
     ]
 
 
+def _does(folder: Path, files: dict[str, str], passes: tuple[str, ...]) -> list[str]:
+    """What the steps do to the main program."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    settings = replace(SETTINGS, passes=passes)
+    (change,) = Project(folder, settings=settings).transform()
+    return [step.does for step in change.sites[-1].steps]
+
+
+def test_steps_tell_the_lines_that_the_user_wrote(tmp_path: Path) -> None:
+    """Each is found in a text that those before it have left, with other lines; the starts and
+    waits that one makes are told by the call that they are of."""
+    files = {"halo.f90": HALO, "main.f90": MAIN.format(more="")}
+    halo = tmp_path / "halo.f90"
+    assert _does(tmp_path, files, SETTINGS.passes) == [
+        "halo (halo.f90) comes to the place of its call in line 18",
+        f"MPI_Send of {halo}:7 becomes a start and a wait",
+        f"MPI_Recv of {halo}:8 becomes a start and a wait",
+        f"the wait of {halo}:8 goes behind line 19",
+        f"the wait of {halo}:7 goes behind line 19",
+    ]
+
+
 def test_transfers_of_another_unit(tmp_path: Path) -> None:
     """What is in front of the procedure has other lines when others are inlined there."""
     found = _told(tmp_path, {"main.f90": MAIN.format(more="") + HALO})
@@ -163,6 +186,9 @@ end program main
         (19, "MPI_Alltoall", "applied"),
         (26, "MPI_Recv", "applied"),
     ]
+    does = [step.does for step in change.sites[1].steps]
+    assert "MPI_Recv of line 26 becomes a start and a wait" in does
+    assert all("line 2" in text for text in does)  # 20 to 29
 
 
 ALONE = """\

@@ -29,7 +29,9 @@ class UnitFacts:
     None: not asked.  ``accepted``: the assumptions that the user accepts.  ``once_called``: the
     procedures that were called from the unit before any transformation, by name.  ``elsewhere``:
     the lines of calls that came from other units: what directives among the declarations accept is
-    not about them.
+    not about them.  ``places``: the file and line, as they were given, where the statement in a
+    line of the unit stood before any transformation, or the one that it was made for; None: in
+    this file and line.
     """
 
     located: Located
@@ -39,6 +41,7 @@ class UnitFacts:
     accepted: frozenset[str] = frozenset()
     once_called: frozenset[str] = frozenset()
     elsewhere: frozenset[int] = frozenset()
+    places: Callable[[int], tuple[str, int]] | None = None
 
     @property
     def unit(self) -> Unit:
@@ -49,6 +52,13 @@ class UnitFacts:
     def free(self) -> bool:
         """Whether the source is in free form."""
         return self.located.form is Form.FREE
+
+    def at(self, where: Leaf | int) -> str:
+        """Where a statement, or that of a line, stood before any transformation, for people to
+        read: ``line 12``, or ``other.f90:12`` if that is another file."""
+        line = where if isinstance(where, int) else line_of(where)
+        path, line = (self.located.path, line) if self.places is None else self.places(line)
+        return f"line {line}" if path == self.located.path else f"{path}:{line}"
 
     @cached_property
     def scope(self) -> Scope:

@@ -18,35 +18,63 @@ class Place:
     line: int
 
 
+def itself(place: Place) -> Place:
+    """The place."""
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """How a tree was made: of which one, by a step about which line of that, and with statements
+    that stood where; None: new ones."""
+
+    before: Tree
+    line: int
+    spans: tuple[Span | None, ...]
+
+
 class Origins:
     """The places of the statements of one file, ``path``, in the trees that steps have made."""
 
     def __init__(self, tree: Tree, path: str) -> None:
         self._given = tree
         self._path = path
-        self._made: WeakKeyDictionary[Tree, tuple[Tree, tuple[Span | None, ...]]]
-        self._made = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[Tree, _Made] = WeakKeyDictionary()
         self._numbers: WeakKeyDictionary[Tree, dict[int, int]] = WeakKeyDictionary()
 
-    def note(self, tree: Tree, before: Tree, file: File) -> None:
-        """``tree`` was made of ``before``, and its text of ``file``, whose statements that have not
-        changed, or came from elsewhere, still tell where they stood."""
+    def note(self, tree: Tree, before: Tree, line: int, file: File) -> None:
+        """``tree`` was made of ``before`` by a step about a line of that, and its text of ``file``,
+        whose statements that have not changed, or came from elsewhere, still tell where they
+        stood."""
         if tree is not self._given and tree is not before:
-            self._made.setdefault(tree, (before, tuple(leaf.span for leaf in leaves(file))))
+            spans = tuple(leaf.span for leaf in leaves(file))
+            self._made.setdefault(tree, _Made(before, line, spans))
 
     def place(self, tree: Tree, line: int) -> Place | None:
         """Where the statement in a line of a tree stood; None: it is new."""
+        return self._traced(tree, line, new=False)
+
+    def about(self, tree: Tree, line: int) -> Place | None:
+        """The same; of a new statement, where that stood which the step was about that made it."""
+        return self._traced(tree, line, new=True)
+
+    def _traced(self, tree: Tree, line: int, new: bool) -> Place | None:
         path = self._path
         while tree is not self._given:
             if path != self._path:
                 return Place(path, line)  # nothing else has changed
-            if tree not in self._made:
+            made = self._made.get(tree)
+            number = None if made is None else self._number(tree, line)
+            if made is None or number is None or number >= len(made.spans):
                 return None
-            before, spans = self._made[tree]
-            number = self._number(tree, line)
-            if number is None or number >= len(spans) or (span := spans[number]) is None:
+            span = made.spans[number]
+            if span is not None:
+                path, line = span.file, span.first
+            elif new:
+                line = made.line
+            else:
                 return None
-            tree, path, line = before, span.file, span.first
+            tree = made.before
         return Place(path, line)
 
     def _number(self, tree: Tree, line: int) -> int | None:

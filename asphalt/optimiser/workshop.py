@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -19,7 +19,7 @@ from asphalt.ir.tree import leaves
 from asphalt.naming import site_name
 from asphalt.optimiser.acceptance import Key, accepted_now
 from asphalt.optimiser.order import CLONING, DEPARTING, EXPANDING, MOST_STEPS, TILING
-from asphalt.optimiser.origins import Origins, Place
+from asphalt.optimiser.origins import Origins, Place, itself
 from asphalt.optimiser.outcome import Done, Optimised, Transfer
 from asphalt.transforms import (
     departure,
@@ -56,6 +56,7 @@ class Workshop:
 
     ``chain``: the names of the unit and its hosts, from the outermost one.  ``passes``: the
     transformations that may be tried.  ``changed``: the units that have been optimised before.
+    ``given``: where a statement of the tree stood in what the user gave.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Workshop:
         clone_limit: int | None,
         model: Model,
         changed: Collection[Key] = (),
+        given: Callable[[Place], Place] = itself,
     ) -> None:
         self.tree = tree
         self.path = path
@@ -75,6 +77,7 @@ class Workshop:
         self.passes = passes
         self.accepted = accepted
         self.changed = changed
+        self.given = given
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
         self.clone_limit = clone_limit
@@ -89,7 +92,7 @@ class Workshop:
 
     def beside(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
         """The same for another unit."""
-        own = self.passes, self.accepted, self.clone_limit, self.model, self.changed
+        own = self.passes, self.accepted, self.clone_limit, self.model, self.changed, self.given
         return Workshop(tree, path, chain, *own)
 
     def facts(self, tree: Tree) -> UnitFacts:
@@ -102,7 +105,10 @@ class Workshop:
         located = self.located(tree)
         own = accepted_now(self.accepted, located, tree, self.tree, self.origins, self.changed)
         said, elsewhere = own.assumptions, own.elsewhere
-        found = UnitFacts(located, effects, eol, uniformity, said, elsewhere=elsewhere)
+        places = partial(self._told, tree)
+        found = UnitFacts(
+            located, effects, eol, uniformity, said, elsewhere=elsewhere, places=places
+        )
         if tree is self.tree:
             self._once_called = called_from(found.scope)
         return replace(found, once_called=self._once_called)
@@ -150,10 +156,15 @@ class Workshop:
         return replace(transfer, line=place.line, path=place.path, inlined=inlined)
 
     def place(self, tree: Tree, line: int) -> Place:
-        """Where the statement in a line of a tree stood in what was given; the head of the unit for
-        one that is new."""
+        """Where the statement in a line of a tree stood in what was given; for one that is new,
+        what it was made for, or the head of the unit."""
         first = next(leaves(self.located(self.tree).unit))
-        return self.origins.place(tree, line) or Place(self.path, line_of(first))
+        return self.origins.about(tree, line) or Place(self.path, line_of(first))
+
+    def _told(self, tree: Tree, line: int) -> tuple[str, int]:
+        """File and line of the same in what the user gave."""
+        place = self.given(self.place(tree, line))
+        return place.path, place.line
 
     def tilings(self, state: State) -> tuple[Pipeline, ...]:
         """The nests with enough work to be cut into tiles together with messages, each as if it
@@ -212,7 +223,7 @@ class Workshop:
         content = unparse(file).encode("latin-1")
         done = Done(transformation.name, step.does, step.evidence)
         tree = self.known.tree(content)
-        self.origins.note(tree, state.tree, file)
+        self.origins.note(tree, state.tree, step.line, file)
         cleared = state.cleared
         if isinstance(step, stores.Stored):
             cleared |= {self.place(state.tree, step.line)}

@@ -38,7 +38,7 @@ class StepReport:
     """One step by which a procedure was transformed.
 
     ``transformation``: as ``--passes`` names it.  ``does``: what was done, in a clause; its lines
-    are those of the text that the step before has left.  ``because``: why it was allowed.
+    are those of the source as it was given.  ``because``: why it was allowed.
     ``gained``: what it gained; below zero where later steps need it.
     """
 

@@ -57,7 +57,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                 continue
             head = next(iter(leaves(node)))
             evidence = ("its condition is made of constants", "nothing else depends on it")
-            does = f"the branch in line {line_of(head)} is decided"
+            does = f"the branch in {facts.at(head)} is decided"
             found.append(Decided(line_of(head), does, evidence, (*path, number), left))
     return tuple(found)
 

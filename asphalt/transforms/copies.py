@@ -135,11 +135,11 @@ class _Paths:
         reached = [self._reach(call, arm.body, direction) for arm in arms]
         if not any(has_work for _, has_work in reached):
             return
-        lines = line_of(call), line_of(branch.arms[0].head)
+        places = [self.order.facts.at(leaf) for leaf in (call, branch.arms[0].head)]
         what = "the wait" if direction > 0 else "the start"
         yield CopyOnPaths(
-            lines[0],
-            f"{what} of line {lines[0]} goes into the arms of the branch of line {lines[1]}",
+            line_of(call),
+            f"{what} of {places[0]} goes into the arms of the branch of {places[1]}",
             ("each path through the branch has one copy, which passes what is independent of it",),
             (call.body or "", branch.arms[0].head.body or ""),
             self.path,

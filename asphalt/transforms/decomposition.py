@@ -102,8 +102,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     parts = parts_of(facts)
     if not parts:
         return ()
-    names = ", ".join(f"{part.split.operation} of line {part.split.line}" for part in parts)
-    evidence = dict.fromkeys(text for part in parts for text in _evidence(part))
+    names = ", ".join(f"{part.split.operation} of {facts.at(part.split.leaf)}" for part in parts)
+    evidence = dict.fromkeys(text for part in parts for text in _evidence(part, facts))
     does = f"one message for each block: {names}"
     return (Decompose(parts[0].split.line, does, tuple(evidence), parts),)
 
@@ -186,9 +186,9 @@ def _apart(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _evidence(part: Part) -> tuple[str, ...]:
+def _evidence(part: Part, facts: UnitFacts) -> tuple[str, ...]:
     workers = part.divided.workers
-    own = tuple(f"each iteration of line {w.line} is about one block alone" for w in workers)
+    own = tuple(f"each iteration of {facts.at(w.line)} is about one block alone" for w in workers)
     return (*part.split.evidence, *own)
 
 

@@ -65,7 +65,7 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
     return tuple(
         Depart(
             step.line,
-            f"{step.operation} leaves from a copy",
+            f"{step.operation} of {facts.at(step.leaf)} leaves from a copy",
             ("a standard send may be buffered", *step.evidence),
             step.leaf,
             step.call,

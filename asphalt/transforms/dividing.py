@@ -202,12 +202,12 @@ class Nest:
         return None
 
     def _step(self, outer: tuple[Do, ...], ends: tuple[Ends, ...]) -> DividedNest:
-        line = line_of(self.nest.head)
         divided = (loop for loop, own in zip(outer, ends, strict=True) if own)
         names = " and ".join(str(loop_variable(loop)) for loop in divided)
         return DividedNest(
-            line,
-            f"the nest of line {line} is split into its interior and its edges in {names}",
+            line_of(self.nest.head),
+            f"the nest of {self.facts.at(self.nest.head)} is split into its interior and its edges "
+            f"in {names}",
             (
                 "no iteration needs what another one computes",
                 f"what is under way is met by first or last iterations over {names} only",

@@ -74,20 +74,21 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                 continue
             for tail in tails(node, facts.once(Independence.of)):
                 if not tail.sizes or can_check(facts):
-                    found.append(_step(node, path, position, tail))
+                    found.append(_step(node, path, position, tail, facts))
     return tuple(found)
 
 
-def _step(loop: Do, path: tuple[int, ...], position: int, tail: Tail) -> Drain:
-    lines = [line_of(pair.wait) for pair in tail.pairs]
-    waits = f"the wait{'s' if lines[1:] else ''} of line{'s' if lines[1:] else ''}"
-    said = " and ".join(filter(None, (", ".join(map(str, lines[:-1])), str(lines[-1]))))
-    does = f"{waits} {said} leave{'' if lines[1:] else 's'} the loop of line {line_of(loop.head)}"
+def _step(loop: Do, path: tuple[int, ...], position: int, tail: Tail, facts: UnitFacts) -> Drain:
+    places = list(dict.fromkeys(facts.at(pair.wait) for pair in tail.pairs))
+    said = " and ".join(filter(None, (", ".join(places[:-1]), places[-1])))
+    several = len(tail.pairs) > 1
+    waits = f"the wait{'s' if several else ''} of {said} leave{'' if several else 's'}"
+    does = f"{waits} the loop of {facts.at(loop.head)}"
     evidence = "no iteration touches what the transfers of others do"
     if tail.sizes:
         evidence += f" where {', '.join(sorted(tail.sizes))} > 0, which compilers check"
     text = tuple(leaf.body or "" for pair in tail.pairs for leaf in (pair.start, pair.wait))
-    return Drain(lines[0], does, (evidence,), text, path, position, tail)
+    return Drain(line_of(tail.pairs[0].wait), does, (evidence,), text, path, position, tail)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:

@@ -93,7 +93,7 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
             if names:
                 line = line_of(node.head)
                 spelled = ", ".join(_spelled(name, facts) for name in names)
-                does = f"each iteration of the loop of line {line} has its own {spelled}"
+                does = f"each iteration of the loop of {facts.at(node.head)} has its own {spelled}"
                 evidence = ("no value goes from one iteration to another, or out of the loop",)
                 step = ExpandBuffers(line, does, evidence, path, position, names)
                 found.append(step)

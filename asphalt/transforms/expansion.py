@@ -142,7 +142,7 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]
                 given = tuple(sides[id(one.leaf)][1] for one in ahead.receives)
                 reason = _gainless(node, messages, facts) or _beyond(ahead, facts, limit)
                 if reason is None:
-                    found.append(_step(node, path, position, ahead, given, limit))
+                    found.append(_step(node, path, position, ahead, given, limit, facts))
                 else:
                     found += _refused(node, Obstacle(COPIES, reason, node.head), receives)
             elif ahead is not None:
@@ -163,11 +163,11 @@ def _step(
     ahead: Ahead,
     sides: tuple[Side, ...],
     limit: int | None,
+    facts: UnitFacts,
 ) -> Expand:
-    line = line_of(loop.head)
     return Expand(
-        line,
-        f"the receives of the loop of line {line} are posted before it",
+        line_of(loop.head),
+        f"the receives of the loop of {facts.at(loop.head)} are posted before it",
         ("neither the loop nor what it receives changes what decides about its receives",),
         path,
         position,

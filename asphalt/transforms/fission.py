@@ -67,8 +67,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                     arms=tuple(replace(a, body=b) for a, b in zip(node.arms, bodies, strict=True)),
                 )
                 if any(cuts) and order.bound(node) is None and _repeatable(changed, cuts, order):
-                    line = line_of(node.arms[0].head)
-                    does = f"the branch of line {line} is split behind the start of a transfer"
+                    line, where = line_of(node.arms[0].head), facts.at(node.arms[0].head)
+                    does = f"the branch of {where} is split behind the start of a transfer"
                     evidence = ("its first part changes nothing that the conditions read",)
                     step = SplitBranch(line, does, evidence, path, position, bodies, cuts)
                     found.append(step)

@@ -102,7 +102,7 @@ def _of_loop(loop: Do, path: tuple[int, ...], position: int, facts: UnitFacts) -
                 continue
             if _may_leave(loop, begin, array, facts):
                 line = line_of(begin)
-                does = f"{array.spelled} is allocated before the loop of line {line_of(loop.head)}"
+                does = f"{array.spelled} is allocated before the loop of {facts.at(loop.head)}"
                 evidence = ("its size is the same in all iterations",)
                 found.append(Hoist(line, does, evidence, path, position, first, last))
     return found

@@ -145,7 +145,7 @@ def inlined(facts: UnitFacts, plan: Inlining) -> Inline | Refused:
     ]
     if plan.before:
         evidence.append("what is computed for the call is computed once, before")
-    does = f"{name} ({_origin(plan)}) comes to the place of its call"
+    does = f"{name} ({_origin(plan)}) comes to the place of its call in {facts.at(plan.call)}"
     return Inline(line_of(plan.call), does, tuple(evidence), plan, nodes)
 
 

@@ -293,13 +293,13 @@ class _Window:
         sizes: frozenset[str] = frozenset(),
     ) -> Move:
         moved, passed = self.siblings[origin], self.siblings[target]
-        lines = line_of(_head(moved)), line_of(_head(passed))
+        places = [self.order.facts.at(_head(node)) for node in (moved, passed)]
         evidence = "all statements on the way are independent of it"
         if sizes:
             evidence += f" where {', '.join(sorted(sizes))} > 0, which compilers check"
         return Move(
-            lines[0],
-            f"{what} line {lines[0]} {does} line {lines[1]}",
+            line_of(_head(moved)),
+            f"{what} {places[0]} {does} {places[1]}",
             (evidence,),
             self.path,
             origin,

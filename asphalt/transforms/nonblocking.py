@@ -76,7 +76,9 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
         whole = call.procedure.collective or part_of(call) is Part.BOTH
         if whole and not own and (sides := sides_of(call)):
             judged = rules.judged(leaf, call, sides)
-            found.append(judged if isinstance(judged, Refused) else _split(leaf, call, *judged))
+            found.append(
+                judged if isinstance(judged, Refused) else _split(leaf, call, *judged, facts)
+            )
     return tuple(found)
 
 
@@ -86,9 +88,10 @@ def _split(
     sides: tuple[Side, ...],
     evidence: tuple[str, ...],
     assumed: tuple[str, ...],
+    facts: UnitFacts,
 ) -> Split:
-    does = f"{call.procedure.spelled} becomes {'two starts' if sides[1:] else 'a start'} and "
-    does += "two waits" if sides[1:] else "a wait"
+    parts = "two starts and two waits" if sides[1:] else "a start and a wait"
+    does = f"{call.procedure.spelled} of {facts.at(leaf)} becomes {parts}"
     return Split(line_of(leaf), does, evidence, leaf, call, sides, assumed)
 
 

@@ -176,7 +176,7 @@ class Finder:
         assert isinstance(along.var, Ref)
         return Pipeline(
             line_of(receive.start),
-            f"the nest of line {line_of(inner[0].loops[0].head)} and the messages of "
+            f"the nest of {self.facts.at(inner[0].loops[0].head)} and the messages of "
             f"{receive.operation} and {send.operation} are cut into tiles along {along.var.name}",
             (
                 "no other messages of the program have their tag, and both have equal parts",

@@ -239,7 +239,7 @@ def _step(
     prefix = f"{_PREFIX}{stem}_"
     step = Rename(
         line_of(transfers[0]),
-        f"{name} is a variable of its own from line {line_of(next(leaves(nodes[0])))} on",
+        f"{name} is a variable of its own from {facts.at(next(leaves(nodes[0])))} on",
         ("nothing that is read there was defined before, and nothing behind reads what it leaves",),
         live.path,
         live.first,

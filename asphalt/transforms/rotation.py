@@ -72,7 +72,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
             number = _work_first(node, facts) if isinstance(node, Do) else 0
             if isinstance(node, Do) and number and _can_be_rotated(node, number, facts):
                 line = line_of(node.head)
-                does = f"the loop of line {line} begins behind its first work"
+                does = f"the loop of {facts.at(node.head)} begins behind its first work"
                 evidence = ("all statements are executed in the same order",)
                 found.append(Rotate(line, does, evidence, path, position, number))
     return tuple(found)

@@ -78,7 +78,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                 continue
             targets = tuple(_targets(siblings, windows, position, facts))
             if targets and _can_be_cut(nest, facts):
-                found.append(_step(nest, path, position, targets))
+                found.append(_step(nest, path, position, targets, facts))
     return tuple(found)
 
 
@@ -156,11 +156,12 @@ def _bounds(nest: Do) -> tuple[Expr, Expr]:
     return head.first, head.last
 
 
-def _step(nest: Do, path: tuple[int, ...], position: int, targets: tuple[int, ...]) -> Share:
-    line = line_of(nest.head)
+def _step(
+    nest: Do, path: tuple[int, ...], position: int, targets: tuple[int, ...], facts: UnitFacts
+) -> Share:
     return Share(
-        line,
-        f"the nest of line {line} is shared by {1 + len(targets)} windows",
+        line_of(nest.head),
+        f"the nest of {facts.at(nest.head)} is shared by {1 + len(targets)} windows",
         ("its iterations keep their order", "all of it could pass what a part of it passes"),
         tuple(leaf.body or "" for leaf in leaves(nest)),
         path,

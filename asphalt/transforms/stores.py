@@ -357,10 +357,10 @@ class _Stores:
     ) -> Stored:
         first = next(leaves(own.nodes[position]))
         leaf, call = receive
-        where = f"{call.procedure.spelled} in line {line_of(leaf)}"
+        where = f"{call.procedure.spelled} in {self.facts.at(leaf)}"
         return Stored(
             line_of(first),
-            f"the stores to {buffer} in line {line_of(first)} are left out",
+            f"the stores to {buffer} in {self.facts.at(first)} are left out",
             (
                 f"{where} defines all that they define: no message can be shorter",
                 "nothing reads it between, and nothing is called to evaluate it",

@@ -125,7 +125,7 @@ def _step(facts: UnitFacts, path: tuple[int, ...], loop: Do) -> Unroll | None:
         copies = tuple(_copy(facts, loop, body, head.var.name, value) for value in turns)
     except NotMappedError:
         return None
-    does = f"the loop in line {line_of(loop.head)} becomes its {len(turns)} iterations"
+    does = f"the loop in {facts.at(loop.head)} becomes its {len(turns)} iterations"
     evidence = (
         f"{head.var.spelled} runs over constants, and nothing in the loop changes it",
         "the loop only communicates",

@@ -69,7 +69,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
         calls = _calls(own, leaf, facts) if len(started) > 1 else ()
         if calls:
             line = line_of(leaf)
-            does = f"{call.procedure.spelled} of line {line} becomes {len(calls)} waits"
+            does = f"{call.procedure.spelled} of {facts.at(leaf)} becomes {len(calls)} waits"
             evidence = ("behind the last of them the same operations are complete",)
             found.append(SplitWait(line, does, evidence, (leaf.body or "",), leaf, calls))
     return tuple(found)
