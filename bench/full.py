@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from bench.lab import steps, steps_page
 from bench.lab.case import ROOT, Case, Simulated, load_cases
 from bench.lab.changes import committed, compare, gone
 from bench.lab.jobs import AT_ONCE, Job, count, simulate
-from bench.lab.later import LATER, later_rows
+from bench.lab.later import LATER, Again, later_rows, of_panels, of_sweeps
 from bench.lab.link import busy, slow_link
 from bench.lab.measure import Series, Simulator, measure_link
 from bench.lab.page import page
@@ -137,10 +137,8 @@ class Bench:
                     self.fail(failure)
                 rows += [row for sweep in done.sweeps for row in sweep.rows()]
                 if not self.quick:
-                    try:
-                        rows += later_rows(done.sweeps, simulator.platform, SLOWER_THAN_HAND)
-                    except LabError as error:
-                        self.fail(str(error))
+                    again = of_sweeps(done.sweeps, simulator.platform, SLOWER_THAN_HAND)
+                    rows += self.measured_again(again)
         self.save("simulated.json", self.among_others("simulated.json", rows))
 
     def simulated(self, case: Case, what: Simulated) -> list[Simulated]:
@@ -236,12 +234,23 @@ class Bench:
                 task = progress.add_task("simulating figures", total=total)
                 figures.timed = measure_panels(panels, lambda: progress.advance(task))
             rows += [row for timed in figures.timed for row in timed.rows()]
+            rows += self.measured_again(of_panels(figures.timed, SLOWER_THAN_HAND))
         rows += self.link_figure(figures)
         speeds = self.out / "tool" / "speed.json"
         if speeds.exists():
             figures.speeds = speeds_from_json(speeds.read_text(encoding="utf-8"))
         self.save("figures.json", rows)
         self.written += figures.write(ROOT / "docs" / "figures.md")
+
+    def measured_again(self, again: Iterable[Again]) -> list[Row]:
+        """Later exchanges, where one alone was too slow."""
+        chosen = list(again)
+        with self.console.status(f"{len(chosen)} later exchanges"):
+            try:
+                return later_rows(chosen)
+            except LabError as error:
+                self.fail(str(error))
+                return []
 
     def measure_steps(self) -> None:
         """What each transformation of transfers between two ranks adds."""

@@ -145,6 +145,8 @@ module asphalt_rt
 
   !> The request of the last exchange whose ranks are still telling each other how they cut.
   integer, pointer, save :: asked => null()
+  !> Which receive asphalt_progress found pending last, of whatever exchange: where it looks first.
+  integer, save :: expected_last = 0
 
   !> All companions, under SimGrid's SMPI 3.32, which keeps only 32 bits of an attribute: there it
   !! is the place in this list; elsewhere it is an address.
@@ -2096,17 +2098,21 @@ contains
     call c_f_pointer(transfer(address + displacement * extent, c_null_ptr), byte)
   end subroutine find
 
-  !> Lets MPI work on the messages: MPI_Test on one pending request, each in its turn.
+  !> Lets MPI work on the messages: MPI_Test on one pending request, which is expected last.
   !!
-  !! Testing one costs a few hundredths of a microsecond, testing all of a ring grows with it.
+  !! Testing one costs a few hundredths of a microsecond, testing all of a ring grows with it.  A test
+  !! of what is not there yet moves all messages; one of what is there may move none, and has it
+  !! taken in now, where the next tile waits, and not at the end, beside the link.  So a request is
+  !! tested until it is complete.  Of `requests`, no more than a third are those of sends; the others
+  !! are for tiles, later ones behind, around a ring of twice as many as are in flight.
+  !!
   !! `turn` counts the calls, from 0 on; only some of those in a tile test at all: of `k`, or of
   !! `times` as many.
   subroutine asphalt_progress(requests, turn, k, ierror, times)
     integer, intent(inout) :: requests(:), turn, ierror
     integer, intent(in) :: k
     integer, intent(in), optional :: times
-    integer :: distance, looked_at, request, error
-    logical :: done
+    integer :: distance, sends, receives, later, looked_at, request
 
     distance = 1 + (k - 1) / chances_a_tile
     if (present(times)) then
@@ -2114,19 +2120,38 @@ contains
                          int(huge(distance), int64)))
     end if
     turn = turn + 1
-    if (mod(turn, distance) /= 0) return
-    do looked_at = 0, size(requests) - 1
-      request = 1 + mod(turn / distance + looked_at, size(requests))
-      if (requests(request) == asphalt_no_request) cycle
-      call MPI_Test(requests(request), done, MPI_STATUS_IGNORE, error)
-      if (ierror == MPI_SUCCESS) ierror = error
-      if (.not. done) return  ! a test that finds its request complete may not have moved others
+    if (mod(turn, distance) /= 0 .or. size(requests) == 0) return
+    sends = size(requests) / 3
+    receives = size(requests) - sends
+    if (expected_last < 1 .or. expected_last > receives) expected_last = receives
+    later = 0
+    do looked_at = 0, receives
+      request = 1 + modulo(expected_last - 1 + later - looked_at, receives)
+      if (is_pending(requests(sends + request), ierror)) then
+        expected_last = request
+        return
+      end if
+      if (looked_at == 0) later = 1 + receives / 2  ! as many tiles later as are in flight
+    end do
+    do looked_at = 1, sends
+      if (is_pending(requests(looked_at), ierror)) return
     end do
     if (.not. associated(asked)) return
-    call MPI_Test(asked, done, MPI_STATUS_IGNORE, error)  ! what the ranks tell each other at first
-    if (ierror == MPI_SUCCESS) ierror = error
-    if (done) nullify (asked)
+    if (.not. is_pending(asked, ierror)) nullify (asked)  ! what the ranks tell each other at first
   end subroutine asphalt_progress
+
+  !> Tests a request, if it is one: whether it is not complete.
+  logical function is_pending(request, ierror)
+    integer, intent(inout) :: request, ierror
+    logical :: done
+    integer :: error
+
+    is_pending = .false.
+    if (request == asphalt_no_request) return
+    call MPI_Test(request, done, MPI_STATUS_IGNORE, error)
+    if (ierror == MPI_SUCCESS) ierror = error
+    is_pending = .not. done
+  end function is_pending
 
   !> MPI_Waitall without statuses.
   subroutine asphalt_waitall(count, requests, ierror)

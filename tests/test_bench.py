@@ -16,10 +16,12 @@ from bench.lab.build import Recipe, build, sources_of
 from bench.lab.case import KERNELS, Case, load_case, load_cases
 from bench.lab.changes import compare, gone
 from bench.lab.jobs import Job, count, simulate
-from bench.lab.later import LATER
+from bench.lab.later import LATER, Again, later_rows, of_panels
 from bench.lab.measure import Simulator, run_smpi
 from bench.lab.nonblocking import without_blocking
 from bench.lab.page import page
+from bench.lab.papers import Timed as TimedPanel
+from bench.lab.papers import sweep_panels
 from bench.lab.places import place_for
 from bench.lab.platforms import named
 from bench.lab.ratios import Compared, Example, Timed
@@ -233,6 +235,23 @@ def test_later_exchanges_have_a_target_beside_that_of_the_first(seconds: float, 
     same = "transformed at most 2% slower than hand at the same K and D"
     assert (found[same], found[f"{same}, behind the first exchange"]) == (False, met)
     assert verdicts(*rows)[f"{same}, behind the first exchange"] is False
+
+
+def test_what_is_too_slow_in_one_exchange_is_measured_behind_the_first() -> None:
+    panel = sweep_panels()[0]
+    hand = {("hand", (tile, 2)): (1.0,) for tile in (1, 2, 4)}
+    new = {("transformed", (tile, 2)): (s,) for tile, s in ((1, 1.03), (2, 1.01), (8, 9.0))}
+    timed = TimedPanel(panel, {("original", None): (2.0,)} | hand | new)
+    again = list(of_panels([timed], 0.02))
+    assert [(a.row.version, a.row.tile) for a in again] == [("hand", 1), ("transformed", 1)]
+
+    def whole(simulator: Simulator, steps: int) -> float:
+        return 0.4 + 0.6 * steps
+
+    (row,) = later_rows([Again(again[1].row, again[1].platform, whole, lambda s: 1 - s)])
+    assert row.kernel == LATER + again[1].row.kernel
+    expected = (0.6, 0.3, 0.4)  # of an original that takes 2 seconds
+    assert (row.seconds, row.ratio, row.overlap_efficiency) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("ratio", "met"), [(1.031, False), (1.029, True)])

@@ -42,6 +42,13 @@ def test_enter(name: str, mpi: Mpi, tmp_path: Path) -> None:
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
 
 
+@pytest.mark.parametrize("mpi", installed(), ids=str)
+def test_progress(mpi: Mpi, tmp_path: Path) -> None:
+    program = build(mpi, [RUNTIME, PROGRAMS / "progress.f90"], tmp_path, ["-O1", "-fcheck=all"])
+    outcome = run(mpi, program, 1)
+    assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), outcome
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
 def test_blocks(mpi: Mpi, tmp_path: Path) -> None:

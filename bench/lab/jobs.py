@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.measure import Parts, Simulator, kernel_name
@@ -12,6 +13,7 @@ from bench.lab.run import LabError
 from bench.lab.sweep import CHOSEN, Run, Sweep, measure, runs_of
 
 AT_ONCE = 2
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def simulate(
             tasks: list[tuple[Run | None, Callable[[], object]]] = [(None, _parts(job, simulator))]
             tasks += [(run, _time(job, run, simulator)) for run in job.runs]
             tasks += [(None, _check(job, run, simulator)) for run in job.checks]
-            pending[number] = [(run, pool.submit(_told(task, advance))) for run, task in tasks]
+            pending[number] = [(run, pool.submit(told(task, advance))) for run, task in tasks]
         sweeps: list[Sweep] = []
         failures: list[str] = []
         try:
@@ -89,8 +91,10 @@ def _check(job: Job, run: Run, simulator: Simulator) -> Callable[[], object]:
     return lambda: simulator.check(job.case, job.what, run.version, run.asked)
 
 
-def _told(task: Callable[[], object], advance: Callable[[], None]) -> Callable[[], object]:
-    def both() -> object:
+def told(task: Callable[[], T], advance: Callable[[], None]) -> Callable[[], T]:
+    """The task, which tells its end, however it comes."""
+
+    def both() -> T:
         try:
             return task()
         finally:

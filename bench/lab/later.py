@@ -9,13 +9,17 @@ the median of an exchange behind the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median
 
 from bench.lab.case import Case, Simulated, Tiling
-from bench.lab.measure import Parts, Simulator, kernel_name
-from bench.lab.platforms import Platform, nearly
+from bench.lab.jobs import AT_ONCE
+from bench.lab.measure import Simulator
+from bench.lab.papers import Panel, Timed
+from bench.lab.platforms import Platform, nearly, of_network
 from bench.lab.rows import Row
 from bench.lab.sweep import Sweep
 
@@ -26,43 +30,84 @@ LATER = "later exchanges/"
 VERSIONS = ("hand", "transformed")
 
 
-def too_wide(sweep: Sweep, most: float) -> tuple[Tiling, ...]:
-    """Where the transformed version is slower than the hand-written one by more than ``most``."""
-    gaps = {tiling: sweep.gap(tiling) for tiling in sweep.tiled("transformed")}
-    return tuple(sorted(t for t, gap in gaps.items() if gap is not None and gap > most))
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What is measured once more.
+
+    ``row``: what is known of the one exchange; ``whole``: seconds of a run with so many exchanges;
+    ``efficiency``: of an exchange of so many seconds.
+    """
+
+    row: Row
+    platform: Platform
+    whole: Callable[[Simulator, int], float]
+    efficiency: Callable[[float], float | None]
+
+    def measured(self) -> Row:
+        """The row of an exchange behind the first, the median over slightly different networks;
+        raises LabError."""
+        times = []
+        for latency in LATENCIES:
+            simulator = Simulator(nearly(self.platform, latency))
+            first, all_of_them = self.whole(simulator, 1), self.whole(simulator, STEPS)
+            times.append((all_of_them - first) / (STEPS - 1))
+        seconds = median(times)
+        original = self.row.seconds / self.row.ratio
+        return replace(
+            self.row,
+            kernel=LATER + self.row.kernel,
+            seconds=seconds,
+            ratio=seconds / original,
+            overlap_efficiency=self.efficiency(seconds),
+        )
 
 
-def later_rows(sweeps: Iterable[Sweep], platform: Platform, most: float) -> Iterator[Row]:
-    """The rows of what is measured again on the platform of the sweeps; raises LabError."""
+def later_rows(again: Iterable[Again]) -> list[Row]:
+    """The rows of what is measured again, two at once; raises LabError."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(Again.measured, again))
+
+
+def of_sweeps(sweeps: Iterable[Sweep], platform: Platform, most: float) -> Iterator[Again]:
+    """Where kernels are slower than those written by hand by more than ``most`` on the platform of
+    the sweeps."""
     for sweep in sweeps:
-        for tiling in too_wide(sweep, most):
-            for version in VERSIONS:
-                seconds = later(sweep.case, sweep.what, platform, version, tiling)
-                yield _row(sweep, version, tiling, seconds)
+        rows = list(sweep.rows())
+        for row, tiling in _both_versions(rows, most):
+            whole = partial(_whole_case, sweep.case, sweep.what, row.version, tiling)
+            yield Again(row, platform, whole, sweep.parts.efficiency)
 
 
-def later(case: Case, what: Simulated, platform: Platform, version: str, tiling: Tiling) -> float:
-    """Seconds of an exchange behind the first, the median over slightly different networks."""
-    longer = replace(what, sizes=dict(what.sizes) | {"steps": STEPS})
-    once = replace(what, sizes=dict(what.sizes) | {"steps": 1})
-    times = []
-    for latency in LATENCIES:
-        simulator = Simulator(nearly(platform, latency))
-        first = simulator.version(case, once, version, tiling).seconds
-        whole = simulator.version(case, longer, version, tiling).seconds
-        times.append((whole - first) / (STEPS - 1))
-    return median(times)
+def of_panels(timed: Iterable[Timed], most: float) -> Iterator[Again]:
+    """The same of the papers' figures."""
+    for found in timed:
+        for row, tiling in _both_versions(list(found.rows()), most):
+            whole = partial(_whole_panel, found.panel, row.version, tiling)
+            yield Again(row, of_network(found.panel.network), whole, lambda _: None)
 
 
-def _row(sweep: Sweep, version: str, tiling: Tiling, seconds: float) -> Row:
-    parts: Parts = sweep.parts
-    return Row(
-        LATER + kernel_name(sweep.case.name, sweep.what.variant),
-        version,
-        sweep.platform,
-        sweep.what.ranks,
-        *tiling,
-        seconds,
-        seconds / parts.original,
-        parts.efficiency(seconds),
+def _both_versions(rows: list[Row], most: float) -> Iterator[tuple[Row, Tiling]]:
+    """The rows of both versions at each K and D at which they are too far apart, K ascending."""
+    hand, new = (
+        {(row.tile, row.depth): row for row in rows if row.version == version}
+        for version in VERSIONS
     )
+    for tile, depth in sorted((t, d) for t, d in new if t and d):
+        pair = [known[tile, depth] for known in (hand, new) if (tile, depth) in known]
+        if len(pair) == len(VERSIONS) and pair[1].seconds > (1 + most) * pair[0].seconds:
+            yield from ((row, (tile, depth)) for row in pair)
+
+
+def _whole_case(
+    case: Case, what: Simulated, version: str, tiling: Tiling, simulator: Simulator, steps: int
+) -> float:
+    sizes = dict(what.sizes) | {"steps": steps}
+    return simulator.version(case, replace(what, sizes=sizes), version, tiling).seconds
+
+
+def _whole_panel(
+    panel: Panel, version: str, tiling: Tiling, simulator: Simulator, steps: int
+) -> float:
+    sizes = dict(panel.sizes) | {"steps": steps}
+    recipe = replace(panel.recipe(version, tiling), sizes=sizes)
+    return simulator.time(recipe, panel.ranks).seconds

@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median
 
 from asphalt.running.mpi import SMPI, Mpi
 from asphalt.simulation.platforms import MYRINET_2007, RDMA_ETHERNET_2007, Network
 from bench.lab.build import Recipe, build
 from bench.lab.case import KERNELS, WIDELY_SHARED, Case, Tiling, load_case
-from bench.lab.jobs import AT_ONCE
+from bench.lab.jobs import AT_ONCE, told
 from bench.lab.link import LinkLab
 from bench.lab.measure import Simulator
 from bench.lab.platforms import of_network
@@ -68,6 +69,14 @@ class Panel:
     def computation(self) -> float:
         """Seconds that the planes take without communication and without noise."""
         return 1e-6 * self.charge * self.planes
+
+    def recipe(self, version: str, tiling: Tiling | None, seed: int = 0) -> Recipe:
+        """How a version is built; ``seed``: of the noise."""
+        charge = {"charge": self.charge}
+        if self.noisy:
+            charge |= {"noise": NOISE, "seed": seed}
+        shared = self.ranks > WIDELY_SHARED
+        return Recipe(self.case, version, SMPI, self.sizes, charge, tiling, ("-O2",), shared)
 
     def messages(self, tiling: Tiling | None) -> int:
         """Messages of all ranks in a run."""
@@ -181,7 +190,7 @@ def measure_panels(panels: Sequence[Panel], advance: Callable[[], None]) -> tupl
     with ThreadPoolExecutor(AT_ONCE) as pool:
         pending = {
             (panel.name, version, tiling, seed): pool.submit(
-                _told, panel, version, tiling, seed, advance
+                told(partial(_seconds, panel, version, tiling, seed), advance)
             )
             for panel in sorted(panels, key=lambda p: -p.ranks)
             for version, tiling, seed in runs_of(panel)
@@ -215,18 +224,9 @@ def runs_of(panel: Panel) -> tuple[tuple[str, Tiling | None, int], ...]:
     )
 
 
-def _told(
-    panel: Panel, version: str, tiling: Tiling | None, seed: int, advance: Callable[[], None]
-) -> float:
-    charge = {"charge": panel.charge}
-    if panel.noisy:
-        charge |= {"noise": NOISE, "seed": seed}
-    shared = panel.ranks > WIDELY_SHARED
-    recipe = Recipe(panel.case, version, SMPI, panel.sizes, charge, tiling, ("-O2",), shared)
-    try:
-        return Simulator(of_network(panel.network)).time(recipe, panel.ranks).seconds
-    finally:
-        advance()
+def _seconds(panel: Panel, version: str, tiling: Tiling | None, seed: int) -> float:
+    simulator = Simulator(of_network(panel.network))
+    return simulator.time(panel.recipe(version, tiling, seed), panel.ranks).seconds
 
 
 @dataclass(frozen=True, slots=True)

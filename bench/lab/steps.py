@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 from asphalt.passes import TRANSFERS
 from asphalt.transforms import motion, nonblocking
+from bench.lab.build import Recipe
 from bench.lab.case import Case, Simulated
-from bench.lab.jobs import AT_ONCE
+from bench.lab.jobs import AT_ONCE, told
 from bench.lab.measure import Simulator
 from bench.lab.platforms import named
 from bench.lab.rows import ADDED, Row
-from bench.lab.run import LabError, same_output
+from bench.lab.run import LabError, Run, same_output
 
 KERNELS = (
     "lu_wavefront",
@@ -87,25 +89,34 @@ class Job:
     case: Case
     what: Simulated
 
-    def measured(self, advance: Callable[[], None]) -> Stepped:
-        """All versions; raises LabError where one computes something else than the original."""
-        simulator = Simulator(named(self.what.platform))
+    @property
+    def simulator(self) -> Simulator:
+        """What runs it."""
+        return Simulator(named(self.what.platform))
+
+    @property
+    def recipes(self) -> Mapping[str, Recipe]:
+        """How each version is built, the original first."""
+        recipe = self.simulator.recipe
         hand = self.what.best if self.what.tilings else None
-        recipes = {
-            ORIGINAL: simulator.recipe(self.case, self.what, ORIGINAL, None),
-            HAND: simulator.recipe(self.case, self.what, HAND, hand),
+        whole = recipe(self.case, self.what, "transformed", None)
+        return {
+            ORIGINAL: recipe(self.case, self.what, ORIGINAL, None),
+            HAND: recipe(self.case, self.what, HAND, hand),
+            **{added.version: replace(whole, passes=added.passes) for added in steps()},
         }
-        whole = simulator.recipe(self.case, self.what, "transformed", None)
-        recipes |= {added.version: replace(whole, passes=added.passes) for added in steps()}
-        seconds: dict[str, float] = {}
-        reference = None
-        for version, recipe in recipes.items():
-            run = simulator.time(recipe, self.what.ranks)
-            reference = reference or run
-            same_output(reference, run, f"{self.case.name}: {version} (SMPI)")
-            seconds[version] = run.seconds
-            advance()
-        return Stepped(self.case, self.what, simulator.platform.title, seconds)
+
+    def run(self, recipe: Recipe) -> Callable[[], Run]:
+        """Builds and runs a version."""
+        return partial(self.simulator.time, recipe, self.what.ranks)
+
+    def measured(self, runs: Mapping[str, Run]) -> Stepped:
+        """What the runs of all versions say; raises LabError where one computes something else
+        than the original."""
+        for version, run in runs.items():
+            same_output(runs[ORIGINAL], run, f"{self.case.name}: {version} (SMPI)")
+        seconds = {version: run.seconds for version, run in runs.items()}
+        return Stepped(self.case, self.what, self.simulator.platform.title, seconds)
 
 
 def jobs(cases: Sequence[Case]) -> tuple[Job, ...]:
@@ -127,10 +138,18 @@ def measure(
     found: list[Stepped] = []
     failures: list[str] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        pending = [pool.submit(job.measured, advance) for job in wanted]
-        for job, future in zip(wanted, pending, strict=True):
+        # platform by platform, so that a kernel is transformed once: later ones find it done
+        pending = [
+            {
+                version: pool.submit(told(job.run(recipe), advance))
+                for version, recipe in job.recipes.items()
+            }
+            for job in wanted
+        ]
+        for job, futures in zip(wanted, pending, strict=True):
             try:
-                found.append(future.result())
+                runs = {version: future.result() for version, future in futures.items()}
+                found.append(job.measured(runs))
             except LabError as error:
                 failures.append(f"{job.case.name}, {job.what.platform}: {error}")
     return tuple(found), tuple(failures)

@@ -60,19 +60,6 @@ class Sweep:
         times = self.tiled(version)
         return min(times, key=lambda tiling: (times[tiling], tiling))
 
-    def gap(self, tiling: Tiling) -> float | None:
-        """How much slower the transformed version is than the hand-written one: 0.01 is 1 %."""
-        new, hand = self.tiled("transformed"), self.tiled("hand")
-        if tiling not in new or tiling not in hand:
-            return None
-        return new[tiling] / hand[tiling] - 1
-
-    def widest_gap(self) -> tuple[Tiling, float] | None:
-        """Where the gap is widest."""
-        gaps = {tiling: self.gap(tiling) for tiling in self.tiled("hand")}
-        known = {tiling: gap for tiling, gap in gaps.items() if gap is not None}
-        return max(known.items(), key=lambda item: item[1]) if known else None
-
     def measured(self, tiling: Tiling) -> Measured:
         """One line of a table."""
         times = {

@@ -1,0 +1,95 @@
+! Which messages asphalt_progress takes in: none of a tile before those that are expected last.
+program progress
+  use mpi
+  use asphalt_rt, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_progress, &
+                        asphalt_waitall
+  implicit none
+  integer, parameter :: depth = 2, sends = depth, most_calls = 1000
+  integer :: requests(3*depth), sent(0:3), received(0:3), failures, turn, error, tile
+
+  call MPI_Init(error)
+  failures = 0
+  turn = 0
+  requests = asphalt_no_request
+  sent = [5, 6, 7, 8]
+  received = 0
+  call post(0)
+  call post(1)
+  call send(0)
+  call progressed(until=0)
+  call check(is_there(0) .and. is_there(1), 'of two tiles the later one is tested')
+  call post(2)
+  call send(1)
+  call progressed(until=1)
+  call check(is_there(0), 'behind a tile comes the one that was posted for it')
+  call check(is_there(2), 'what is not sent is not there')
+  call post(3)
+  call asphalt_waitall(1, requests(slot(0):slot(0)), error)  ! as behind each tile
+  call send(2)
+  call progressed(until=2)
+  call check(is_there(3) .and. .not. is_there(2), 'around the ring')
+  call send(3)
+  call progressed(until=3)
+  call progressed(until=0)
+  call check(all(requests == asphalt_no_request), 'in the end all are tested')
+  call check(all(received == sent), 'what was sent is what was received')
+  requests = asphalt_no_request
+  call post(0)
+  call send(0)
+  call progressed(until=0)
+  call check(.not. is_there(0), 'of one exchange nothing is known in the next one')
+  do tile = 1, 3
+    call asphalt_progress(requests(:0), turn, 1, error)
+  end do
+  call asphalt_waitall(size(requests), requests, error)
+  call check(error == MPI_SUCCESS, 'no errors')
+  if (failures == 0) print '(a)', 'PASS'
+  call MPI_Finalize(error)
+
+contains
+
+  subroutine check(holds, what)
+    logical, intent(in) :: holds
+    character(*), intent(in) :: what
+    if (holds) return
+    failures = failures + 1
+    print '(2a,6(1x,l1))', 'FAIL ', what, requests /= asphalt_no_request
+  end subroutine check
+
+  !> Where the request of a tile's receive is.
+  integer function slot(tile)
+    integer, intent(in) :: tile
+    slot = sends + 1 + mod(tile, 2*depth)
+  end function slot
+
+  logical function is_there(tile)
+    integer, intent(in) :: tile
+    is_there = requests(slot(tile)) /= asphalt_no_request
+  end function is_there
+
+  subroutine post(tile)
+    integer, intent(in) :: tile
+    call asphalt_irecv(received(tile:tile), 1, MPI_INTEGER, 0, tile, MPI_COMM_SELF, &
+                       requests(slot(tile)), error)
+  end subroutine post
+
+  subroutine send(tile)
+    integer, intent(in) :: tile
+    integer :: own
+    own = 1 + mod(tile, depth)
+    call asphalt_waitall(1, requests(own:own), error)
+    call asphalt_isend(sent(tile:tile), 1, MPI_INTEGER, 0, tile, MPI_COMM_SELF, requests(own), &
+                       error)
+  end subroutine send
+
+  !> Calls often enough for the receive of a tile to be complete; or for any that is there.
+  subroutine progressed(until)
+    integer, intent(in) :: until
+    integer :: call
+    do call = 1, most_calls
+      if (.not. is_there(until)) return
+      call asphalt_progress(requests, turn, 1, error)
+    end do
+  end subroutine progressed
+
+end program progress
