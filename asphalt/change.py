@@ -15,12 +15,20 @@ from asphalt.frontend.tree import Tree
 from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.optimise import Done, Optimised, optimise
+from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Transfer
-from asphalt.report.model import GainReport, MarkReport, SiteReport, StepReport
+from asphalt.report.model import (
+    DroppedReport,
+    GainReport,
+    MarkReport,
+    PriceReport,
+    ProcedureReport,
+    SiteReport,
+    StepReport,
+)
 from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
 from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
@@ -40,6 +48,22 @@ class Change:
     after: bytes
     sites: tuple[SiteReport, ...]
     parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of a tree: its changed files, and what was tried for each procedure with
+    transfers between ranks."""
+
+    changes: tuple[Change, ...]
+    procedures: tuple[ProcedureReport, ...] = ()
+
+    def tried(self, site: SiteReport) -> SiteReport:
+        """The report on a transfer that stays as it is, with what was tried for its procedure."""
+        for one in self.procedures:
+            if (one.file, one.unit) == (site.file, site.unit):
+                return replace(site, dropped=one.dropped, ended=one.ended)
+        return site
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +97,7 @@ def optimised(
     accepted: frozenset[str] = frozenset(),
     clone_limit: int | None = None,
     values: Values | None = None,
-) -> tuple[Change, ...]:
+) -> Outcome:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
     ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
@@ -81,7 +105,8 @@ def optimised(
     as usual.  ``values``: K and D of nests that are executed in tiles; None: the usual ones.
     """
     if not passes:
-        return tuple(changes)
+        return Outcome(tuple(changes))
+    procedures: list[ProcedureReport] = []
     by_path = {str(change.path): change for change in changes}
     now = tree.edited({path: change.after for path, change in by_path.items()})
     done: set[Key] = set()
@@ -105,6 +130,7 @@ def optimised(
             changed=done,
             given=partial(given_place, now=now, given=tree),
         )
+        procedures.append(_procedure(found))
         if found.content is None:
             continue
         done.add((path, chain))
@@ -119,7 +145,8 @@ def optimised(
             sites=(*change.sites, *_reports(told, tree)),
             parameters=(*change.parameters, *new),
         )
-    return tuple(by_path[path] for path in sorted(by_path))
+    changed = tuple(by_path[path] for path in sorted(by_path))
+    return Outcome(changed, tuple(procedures))
 
 
 def _places(tree: Tree, callers: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -257,7 +284,8 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
         return f"{'main' if own is None else own.unit.name or 'main'}:{line}"
 
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
-    steps = tuple(_step_report(step) for step in found.steps)
+    tried = _procedure(found)
+    steps, dropped = tried.steps, tried.dropped
     for transfer in found.transfers:
         yield SiteReport(
             name(transfer.path, transfer.line),
@@ -273,6 +301,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             evidence=tuple(step.does for step in found.steps),
             marks=_marks(given, transfer.path, transfer.line, "the transfer"),
             steps=steps,
+            dropped=dropped,
             overlaps=transfer.beside,
             ended=found.ended,
         )
@@ -289,6 +318,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             evidence=tuple(step.does for step in found.steps),
             marks=_marks(given, cleared.path, cleared.line, "the store"),
             steps=steps,
+            dropped=dropped,
             ended=found.ended,
         )
 
@@ -302,7 +332,33 @@ def _marks(given: Tree, path: str, line: int, text: str) -> tuple[MarkReport, ..
 
 def _step_report(step: Done) -> StepReport:
     gained = (GainReport(network, seconds) for network, seconds in step.gained.items())
-    return StepReport(step.transformation, step.does, step.evidence, tuple(gained))
+    place = step.place
+    return StepReport(
+        step.transformation, step.does, step.evidence, place.path, place.line, tuple(gained)
+    )
+
+
+def _dropped_report(dropped: Dropped) -> DroppedReport:
+    prices = (
+        PriceReport(network, seconds, dropped.tried[network])
+        for network, seconds in dropped.before.items()
+    )
+    place = dropped.place
+    return DroppedReport(
+        dropped.transformation, dropped.does, place.path, place.line, dropped.why, tuple(prices)
+    )
+
+
+def _procedure(found: Optimised) -> ProcedureReport:
+    """What was tried for a unit."""
+    return ProcedureReport(
+        found.path,
+        found.unit,
+        found.content is not None,
+        tuple(map(_step_report, found.steps)),
+        tuple(map(_dropped_report, found.dropped)),
+        found.ended,
+    )
 
 
 def _overlap(transfer: Transfer, unit: str) -> str:

@@ -36,6 +36,7 @@ from asphalt.optimiser.order import NAMES as NAMES
 from asphalt.optimiser.origins import Place, itself
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
+from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised as Optimised
 from asphalt.optimiser.workshop import Workshop
 

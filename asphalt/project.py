@@ -29,6 +29,7 @@ from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.change import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.change import Change as Change
+from asphalt.change import Outcome as Outcome
 from asphalt.change import Values, kept_blocking, kept_stores, nothing_beside, optimised
 from asphalt.findings import findings
 from asphalt.frontend.index import FileIndex
@@ -337,7 +338,16 @@ class Project:
         depth: int | None = None,
         trial: bool = False,
     ) -> tuple[Change, ...]:
-        """What becomes of every file that has a site to transform.
+        """What becomes of every file that has a site to transform: the changes of ``outcome``."""
+        return self.outcome(tile, depth, trial).changes
+
+    def outcome(
+        self,
+        tile: int | None = None,
+        depth: int | None = None,
+        trial: bool = False,
+    ) -> Outcome:
+        """What becomes of every file that has a site to transform, and what was tried for that.
 
         ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  A directive of
         the site takes precedence (not for a ``trial``); None: what the settings say, else the

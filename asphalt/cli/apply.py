@@ -23,6 +23,7 @@ from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
 from asphalt.output.needs import needs_of_a_build
 from asphalt.output.write import Written, write_in_place, write_tree
+from asphalt.report.steps import not_kept
 from asphalt.report.together import left_as_it_is
 
 
@@ -79,8 +80,9 @@ def apply(
     if report is not None:
         _refuse_unwritable(report, output)
     project = open_project(paths, common, assume)
-    changes = project.transform(tile, depth)
-    sites = tuple(map(left_as_it_is, reports_after(project, changes)))
+    outcome = project.outcome(tile, depth)
+    changes = outcome.changes
+    sites = tuple(map(left_as_it_is, reports_after(project, outcome)))
     if output is None:
         written = write_in_place(paths, changes, force=force)
     else:
@@ -94,6 +96,7 @@ def apply(
     if report is not None:
         write_atomically(report, report_of(project, sites, changed).encode(), 0o644)
     tell(common, project, sites, changed)
+    _tell_what_was_tried(not_kept(outcome.procedures))
     _tell_what_was_written(written, len(changes), output)
     if makefile is None:
         for line in needs_of_a_build(written):
@@ -112,6 +115,12 @@ def _refuse_unwritable(file: Path, output: Path | None) -> None:
         raise UsageError(
             f"--report {file}: cannot be written; choose a file in a directory of yours"
         )
+
+
+def _tell_what_was_tried(dropped: int) -> None:
+    if dropped:
+        steps = "1 step was tried and is" if dropped == 1 else f"{dropped} steps were tried and are"
+        note(f"{steps} not kept: 'asphalt diff' and --report say why")
 
 
 def _tell_what_was_written(written: Written, transformed: int, output: Path | None) -> None:

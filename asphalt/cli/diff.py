@@ -23,7 +23,8 @@ from asphalt.cli.options import (
 from asphalt.cli.session import note, open_project, reports_of, show, tell, warn_of
 from asphalt.limits import HEADER
 from asphalt.project import Change
-from asphalt.report.model import GainReport, Problem
+from asphalt.report.model import Problem
+from asphalt.report.steps import procedure_lines
 from asphalt.report.unified import unified_diff
 from asphalt.resources import RUNTIME
 from asphalt.unparse.params import Parameter, kept_values, merge_header
@@ -47,15 +48,17 @@ def diff(
     """Show what apply would change, as a unified diff, and write nothing.
 
     The parameter header is part of it; the runtime (asphalt_rt.f90) is only mentioned.  The steps
-    by which messages between ranks were overlapped are told on stderr, each with its reason.
+    by which messages between ranks were overlapped are told on stderr, each with its reason; and
+    those that were tried and not kept, with what the cost model said.
     """
     project = open_project(paths, common, assume)
-    changes = project.transform(tile, depth)
+    outcome = project.outcome(tile, depth)
+    changes = outcome.changes
     if common.format == "text":
         warn_of(project.remarks)
         for text in _diffs(changes):
             _print_diff(text)
-        for line in _steps(changes):
+        for line in procedure_lines(outcome.procedures):
             note(line)
         if changes:
             note(f"apply would also write {RUNTIME}, the runtime of new code")
@@ -65,25 +68,6 @@ def diff(
         changed = {str(change.path) for change in changes}
         tell(common, project, (*reports_of(project), *project.findings), changed)
     return int(check and bool(changes))
-
-
-def _steps(changes: Sequence[Change]) -> Iterator[str]:
-    """What was done to each procedure with transfers between ranks, step by step, why, and what it
-    gained; then what ended it."""
-    for change in changes:
-        steps_of = dict.fromkeys((s.unit, s.steps, s.ended) for s in change.sites if s.steps)
-        for unit, steps, ended in steps_of:
-            for step in steps:
-                why = f" ({'; '.join(step.because)})" if step.because else ""
-                gained = ", ".join(_gain(one) for one in step.gained)
-                told = f"{step.transformation}: {step.does}{why}{gained and ': ' + gained}"
-                yield f"{change.path}: {unit}: {told}"
-            yield f"{change.path}: {unit}: ended: {ended}"
-
-
-def _gain(gain: GainReport) -> str:
-    """What a step gained on a network, e.g. ``+12.5 us on ib-hdr``."""
-    return f"{gain.seconds * 1e6:+.3g} us on {gain.network}"
 
 
 def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:

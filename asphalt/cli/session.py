@@ -13,7 +13,7 @@ from rich.text import Text
 from asphalt.cli.options import CommonOptions
 from asphalt.errors import InputError, UsageError
 from asphalt.passes import TRANSFERS
-from asphalt.project import Change, Project
+from asphalt.project import Outcome, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
@@ -68,18 +68,20 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
     return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
 
 
-def reports_after(project: Project, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
-    """The reports of all sites, those that the changes are about as these left them; with the
-    transfers that the changes are about, or that stay as they are, and the findings; sorted.
+def reports_after(project: Project, outcome: Outcome) -> tuple[SiteReport, ...]:
+    """The reports of all sites, those that changes are about as these left them; with the
+    transfers that changes are about, or that stay as they are, and the findings; sorted.
 
     A call that stays in one place and was changed where it is inlined is told as changed.
     """
+    changes = outcome.changes
     applied = {_key(site): site for change in changes for site in change.sites}
     done = {(site.file, site.line, site.operation) for site in applied.values()}
     sites = [applied.pop(_key(site), site) for site in reports_of(project)]
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
-    stay = (*project.kept_blocking(), *project.nothing_beside(changes), *project.kept_stores())
+    idle = map(outcome.tried, project.nothing_beside(changes))
+    stay = (*project.kept_blocking(), *idle, *project.kept_stores())
     found += [
         site
         for site in stay
@@ -100,7 +102,7 @@ def reports_before(project: Project) -> tuple[SiteReport, ...]:
         return together(reports_of(project), project.findings, project.settings.passes)
     with Console(stderr=True).status("looking for work beside transfers"):
         sites = {(site.file, site.id): site for site in reports_of(project)}
-        found = reports_after(project, project.transform())
+        found = reports_after(project, project.outcome())
     return tuple(
         sites.get((site.file, site.id), replace(site, verdict="proved"))
         if site.verdict == "applied"

@@ -5,12 +5,21 @@ Figure 2 of Danalis et al., ICS 2009; what is asked of each way is what ``overla
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from asphalt.frontend.tree import Tree
-from asphalt.gain.model import PRECISION
+from asphalt.gain.model import PRECISION, Price
 from asphalt.limits import HEADER
+from asphalt.optimiser.dropped import (
+    IN_TILES,
+    LESS_SAVED,
+    TOO_MANY,
+    not_kept,
+    together_not_kept,
+    told_with,
+    with_dropped,
+)
 from asphalt.optimiser.order import (
     CLONING,
     MOST_STEPS,
@@ -20,7 +29,7 @@ from asphalt.optimiser.order import (
     ROTATING,
     TILING,
 )
-from asphalt.optimiser.outcome import Optimised, Tiled, Transfer
+from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.reading import disagreement
 from asphalt.optimiser.workshop import State, Workshop
@@ -52,17 +61,31 @@ class Driver:
         plain = found = self._cloned(begin)
         prepared = self.shop.closure(begin, PREPARING)
         if len(prepared.steps) >= MOST_STEPS:
-            return self._pipelined(plain, begin)
+            return self._pipelined(self._without(plain, prepared.steps, None, TOO_MANY), begin)
         if prepared.steps:
             more = self._cloned(prepared)
-            longer = len(more.transfers) > len(plain.transfers)
-            if (
-                longer
-                and self._saves_more(prepared.tree, more, self.shop.tree, plain)
-                and self._is_more_than(self._saved_apart(), prepared.tree, more)
-            ):
+            plain = told_with(plain, *more.dropped)  # why nothing comes of the preparation
+            if len(more.transfers) <= len(plain.transfers):
+                found = self._without(plain, prepared.steps)
+            elif not self._saves_more(prepared.tree, more, self.shop.tree, plain):
+                prices = self._by_savings(self._saved(plain), prepared.tree, more)
+                found = self._without(plain, prepared.steps, prices, LESS_SAVED)
+            elif not self._is_more_than(apart := self._saved_apart(), prepared.tree, more):
+                prices = self._by_savings(apart, prepared.tree, more)
+                found = self._without(plain, prepared.steps, prices, LESS_SAVED)
+            else:
                 found = more
         return self._pipelined(self._opened(prepared, found), prepared)
+
+    def _without(
+        self,
+        found: Optimised,
+        steps: Sequence[Done],
+        prices: tuple[Price, Price] | None = None,
+        why: str | None = None,
+    ) -> Optimised:
+        """The same, which tells of these steps that they are not kept."""
+        return told_with(found, together_not_kept(self.shop, steps, prices, why))
 
     def _opened(self, prepared: State, found: Optimised) -> Optimised:
         """The same with procedures inlined that compute what is behind receives, and with the
@@ -73,19 +96,21 @@ class Driver:
             facts = self.shop.facts(self.shop.tree_of(more))
             if more is not found and rotation.is_used(facts):
                 return more
+            found = self._without(found, rotated.steps[len(prepared.steps) :])
         return self._with_opened(prepared, found, needed=True)
 
     def _with_opened(self, prepared: State, found: Optimised, *, needed: bool = False) -> Optimised:
         """The same with such procedures inlined, if that gains; ``needed``: if there are none, it
-        is not tried."""
+        is not tried, and if it does not gain, it is told."""
         opened = self.shop.closure(prepared, (OPENING,))
         if needed and opened.tree is prepared.tree:
             return found
-        more = self._cloned(opened)
+        more, new = self._cloned(opened), opened.steps[len(prepared.steps) :]
         if more.content is None or self.overlap.hidden(more) <= self.overlap.hidden(found):
-            return found
+            return self._without(found, new) if needed else found
         if not self._saves_more(opened.tree, more, self.shop.tree, found):
-            return found
+            prices = self._by_savings(self._saved(found), opened.tree, more)
+            return self._without(found, new, prices, LESS_SAVED) if needed else found
         return more
 
     def _saves_more(self, one: Tree, more: Optimised, other: Tree, found: Optimised) -> bool:
@@ -97,6 +122,19 @@ class Driver:
         """
         before = self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(other))
         return self._is_more_than(before, one, more)
+
+    def _saved(self, found: Optimised) -> tuple[float, ...]:
+        """The seconds that the unit takes less than as it was."""
+        return self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(self.shop.tree))
+
+    def _by_savings(
+        self, before: tuple[float, ...], one: Tree, more: Optimised
+    ) -> tuple[Price, Price]:
+        """What the unit would cost if it saved these seconds; and what ``more`` does of ``one``."""
+        whole = self.shop.price(self.shop.tree).seconds
+        saved = self.shop.price(self.shop.tree_of(more)).saved(self.shop.price(one))
+        left = (tuple(w - s for w, s in zip(whole, own, strict=True)) for own in (before, saved))
+        return Price(next(left)), Price(next(left))
 
     def _is_more_than(self, before: tuple[float, ...], one: Tree, more: Optimised) -> bool:
         """Whether ``more`` saves more of what ``one`` costs than these seconds, on a network, and
@@ -136,7 +174,9 @@ class Driver:
         after = self._tiled(found, prepared)
         nothing = replace(found, content=None, steps=(), transfers=(), tiled=(), cleared=())
         alone = self._tiled(nothing, prepared)
-        return alone if len(alone.tiled) > len(after.tiled) else after
+        if len(alone.tiled) <= len(after.tiled):
+            return after
+        return self._without(alone, found.steps, None, IN_TILES) if found.steps else alone
 
     def _tiled(self, found: Optimised, prepared: State) -> Optimised:
         begin = State(self.shop.tree, found.steps)
@@ -190,6 +230,7 @@ class Driver:
         keep each other in the loop.
         """
         renamed = self.shop.closure(state, (RENAMING,))
+        lost: list[Dropped] = []
         for begin in (state,) if renamed.tree is state.tree else (renamed, state):
             for one in self._expansions(begin):
                 if one.place == step.place:
@@ -198,7 +239,9 @@ class Driver:
                     more = self.overlap.of(made)
                     if self.overlap.gains(more, found) or self.overlap.is_more(more, found):
                         return made, more
-        return state, found
+                    prices = self.overlap.prices(found, more)
+                    lost.append(not_kept(self.shop, begin.tree, CLONING.name, one, prices))
+        return with_dropped(state, *lost), told_with(found, *lost)
 
     def _renamed(self, begin: State, found: Optimised) -> tuple[State, Optimised]:
         """The same with the buffers of some transfers renamed: one after the other, each if more
@@ -207,6 +250,7 @@ class Driver:
         if RENAMING.name not in self.shop.passes:
             return begin, found
         while True:
+            lost: list[Dropped] = []
             facts = self.shop.facts(begin.tree)
             steps = [step for step in RENAMING.check(facts) if isinstance(step, Step)]
             for step in steps:
@@ -215,8 +259,11 @@ class Driver:
                 if self.overlap.is_more(more, found):
                     begin, found = state, more
                     break
+                prices = self.overlap.prices(found, more)
+                lost.append(not_kept(self.shop, begin.tree, RENAMING.name, step, prices))
             else:
                 break
+        begin, found = with_dropped(begin, *lost), told_with(found, *lost)
         if len(steps) > 1:
             state = self.shop.closure(begin, (RENAMING,))
             more = self.overlap.of(state)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.tree import Tree
+from asphalt.optimiser.origins import Place
 
 FIXPOINT = "no transformation finds another step"
 LOSING = "the cost model says that the unit would lose by it"
@@ -18,13 +19,32 @@ class Done:
 
     ``gained``: the seconds that one execution of the unit takes less by it, by network; below zero
     for one that others need, and nothing for one that only prepares the unit: what the model knows
-    of sizes is not the same before and after it.
+    of sizes is not the same before and after it.  ``place``: of what it is about, as the user
+    wrote it.
     """
 
     transformation: str
     does: str
     evidence: tuple[str, ...]
+    place: Place
     gained: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A step, or several that belong together, that was tried and is not kept.
+
+    ``does``: what it did, in a clause; ``place``: of what it is about, as the user wrote it;
+    ``why`` it is not kept.  ``before`` and ``tried``: the seconds that one execution of the unit
+    takes without and with it, by network; {}: the cost model was not asked.
+    """
+
+    transformation: str
+    does: str
+    place: Place
+    why: str
+    before: Mapping[str, float] = field(default_factory=dict)
+    tried: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +94,7 @@ class Optimised:
 
     ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
     blocking ones that are overlapped with work now.  ``refused``: what could not be split.
+    ``dropped``: the steps that were tried on the way to it, and not kept.
     ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
     ``cleared``: the stores that are left out.  ``trees``: the tree after each step, as long as
     somebody may ask what the steps gain.
@@ -89,3 +110,4 @@ class Optimised:
     tiled: tuple[Tiled, ...] = ()
     cleared: tuple[Cleared, ...] = ()
     trees: tuple[Tree, ...] = ()
+    dropped: tuple[Dropped, ...] = ()

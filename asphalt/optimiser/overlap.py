@@ -13,6 +13,13 @@ from itertools import pairwise
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
 from asphalt.gain.model import Price
+from asphalt.optimiser.dropped import (
+    distinct,
+    not_kept,
+    together_not_kept,
+    told_with,
+    with_dropped,
+)
 from asphalt.optimiser.order import (
     DECOMPOSING,
     DIVIDING,
@@ -24,7 +31,15 @@ from asphalt.optimiser.order import (
     STORING,
     WIDENING,
 )
-from asphalt.optimiser.outcome import FIXPOINT, LOSING, Cleared, Done, Optimised, Transfer
+from asphalt.optimiser.outcome import (
+    FIXPOINT,
+    LOSING,
+    Cleared,
+    Done,
+    Dropped,
+    Optimised,
+    Transfer,
+)
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import (
     decomposition,
@@ -54,8 +69,17 @@ class Overlap:
         if not blocks:
             return whole
         parted = self._formed(begin, blocks)
-        is_worse = self.hidden(parted) < self.hidden(whole) or self.loses(parted, whole)
-        return whole if is_worse else parted
+        if self.hidden(parted) >= self.hidden(whole) and not self.loses(parted, whole):
+            return parted
+        prices = self.prices(whole, parted)
+        steps = [
+            step
+            for step in DECOMPOSING.check(self.shop.facts(begin.tree))
+            if isinstance(step, decomposition.Decompose)
+        ]
+        return told_with(
+            whole, *(not_kept(self.shop, begin.tree, DECOMPOSING.name, s, prices) for s in steps)
+        )
 
     def _in_blocks(self, begin: State) -> tuple[Transfer, ...]:
         """The collective operations that can become messages, one for each block."""
@@ -81,8 +105,12 @@ class Overlap:
         state, refused = self._overlapped(begin, ahead, blocks)
         if ahead and state.ahead:
             without, others = self._overlapped(begin, (), blocks)
-            if not self.shop.price(state.tree).gains(self.shop.price(without.tree)):
-                state, refused = without, others
+            prices = self.shop.price(without.tree), self.shop.price(state.tree)
+            if not prices[1].gains(prices[0]):
+                new = state.steps[len(begin.steps) :]
+                copies = [step for step in new if step.transformation == expansion.NAME]
+                lost = together_not_kept(self.shop, copies, prices)
+                state, refused = with_dropped(without, lost), others
         state = replace(state, split=self._beside(begin, state))
         return self._result(begin, state, refused)
 
@@ -117,15 +145,18 @@ class Overlap:
         while expansion.NAME in self.shop.passes and waiting and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
             sends = [id(step.leaf) for step in _blocking_sends(facts)]
+            lost: list[Dropped] = []
             for step in self.shop.departing.check(facts):
                 assert isinstance(step, departure.Depart)
                 more = self.shop.applied(state, facts, self.shop.departing, step)
-                if not self.shop.price(more.tree).loses(self.shop.price(state.tree)):
+                prices = self.shop.price(state.tree), self.shop.price(more.tree)
+                if not prices[1].loses(prices[0]):
                     sent = waiting.pop(min(sends.index(id(step.leaf)), len(waiting) - 1))
                     state = replace(more, ahead=(*state.ahead, sent))
                     break
+                lost.append(not_kept(self.shop, state.tree, self.shop.departing.name, step, prices))
             else:
-                break
+                return with_dropped(state, *lost)
         return state
 
     def _ahead(self, begin: State) -> tuple[Transfer, ...]:
@@ -155,9 +186,10 @@ class Overlap:
             return wide
         work = [motion.hidden_work(self.shop.facts(s.tree)) for s in (whole, wide)]
         idle = [len(self._idle(begin, s)) for s in (whole, wide)]
-        if idle[0] != idle[1]:
-            return whole if idle[0] < idle[1] else wide
-        return whole if work[0] >= work[1] else wide
+        if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
+            return wide
+        split = [step for step in new if step.transformation == fission.NAME]
+        return with_dropped(whole, together_not_kept(self.shop, split, (after[0], after[1])))
 
     def _all_divided(self, state: State, dividings: Sequence[Transformation]) -> State:
         for dividing in dividings:
@@ -176,8 +208,12 @@ class Overlap:
                 break
             tried.add(step.text)
             more = self.shop.applied(state, facts, SHARING, step)
-            if self.shop.price(more.tree).gains(self.shop.price(state.tree)):
+            prices = self.shop.price(state.tree), self.shop.price(more.tree)
+            if prices[1].gains(prices[0]):
                 state = more
+            else:
+                lost = not_kept(self.shop, state.tree, SHARING.name, step, prices)
+                state = with_dropped(state, lost)
         return state
 
     def _split(self, state: State, left: frozenset[int]) -> tuple[State, tuple[Refused, ...]]:
@@ -216,8 +252,12 @@ class Overlap:
             more = self.shop.closure(self.shop.applied(state, facts, dividing, step), WIDENING)
             after = work_in_windows(self.shop.facts(more.tree))
             filled = any(count > before.get(request, 0) for request, count in after.items())
-            if filled and not self.shop.price(more.tree).loses(self.shop.price(state.tree)):
+            prices = (self.shop.price(state.tree), self.shop.price(more.tree)) if filled else None
+            if prices is not None and not prices[1].loses(prices[0]):
                 state = more
+            else:
+                lost = not_kept(self.shop, state.tree, dividing.name, step, prices)
+                state = with_dropped(state, lost)
         return state
 
     def _idle(self, begin: State, state: State) -> frozenset[int]:
@@ -264,6 +304,9 @@ class Overlap:
         elif changed and self.shop.price(state.tree).loses(self.shop.price(begin.tree)):
             ended = LOSING
             changed = False
+            prices = self.shop.price(begin.tree), self.shop.price(state.tree)
+            new = state.steps[len(begin.steps) :]
+            state = with_dropped(state, together_not_kept(self.shop, new, prices, LOSING))
         found = [self.shop.placed(begin.tree, t) for t in (*state.split, *state.ahead)]
         found += self._own(begin, state) if changed else ()
         transfers = tuple(sorted(found, key=lambda t: t.line))
@@ -277,6 +320,7 @@ class Overlap:
             ended,
             cleared=self._cleared(begin, state) if changed else (),
             trees=state.trees if changed else (),
+            dropped=distinct(state.dropped, state.steps if changed else ()),
         )
 
     def _cleared(self, begin: State, state: State) -> tuple[Cleared, ...]:
@@ -312,6 +356,10 @@ class Overlap:
     def loses(self, more: Optimised, found: Optimised) -> bool:
         """Whether the unit takes longer with the steps of ``more``."""
         return self._price(more).loses(self._price(found))
+
+    def prices(self, before: Optimised, tried: Optimised) -> tuple[Price, Price]:
+        """What the unit costs before and with some steps."""
+        return self._price(before), self._price(tried)
 
     def _price(self, found: Optimised) -> Price:
         return self.shop.price(self.shop.tree_of(found))

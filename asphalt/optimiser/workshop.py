@@ -20,7 +20,7 @@ from asphalt.naming import site_name
 from asphalt.optimiser.acceptance import Key, accepted_now
 from asphalt.optimiser.order import CLONING, DEPARTING, EXPANDING, MOST_STEPS, TILING
 from asphalt.optimiser.origins import Origins, Place, itself
-from asphalt.optimiser.outcome import Done, Optimised, Transfer
+from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
 from asphalt.transforms import (
     departure,
     expanded_buffers,
@@ -41,7 +41,8 @@ from asphalt.unparse.unparse import unparse
 class State:
     """The tree after some steps; ``trees``: after each of them; ``split``: the transfer behind each
     new request; ``ahead``: the receives that are posted ahead; ``cleared``: where the stores stood
-    that are left out."""
+    that are left out; ``dropped``: the steps that were tried from there, or on the way there, and
+    not kept."""
 
     tree: Tree
     steps: tuple[Done, ...]
@@ -49,6 +50,7 @@ class State:
     split: tuple[Transfer, ...] = ()
     ahead: tuple[Transfer, ...] = ()
     cleared: frozenset[Place] = frozenset()
+    dropped: tuple[Dropped, ...] = ()
 
 
 class Workshop:
@@ -221,7 +223,8 @@ class Workshop:
             self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
             file = with_shown(file, step.plan.needed.shown)
         content = unparse(file).encode("latin-1")
-        done = Done(transformation.name, step.does, step.evidence)
+        place = self.given(self.place(state.tree, step.line))
+        done = Done(transformation.name, step.does, step.evidence, place)
         tree = self.known.tree(content)
         self.origins.note(tree, state.tree, step.line, file)
         cleared = state.cleared

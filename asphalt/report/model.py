@@ -34,18 +34,60 @@ class GainReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceReport:
+    """The seconds that one execution of a procedure takes on a network before a step and with it,
+    estimated."""
+
+    network: str
+    before: float
+    tried: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepReport:
     """One step by which a procedure was transformed.
 
     ``transformation``: as ``--passes`` names it.  ``does``: what was done, in a clause; its lines
     are those of the source as it was given.  ``because``: why it was allowed.
-    ``gained``: what it gained; below zero where later steps need it.
+    ``gained``: what it gained; below zero where later steps need it.  ``file`` and ``line``: of the
+    statement that it is about.
     """
 
     transformation: str
     does: str
     because: tuple[str, ...]
+    file: str
+    line: int
     gained: tuple[GainReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedReport:
+    """One step, or several that belong together, that was tried for a procedure and is not kept.
+
+    ``transformation``: by name, or several.  ``does``, ``file`` and ``line`` as those of a step.
+    ``why`` it is not kept.  ``prices``: what the cost model said; (): it was not asked.
+    """
+
+    transformation: str
+    does: str
+    file: str
+    line: int
+    why: str
+    prices: tuple[PriceReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcedureReport:
+    """What was tried for one procedure with transfers: the steps that were done, those that were
+    not kept, and the rule that ended it.  ``changed``: whether it is another one now."""
+
+    file: str
+    unit: str
+    changed: bool
+    steps: tuple[StepReport, ...]
+    dropped: tuple[DroppedReport, ...]
+    ended: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +99,10 @@ class SiteReport:
 
     ``verdict``: applied, proved, assumed, refused or skipped; or a finding: an error of the program
     in its messages or requests, which is no exchange to be overlapped.  ``line`` counts from 1 and
-    is that of the call.  ``steps``: all that was done to the procedure; ``overlaps``: the loops and
-    calls that stand in the window of the transfer now, by their first lines; ``ended``: the rule
-    that ended the steps, None where there are none.  ``tile`` and
-    ``depth`` are iterations and tiles (None where nothing is tiled).
+    is that of the call.  ``steps``: all that was done to the procedure; ``dropped``: what was
+    tried for it and not kept; ``overlaps``: the loops and calls that stand in the window of the
+    transfer now, by their first lines; ``ended``: the rule that ended the steps, None where none
+    were tried.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is tiled).
     """
 
     id: str
@@ -81,6 +123,7 @@ class SiteReport:
     evidence: tuple[str, ...] = ()
     marks: tuple[MarkReport, ...] = ()
     steps: tuple[StepReport, ...] = ()
+    dropped: tuple[DroppedReport, ...] = ()
     overlaps: tuple[str, ...] = ()
     ended: str | None = None
 

@@ -11,6 +11,7 @@ from asphalt.analysis.verdict import Code
 from asphalt.assumptions import KINDS
 from asphalt.report.examples import examples_of
 from asphalt.report.model import FINDING, Problem, SiteReport
+from asphalt.report.steps import dropped_text
 
 _STYLES = {
     "applied": "green",
@@ -61,6 +62,9 @@ def site_details(site: SiteReport) -> list[Text]:
     lines += [_fact("evidence", sentence) for sentence in site.evidence]
     if site.verdict != "refused":
         lines += [_fact("assumed", _assumption(name, site)) for name in site.assumptions]
+    lines += [Text(f"  {dropped_text(dropped)}") for dropped in site.dropped]
+    if site.dropped and site.ended:
+        lines.append(_fact("ended", site.ended))
     if site.witness:
         lines.append(_fact("witness", site.witness))
     if site.passes:

@@ -1,0 +1,89 @@
+"""The steps that are tried and not kept: what the cost model said of them, and why they go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from asphalt.frontend.tree import Tree
+from asphalt.gain.model import Price
+from asphalt.optimiser.order import MOST_STEPS
+from asphalt.optimiser.origins import Place
+from asphalt.optimiser.outcome import Done, Dropped, Optimised
+from asphalt.optimiser.workshop import State, Workshop
+from asphalt.transforms.step import Step
+
+IDLE = "no more work comes beside transfers by it"
+SLOWER = "the procedure would take longer"
+AS_LONG = "the procedure would take as long as without it"
+LESS_SAVED = "no more time is saved by it"
+IN_TILES = "more nests are cut into tiles without it"
+TOO_MANY = f"the limit of {MOST_STEPS} steps"
+_NAMED = 3  # of several steps at once
+
+
+def not_kept(
+    shop: Workshop,
+    tree: Tree,
+    transformation: str,
+    step: Step,
+    prices: tuple[Price, Price] | None = None,
+) -> Dropped:
+    """A step that was found in a tree; ``prices``: of the unit before and with it, None: nobody
+    asked, since no window gets work by it."""
+    place = shop.given(shop.place(tree, step.line))
+    return _dropped(shop, transformation, step.does, place, prices)
+
+
+def together_not_kept(
+    shop: Workshop,
+    steps: Sequence[Done],
+    prices: tuple[Price, Price] | None = None,
+    why: str | None = None,
+) -> Dropped:
+    """Some steps that were applied one after the other, and belong together; ``why``: None: what
+    the prices say."""
+    names = ", ".join(dict.fromkeys(step.transformation for step in steps))
+    told = list(dict.fromkeys(step.does for step in steps))
+    more = f"; and {len(told) - _NAMED} more steps" if len(told) > _NAMED else ""
+    does = "; ".join(told[:_NAMED]) + more
+    found = _dropped(shop, names, does, steps[0].place, prices)
+    return found if why is None else replace(found, why=why)
+
+
+def with_dropped(state: State, *more: Dropped) -> State:
+    """The state with more steps that were tried from there."""
+    return replace(state, dropped=(*state.dropped, *more))
+
+
+def told_with(found: Optimised, *more: Dropped) -> Optimised:
+    """The same with more steps that were tried for it."""
+    return replace(found, dropped=distinct((*found.dropped, *more), found.steps))
+
+
+def distinct(dropped: Iterable[Dropped], kept: Sequence[Done]) -> tuple[Dropped, ...]:
+    """Each step once, as it was tried last; without those that have been kept after all."""
+    done = {(step.transformation, step.does) for step in kept}
+    last: dict[tuple[str, str], Dropped] = {}
+    for one in dropped:
+        key = one.transformation, one.does
+        last.pop(key, None)
+        if key not in done:
+            last[key] = one
+    return tuple(last.values())
+
+
+def _dropped(
+    shop: Workshop,
+    transformation: str,
+    does: str,
+    place: Place,
+    prices: tuple[Price, Price] | None,
+) -> Dropped:
+    if prices is None:
+        return Dropped(transformation, does, place, IDLE)
+    before, tried = prices
+    why = SLOWER if tried.loses(before) else IDLE if tried.gains(before) else AS_LONG
+    names = [network.name for network in shop.model.networks]
+    by_network = (dict(zip(names, price.seconds, strict=True)) for price in prices)
+    return Dropped(transformation, does, place, why, *by_network)

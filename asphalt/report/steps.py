@@ -1,0 +1,58 @@
+"""The steps that procedures with transfers go through, and those that were not kept, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from asphalt.report.model import (
+    DroppedReport,
+    GainReport,
+    PriceReport,
+    ProcedureReport,
+    StepReport,
+)
+
+
+def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
+    """What was done to each procedure, step by step, why, and what it gained; what was tried and
+    not kept, and why; then what ended it."""
+    for one in procedures:
+        if not one.steps and not one.dropped:
+            continue
+        unit = one.unit or "main"
+        for step in one.steps if one.changed else ():
+            yield f"{step.file}:{step.line}: {unit}: {step_text(step)}"
+        for dropped in one.dropped:
+            yield f"{dropped.file}:{dropped.line}: {unit}: {dropped_text(dropped)}"
+        yield f"{one.file}: {unit}: ended: {one.ended}"
+
+
+def step_text(step: StepReport) -> str:
+    """A step with its reasons, and what it gained, as far as that was asked."""
+    why = f" ({'; '.join(step.because)})" if step.because else ""
+    gained = ", ".join(map(_gain, step.gained))
+    return f"{step.transformation}: {step.does}{why}{gained and ': ' + gained}"
+
+
+def dropped_text(dropped: DroppedReport) -> str:
+    """A step that was not kept, e.g. ``not kept: renaming: [...]: the procedure would take longer:
+    +3 % on ib-ddr-2009 (12.3 us to 12.7 us)``."""
+    prices = ", ".join(map(_price, dropped.prices))
+    why = f"{dropped.why}{prices and ': ' + prices}"
+    return f"not kept: {dropped.transformation}: {dropped.does}: {why}"
+
+
+def not_kept(procedures: Sequence[ProcedureReport]) -> int:
+    """How many steps were tried and not kept."""
+    return sum(len(one.dropped) for one in procedures)
+
+
+def _gain(gain: GainReport) -> str:
+    """What a step gained on a network, e.g. ``+12.5 us on ib-hdr``."""
+    return f"{gain.seconds * 1e6:+.3g} us on {gain.network}"
+
+
+def _price(price: PriceReport) -> str:
+    more = price.tried / price.before - 1 if price.before else 0.0
+    times = f"{price.before * 1e6:.4g} us to {price.tried * 1e6:.4g} us"
+    return f"{more * 100:+.2g} % on {price.network} ({times})"

@@ -1,0 +1,138 @@
+"""Steps that are tried and not kept are told, with what the cost model said of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from stepping import Stepped
+
+from asphalt.cli.main import main
+from asphalt.gain.model import Model
+from asphalt.optimise import Done, Dropped, Optimised, optimise
+from asphalt.optimiser.dropped import IDLE, SLOWER, distinct
+from asphalt.optimiser.origins import Place
+from asphalt.report.json import SCHEMA
+from asphalt.report.model import DroppedReport, PriceReport
+from asphalt.report.steps import dropped_text
+from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_HDR, Network
+
+FACES = """\
+subroutine faces(w, b, me, comm)
+  use mpi
+  implicit none
+  integer, parameter :: n = 100000
+  integer, intent(in) :: me, comm
+  real(8), intent(inout) :: w(n+2), b(n)
+  integer :: i, p, ierr
+  do p = 1, 2
+    do i = 1, n
+      b(i) = w(i + p)
+    end do
+    call MPI_Send(b, n, MPI_DOUBLE_PRECISION, me + p, 1, comm, ierr)
+  end do
+end subroutine faces
+"""
+GATHER = """\
+subroutine gather(a, w, comm)
+  use mpi
+  implicit none
+  integer, parameter :: n = {count}, m = 2000
+  integer, intent(in) :: comm
+  real(8), intent(inout) :: w(n), a(n)
+  integer :: i, p, ierr, status(MPI_STATUS_SIZE)
+  do p = 1, 3
+    call MPI_Recv(a, n, MPI_DOUBLE_PRECISION, p, 1, comm, status, ierr)
+    do i = 1, m
+      w(i) = w(i) + a(i)
+    end do
+  end do
+end subroutine gather
+"""
+LONG, SHORT = GATHER.format(count=1000000), GATHER.format(count=2000)
+QUIET = ("--no-cache", "--jobs", "1", "--passes", "transfers")
+
+
+def _optimised(folder: Path, text: str, *networks: Network) -> Optimised:
+    stepped = Stepped.of(folder, {"unit.f90": text})
+    (facts,) = stepped.facts()
+    return optimise(stepped.tree, facts.located, model=Model(networks) if networks else Model())
+
+
+def test_a_clone_that_costs_more_than_it_hides_is_told(tmp_path: Path) -> None:
+    """The harm of cloning in a smoother, with what the copy would have cost."""
+    (dropped,) = _optimised(tmp_path / "fast", FACES, INFINIBAND_HDR).dropped
+    assert (dropped.transformation, dropped.why) == ("expansion", SLOWER)
+    assert dropped.does == "MPI_Send of line 12 leaves from a copy"
+    assert dropped.place == Place(str(tmp_path / "fast" / "unit.f90"), 12)
+    (network,) = dropped.before
+    assert dropped.tried[network] > dropped.before[network] > 0
+    kept = _optimised(tmp_path / "slow", FACES, ETHERNET_1)
+    assert [step.place.line for step in kept.steps] == [12]
+    assert kept.dropped == ()
+
+
+def test_steps_are_told_once_and_only_if_nothing_comes_of_them() -> None:
+    place = Place("a.f90", 3)
+    first = Dropped("renaming", "x is renamed", place, IDLE)
+    last = Dropped("renaming", "x is renamed", place, SLOWER)
+    other = Dropped("expansion", "x is renamed", place, SLOWER)
+    assert distinct((first, other, last), ()) == (other, last)
+    done = Done("renaming", "x is renamed", (), place)
+    assert distinct((first, other, last), (done,)) == (other,)
+
+
+def test_what_is_told_to_people() -> None:
+    prices = (PriceReport("fast", 10e-6, 10.3e-6), PriceReport("slow", 2e-6, 1e-6))
+    told = DroppedReport("renaming", "x is renamed", "a.f90", 3, "no gain", prices)
+    assert dropped_text(told) == (
+        "not kept: renaming: x is renamed: no gain: +3 % on fast (10 us to 10.3 us), "
+        "-50 % on slow (2 us to 1 us)"
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "long.f90").write_text(LONG)
+    (tmp_path / "short.f90").write_text(SHORT)
+    return tmp_path
+
+
+def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main([arguments[0], *QUIET, *arguments[1:]]) == 0
+    found = capsys.readouterr()
+    return found.out + found.err
+
+
+_LOST = "not kept: expansion: the receives of the loop of line 8 are posted before it"
+
+
+@pytest.mark.usefixtures("here")
+def test_commands_tell_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing comes of a procedure, too; and not where the step is kept."""
+    diff = _told(capsys, "diff", "long.f90")
+    assert f"asphalt: long.f90:8: gather: {_LOST}: the procedure would take longer: +" in diff
+    assert "asphalt: long.f90: gather: ended: no transformation finds another step" in diff
+    assert _LOST in _told(capsys, "explain", "long.f90:9")
+    apply = _told(capsys, "apply", "long.f90", "--output", "out")
+    assert "1 step was tried and is not kept: 'asphalt diff' and --report say why" in apply
+    assert "not kept" not in _told(capsys, "diff", "short.f90")
+    assert "not kept" not in _told(capsys, "explain", "short.f90:9")
+    assert "not kept" not in _told(capsys, "apply", "short.f90", "--output", "other")
+
+
+def test_the_report_has_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _told(capsys, "apply", "long.f90", "short.f90", "--output", "out", "--report", "r.json")
+    report = json.loads((here / "r.json").read_text())
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    lost, kept = report["sites"]
+    (dropped,) = lost["dropped"]
+    assert (dropped["file"], dropped["line"]) == ("long.f90", 8)
+    assert [price["network"] for price in dropped["prices"]] == ["ib-ddr-2009", "ethernet-1g"]
+    assert any(price["tried"] > price["before"] for price in dropped["prices"])
+    assert (lost["verdict"], lost["ended"]) == ("refused", kept["ended"])
+    assert kept["dropped"] == []
+    assert [(step["file"], step["line"]) for step in kept["steps"]] == [("short.f90", 8)]
