@@ -47,6 +47,9 @@ def test_the_page_has_a_row_for_each_kernel(tmp_path: Path) -> None:
     header = lines.index(next(line for line in lines if line.startswith("| kernel |")))
     assert lines[header + 1].startswith("| --- |")
     assert lines[header + 2].startswith("| lu_wavefront |")
+    (told,) = (line for line in lines if line.startswith("`multigrid_smooth` takes "))
+    for platform in {job.what.platform for job in wanted}:
+        assert f" 1.000 (SMPI {platform})" in told
 
 
 def _rows(last: float, hand: float = 1.0) -> list[Row]:

@@ -74,6 +74,74 @@ def test_a_clone_that_costs_more_than_it_hides_is_told(tmp_path: Path) -> None:
     assert kept.dropped == ()
 
 
+AGAIN = """\
+subroutine again(w, b, other, comm)
+  use mpi
+  implicit none
+  integer, parameter :: n = 100000
+  integer, intent(in) :: other, comm
+  real(8), intent(inout) :: w(n), b(n)
+  integer :: i, ierr
+  do i = 1, n
+    b(i) = w(i)
+  end do
+  call MPI_Send(b, n, MPI_DOUBLE_PRECISION, other, 1, comm, ierr)
+  do i = 1, n
+    b(i) = sqrt(w(i))/(1 + w(i))
+  end do
+end subroutine again
+"""
+
+
+def test_a_send_outside_of_loops_leaves_from_a_copy_only_where_that_gains(tmp_path: Path) -> None:
+    slow = _optimised(tmp_path / "slow", AGAIN, ETHERNET_1)
+    assert [step.does for step in slow.steps] == ["MPI_Send of line 11 leaves from a copy"]
+    fast = _optimised(tmp_path / "fast", AGAIN, INFINIBAND_HDR)
+    assert fast.content is None
+    assert [dropped.why for dropped in fast.dropped] == [SLOWER]
+    alone = AGAIN.replace("b(i) = sqrt(w(i))/(1 + w(i))", "w(i) = b(i)")  # beside the send
+    kept = _optimised(tmp_path / "alone", alone, ETHERNET_1)
+    assert [step.transformation for step in kept.steps] == ["nonblocking", "motion"]
+
+
+CUBE = Path(__file__).parents[1] / "kernels" / "multigrid_smooth"
+
+
+def _of_the_smoother(folder: Path, unit: str) -> Optimised:
+    sources = (CUBE / "original.f90", CUBE / "work.f90", CUBE / "sizes.inc")
+    common = CUBE.parent / "common" / "results.f90"
+    texts = {path.name: path.read_text() for path in (*sources, common)}
+    sizes = "integer, parameter :: n1 = 34, n2 = 34, n3 = 34, steps = 2\n"  # of its case.toml
+    stepped = Stepped.of(folder, {**texts, "sizes.inc": sizes})
+    (facts,) = (facts for facts in stepped.facts() if facts.unit.name == unit)
+    return optimise(stepped.tree, facts.located)
+
+
+def _rejected_clone(found: Optimised) -> Dropped:
+    """What is told of the copy that the faces of the smoother would have left from."""
+    (clone,) = (one for one in found.dropped if one.transformation == "expansion")
+    assert clone.does == "MPI_Send of line 110 leaves from a copy"
+    assert (Path(clone.place.path).name, clone.place.line) == ("original.f90", 110)
+    assert clone.why == SLOWER
+    assert any(clone.tried[name] > clone.before[name] for name in clone.before)
+    assert "expansion" not in {step.transformation for step in found.steps}
+    return clone
+
+
+def test_the_harmful_clone_of_the_smoother_is_rejected(tmp_path: Path) -> None:
+    """Danalis et al., section 6: their greedy order cloned, and MG took longer by it."""
+    clone = _rejected_clone(_of_the_smoother(tmp_path, "give"))
+    assert all(clone.tried[name] > 1.01 * clone.before[name] for name in clone.before)
+
+
+@pytest.mark.wide
+def test_the_harmful_clone_is_rejected_in_all_of_the_smoother(tmp_path: Path) -> None:
+    """With the exchange inlined, and its other sends beside the work on the interior."""
+    found = _of_the_smoother(tmp_path, "multigrid_smooth")
+    _rejected_clone(found)
+    assert found.content is not None
+
+
 def test_steps_are_told_once_and_only_if_nothing_comes_of_them() -> None:
     place = Place("a.f90", 3)
     first = Dropped("renaming", "x is renamed", place, IDLE)

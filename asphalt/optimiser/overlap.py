@@ -135,8 +135,8 @@ class Overlap:
             left |= idle
 
     def _departed(self, begin: State, state: State, left: frozenset[int]) -> State:
-        """What is still a blocking send leaves from a copy, where another send may follow it, if
-        the unit loses nothing by the copy."""
+        """What is still a blocking send leaves from a copy, if the unit gains by the copy; or if it
+        loses nothing by it, and something waits for the send."""
         waiting = [
             Transfer(step.line, step.operation, 1, does="leaves from a copy of its buffer")
             for step in _blocking_sends(self.shop.facts(begin.tree))
@@ -150,7 +150,8 @@ class Overlap:
                 assert isinstance(step, departure.Depart)
                 more = self.shop.applied(state, facts, self.shop.departing, step)
                 prices = self.shop.price(state.tree), self.shop.price(more.tree)
-                if not prices[1].loses(prices[0]):
+                gains = prices[1].gains(prices[0])
+                if gains or (step.awaited and not prices[1].loses(prices[0])):
                     sent = waiting.pop(min(sends.index(id(step.leaf)), len(waiting) - 1))
                     state = replace(more, ahead=(*state.ahead, sent))
                     break

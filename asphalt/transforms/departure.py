@@ -45,23 +45,28 @@ NAME = "expansion"
 
 @dataclass(frozen=True, slots=True)
 class Depart(Step):
-    """A blocking send that can leave from a copy."""
+    """A blocking send that can leave from a copy; ``awaited``: where its buffer is filled again, or
+    another part of the exchange follows, so that its end is worth something."""
 
     leaf: Leaf
     call: MpiCall
     side: Side
     limit: int | None
+    awaited: bool
 
 
 def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
-    """The blocking sends that can leave from copies: those of loops that fill the buffer, and those
-    of procedures that post receives ahead, whose ranks have another part in the same exchange.
+    """The blocking sends that can leave from copies: those whose buffer the unit fills.  They are
+    ``awaited`` in loops that fill it, and in procedures that post receives ahead, whose ranks have
+    another part in the same exchange.
 
     ``limit``: the most MiB that copies may have; None: as many as the run-time module says.
     """
     messages = facts.once(Messages)
     ahead = any(call.queue is not None for _, call in messages.own_calls())
     packing = {id(leaf) for loop in _loops(facts.unit.body) for leaf in _packed(loop, messages)}
+    accesses = (a for node in facts.unit.body for a in facts.footprint(node).accesses)
+    written = {access.storage for access in accesses if access.writes}
     return tuple(
         Depart(
             step.line,
@@ -71,11 +76,12 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
             step.call,
             step.sides[0],
             limit,
+            ahead or id(step.leaf) in packing,
         )
         for step in facts.once(nonblocking.check)
         if isinstance(step, nonblocking.Split)
         and step.is_send
-        and (ahead or id(step.leaf) in packing)
+        and (ahead or _buffers(step.call, messages) & written)
         and too_long(step.sides[0].arguments[1:3], line_of(step.leaf), facts, limit) is None
     )
 
@@ -108,9 +114,13 @@ def _packed(loop: Do, messages: Messages) -> Iterator[Leaf]:
     if len(sends) < len(calls):
         return
     for leaf, call in sends:
-        names = {messages.facts.names.storage(name) for name in names_in(call.args["buf"])}
-        if id(leaf) in own and names & written:
+        if id(leaf) in own and _buffers(call, messages) & written:
             yield leaf
+
+
+def _buffers(call: MpiCall, messages: Messages) -> set[str]:
+    """The variables that a send names for its buffer."""
+    return {messages.facts.names.storage(name) for name in names_in(call.args["buf"])}
 
 
 def _loops(nodes: tuple[Node, ...]) -> Iterator[Do]:

@@ -11,12 +11,16 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
+from asphalt.transforms import expansion, renaming
 from bench.lab.paper_plots import save
 from bench.lab.step_targets import step_targets
 from bench.lab.steps import FIRST, HAND, ORIGINAL, Stepped, steps
 
 TEMPLATE = Path(__file__).with_name("steps.md.jinja")
 IMAGE = "004-steps"
+SMOOTHER = "multigrid_smooth"
+CLONING = (renaming.NAME, expansion.NAME)
+"""What copies buffers, one added behind the other."""
 
 
 def write(measured: Sequence[Stepped], page: Path, images: Path) -> list[Path]:
@@ -32,6 +36,9 @@ def write(measured: Sequence[Stepped], page: Path, images: Path) -> list[Path]:
         first=FIRST,
         hand=HAND,
         image=IMAGE,
+        smoother=SMOOTHER,
+        cloning=CLONING,
+        cloned=_cloned(measured),
         targets=step_targets([row for one in measured for row in one.rows()]),
     )
     page.write_text(text.rstrip() + "\n", encoding="utf-8")
@@ -60,6 +67,18 @@ def draw(measured: Sequence[Stepped], path: Path) -> Path:
         axes.tick_params(labelsize=8)
     panels[0, 0].legend(fontsize=7, ncols=3)
     return save(figure, path)
+
+
+def _cloned(measured: Sequence[Stepped]) -> dict[str, float]:
+    """By platform, the time of the smoother with what copies buffers, divided by that without."""
+    names = [added.name for added in steps()]
+    versions = [added.version for added in steps()]
+    before, after = names.index(CLONING[0]) - 1, names.index(CLONING[-1])
+    return {
+        one.platform: one.seconds[versions[after]] / one.seconds[versions[before]]
+        for one in measured
+        if one.case.name == SMOOTHER
+    }
 
 
 def _by_platform(measured: Sequence[Stepped]) -> dict[str, list[Stepped]]:
