@@ -338,12 +338,11 @@ module asphalt_rt
     subroutine MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
                               rdispls, recvtypes, comm, request, ierror)
       implicit none
-      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
-      !DIR$ ignore_tkr sendbuf, recvbuf
-      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf, sendtypes, recvtypes
+      !DIR$ ignore_tkr sendbuf, recvbuf, sendtypes, recvtypes
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf, sendtypes, recvtypes
       integer, intent(in) :: comm
-      integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, sendtypes, &
-                                                         recvcounts, rdispls, recvtypes
+      integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
       integer, intent(out) :: request, ierror
     end subroutine MPI_Ialltoallw
 
@@ -1766,15 +1765,15 @@ contains
                         recvtype, comm, request, error)
   end subroutine asphalt_ialltoallv
 
-  !> MPI_Ialltoallw with an explicit interface.
+  !> MPI_Ialltoallw with an explicit interface.  The types may be arrays of type(MPI_Datatype), too:
+  !! that is one default integer (MPI-4.0 section 19.3.5).
   subroutine asphalt_ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
                                 rdispls, recvtypes, comm, request)
-    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
-    !DIR$ ignore_tkr sendbuf, recvbuf
-    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf, sendtypes, recvtypes
+    !DIR$ ignore_tkr sendbuf, recvbuf, sendtypes, recvtypes
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf, sendtypes, recvtypes
     integer, intent(in) :: comm
-    integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, sendtypes, recvcounts, &
-                                                       rdispls, recvtypes
+    integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
     integer, intent(out) :: request
     integer :: error
 
@@ -2177,15 +2176,18 @@ end module asphalt_rt
 !! them is received, in whatever order the receives are posted.  Blocks that are so short that their
 !! messages would cost more than what they hide are left to the non-blocking form of the operation,
 !! which is decided by what is equal on all ranks; so are intercommunicators.
+!!
+!! Of `asphalt_bcast_blocks` and `asphalt_alltoallw_blocks`, what is filled and waited for are planes
+!! of the buffers, counted from 0 from where these begin, instead of the blocks of ranks.
 module asphalt_decomposition
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr, c_ptr, c_signed_char, c_size_t
   use asphalt_rt
-  use mpi, only: MPI_ADDRESS_KIND, MPI_REQUEST_NULL, MPI_ROOT, MPI_STATUS_SIZE, &
+  use mpi, only: MPI_ADDRESS_KIND, MPI_BYTE, MPI_REQUEST_NULL, MPI_ROOT, MPI_STATUS_SIZE, &
                  MPI_STATUSES_IGNORE, MPI_SUCCESS
   implicit none
   private
   public :: asphalt_blocks
-  public :: asphalt_alltoall_blocks, asphalt_alltoallv_blocks
+  public :: asphalt_alltoall_blocks, asphalt_alltoallv_blocks, asphalt_alltoallw_blocks
   public :: asphalt_allgather_blocks, asphalt_allgatherv_blocks
   public :: asphalt_gather_blocks, asphalt_gatherv_blocks
   public :: asphalt_scatter_blocks, asphalt_scatterv_blocks
@@ -2198,6 +2200,8 @@ module asphalt_decomposition
 
   !> Bytes of a block from which on it is worth a message of its own.
   integer(int64), parameter :: least_message = 16384_int64
+  !> More planes than a buffer has.
+  integer(int64), parameter :: beyond = 2_int64**60
   !> Where the ranks do not know of all blocks how long they are.
   integer(int64), parameter :: not_known = 0_int64
   !> Receives that are posted at first: at least so many, and so many bytes.  More of them share
@@ -2211,16 +2215,18 @@ module asphalt_decomposition
   !> One buffer: what goes to, or comes from, each rank.
   type :: divided
     integer(MPI_ADDRESS_KIND) :: address = 0
-    integer :: datatype = 0
-    integer, allocatable :: counts(:), requests(:)
+    integer, allocatable :: counts(:), datatypes(:), requests(:)
     !> In bytes.
     integer(MPI_ADDRESS_KIND), allocatable :: displs(:)
     !> Whether the message is still to be started.
     logical, allocatable :: left(:)
+    !> Where blocks are known by the planes of the buffer: the first and the last one that the block
+    !! of a rank touches, and how many of these are still to be filled.
+    integer(int64), allocatable :: first(:), last(:), missing(:)
   end type divided
 
   !> Operations that may start later.
-  integer, parameter :: alltoall = 1, scatter = 2, scatterv = 3, bcast = 4
+  integer, parameter :: alltoall = 1, scatter = 2, scatterv = 3, bcast = 4, alltoallw = 5
 
   !> A broadcast in pieces: from whom a rank gets them, or -1, and to whom it sends them on.
   type :: broadcast
@@ -2248,13 +2254,26 @@ module asphalt_decomposition
     integer :: request = MPI_REQUEST_NULL
     integer :: operation = 0, sendcount = 0, sendtype = 0, recvcount = 0, recvtype = 0
     integer :: users_comm = 0
-    integer, allocatable :: sendcounts(:), displs(:)
+    integer, allocatable :: sendcounts(:), sdispls(:), sendtypes(:)
+    integer, allocatable :: recvcounts(:), rdispls(:), recvtypes(:)
     !> Of a broadcast that is no one operation.
     logical :: spreads = .false.
     type(broadcast) :: cast
   end type asphalt_blocks
 
   interface
+    subroutine MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+                             rdispls, recvtypes, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: comm
+      integer, intent(in), dimension(*) :: sendcounts, sdispls, sendtypes, recvcounts, rdispls, &
+                                           recvtypes
+      integer, intent(out) :: ierror
+    end subroutine MPI_Alltoallw
+
     subroutine MPI_Get_address(location, address, ierror)
       import :: MPI_ADDRESS_KIND
       implicit none
@@ -2321,6 +2340,59 @@ contains
     call divide(blocks%in, recvbuf, recvtype, recvcounts(:np), wide(rdispls(:np)))
     call start(blocks, sendbuf, recvbuf)
   end subroutine asphalt_alltoallv_blocks
+
+  !> MPI_Alltoallw.  Its blocks may lie anywhere and have gaps: which planes of a buffer they touch
+  !! is found out here.  `sendplane`, `recvplane`: the elements of a plane, `sendbits`, `recvbits`:
+  !! those of an element; all 0 where no loop works on the planes of the buffer.
+  !!
+  !! A block is sent when all planes are filled that it touches, and a plane is there when all blocks
+  !! are that touch it.  Of an empty block the type is not looked at.
+  subroutine asphalt_alltoallw_blocks(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+                                      recvcounts, rdispls, recvtypes, comm, sendplane, sendbits, &
+                                      recvplane, recvbits, blocks, later)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf, sendtypes, recvtypes
+    !DIR$ ignore_tkr sendbuf, recvbuf, sendtypes, recvtypes
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf, sendtypes, recvtypes
+    integer, intent(in) :: comm, sendplane, sendbits, recvplane, recvbits
+    integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
+    type(asphalt_blocks), intent(inout) :: blocks
+    logical, intent(in), optional :: later
+    integer :: np
+
+    call open_blocks(blocks, comm, -1, not_known)
+    np = blocks%np
+    if (blocks%whole) then
+      call keep(blocks, alltoallw, 0, 0, 0, 0, comm)
+      allocate (blocks%sendcounts(np), source=sendcounts(:np))
+      allocate (blocks%sdispls(np), source=sdispls(:np))
+      allocate (blocks%sendtypes(np), source=handles(sendtypes, np))
+      allocate (blocks%recvcounts(np), source=recvcounts(:np))
+      allocate (blocks%rdispls(np), source=rdispls(:np))
+      allocate (blocks%recvtypes(np), source=handles(recvtypes, np))
+    else
+      call divide_by_types(blocks%out, sendbuf, handles(sendtypes, np), sendcounts(:np), &
+                           sdispls(:np), int(sendbits / 8, int64) * sendplane)
+      call divide_by_types(blocks%in, recvbuf, handles(recvtypes, np), recvcounts(:np), &
+                           rdispls(:np), int(recvbits / 8, int64) * recvplane)
+    end if
+    call start(blocks, sendbuf, recvbuf, later)
+  end subroutine asphalt_alltoallw_blocks
+
+  !> An array of handles as integers, which those of type(MPI_Datatype) are, too.
+  function handles(types, np)
+    !GCC$ attributes no_arg_check :: types
+    !DIR$ ignore_tkr types
+    integer, dimension(*), asynchronous :: types
+    integer, intent(in) :: np
+    integer :: handles(np)
+    integer(MPI_ADDRESS_KIND) :: address
+    integer, pointer :: found(:)
+    integer :: error
+
+    call MPI_Get_address(types, address, error)
+    call c_f_pointer(transfer(address, c_null_ptr), found, [np])
+    handles = found
+  end function handles
 
   !> MPI_Allgather.
   subroutine asphalt_allgather_blocks(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
@@ -2464,10 +2536,10 @@ contains
     if (blocks%whole) then
       call keep(blocks, scatterv, 0, sendtype, recvcount, recvtype, comm)
       allocate (blocks%sendcounts(np), source=0)
-      allocate (blocks%displs(np), source=0)
+      allocate (blocks%sdispls(np), source=0)
       if (root == blocks%me .or. root == MPI_ROOT) then
         blocks%sendcounts = sendcounts(:np)
-        blocks%displs = displs(:np)
+        blocks%sdispls = displs(:np)
       end if
     else
       if (blocks%me == root) then
@@ -2507,12 +2579,12 @@ contains
 
   !> The value that the variable of a loop from `first` to `last` has in its iteration `turn` where
   !! it works on one received block after the other: the own block first, then those that come
-  !! first.  `zero`: the value for the block of rank 0.
+  !! first.  `zero`: the value for the block of rank 0, or for the first plane.
   pure integer function asphalt_to_take(blocks, turn, first, last, zero)
     type(asphalt_blocks), intent(in) :: blocks
     integer, intent(in) :: turn, first, last, zero
 
-    asphalt_to_take = first + modulo(blocks%me + zero - turn, last - first + 1)
+    asphalt_to_take = turned(own_place(blocks%in, blocks%me) + zero - turn + 1, first, last)
   end function asphalt_to_take
 
   !> The same of a loop that fills the blocks that are sent: the own block last, where the loop goes
@@ -2521,19 +2593,36 @@ contains
     type(asphalt_blocks), intent(in) :: blocks
     integer, intent(in) :: turn, first, last, zero
 
-    asphalt_to_send = first + modulo(blocks%me + zero - 2 * first + 1 + turn, last - first + 1)
+    asphalt_to_send = turned(own_place(blocks%out, blocks%me) + zero + turn, first, last)
   end function asphalt_to_send
 
-  !> Waits for the block of a rank, which the caller may access afterwards.  Of what is no rank,
-  !! there is nothing to wait for.
+  !> Where the own block is: the rank, or the last plane that it touches.
+  pure integer(int64) function own_place(side, me)
+    type(divided), intent(in) :: side
+    integer, intent(in) :: me
+
+    own_place = me
+    if (.not. allocated(side%last)) return
+    if (side%first(me + 1) <= side%last(me + 1)) own_place = side%last(me + 1)
+  end function own_place
+
+  !> A value from `first` to `last`, behind which the first one comes again.
+  pure integer function turned(place, first, last)
+    integer(int64), intent(in) :: place
+    integer, intent(in) :: first, last
+
+    turned = first + int(modulo(place - first, int(last, int64) - first + 1))
+  end function turned
+
+  !> Waits for the block of a rank, or for a plane, which the caller may access afterwards.  Of what
+  !! is no rank, there is nothing to wait for.
   subroutine asphalt_await_block(blocks, rank, recvbuf)
     type(asphalt_blocks), intent(inout) :: blocks
     integer, intent(in) :: rank
     !GCC$ attributes no_arg_check :: recvbuf
     !DIR$ ignore_tkr recvbuf
     integer, dimension(*), asynchronous :: recvbuf
-    integer :: unused(MPI_STATUS_SIZE), error
-    logical :: done
+    integer :: from, unused(MPI_STATUS_SIZE), error
 
     if (blocks%whole) then
       call MPI_Wait(blocks%request, unused, error)
@@ -2541,21 +2630,40 @@ contains
       call pass_on_until(blocks, (int(rank, int64) + 1) * blocks%cast%plane)
     else if (blocks%operation == bcast) then
       continue  ! one rank
+    else if (allocated(blocks%in%last)) then
+      call await(blocks, blocks%in%first <= rank .and. rank <= blocks%in%last)
     else if (rank >= 0 .and. rank < blocks%np) then
-      if (any(blocks%in%left)) then
-        ! all that was posted is here: the network is faster than the work, or late ranks come now
-        call MPI_Testall(blocks%np, blocks%in%requests, done, MPI_STATUSES_IGNORE, error)
-        if (done) blocks%window = min(2 * blocks%window, blocks%np)
-        call receive(blocks, rank)
-        call post(blocks)
-      end if
-      call MPI_Wait(blocks%in%requests(rank + 1), unused, error)
-      if (any(blocks%in%left)) call post(blocks)
+      call await(blocks, [(from == rank, from = 0, blocks%np - 1)])
     end if
     call asphalt_sync(recvbuf)
   end subroutine asphalt_await_block
 
-  !> Sends the block of a rank, which the caller does not change any more.
+  !> Waits for the blocks of some ranks.
+  subroutine await(blocks, wanted)
+    type(asphalt_blocks), intent(inout) :: blocks
+    logical, intent(in) :: wanted(:)
+    integer :: turn, from, unused(MPI_STATUS_SIZE), error
+    logical :: done
+
+    if (.not. any(wanted)) return
+    if (any(blocks%in%left)) then
+      ! all that was posted is here: the network is faster than the work, or late ranks come now
+      call MPI_Testall(blocks%np, blocks%in%requests, done, MPI_STATUSES_IGNORE, error)
+      if (done) blocks%window = min(2 * blocks%window, blocks%np)
+      do turn = 1, blocks%np
+        from = modulo(blocks%me - turn, blocks%np)
+        if (wanted(from + 1)) call receive(blocks, from)
+      end do
+      call post(blocks)
+    end if
+    do from = 1, blocks%np
+      if (wanted(from)) call MPI_Wait(blocks%in%requests(from), unused, error)
+    end do
+    if (any(blocks%in%left)) call post(blocks)
+  end subroutine await
+
+  !> Sends the block of a rank, or those that touch a plane and no other one that is still to be
+  !! filled: the caller does not change it any more, and says so once.
   subroutine asphalt_send_block(blocks, rank, sendbuf)
     type(asphalt_blocks), intent(inout) :: blocks
     integer, intent(in) :: rank
@@ -2566,9 +2674,28 @@ contains
     call asphalt_sync(sendbuf)
     if (blocks%spreads) call fill_until(blocks, (int(rank, int64) + 1) * blocks%cast%plane)
     if (blocks%whole .or. blocks%operation == bcast) return
-    if (rank < 0 .or. rank >= blocks%np) return
-    call send(blocks, rank)
+    if (allocated(blocks%out%missing)) then
+      call fill(blocks, rank)
+    else if (rank >= 0 .and. rank < blocks%np) then
+      call send(blocks, rank)
+    end if
   end subroutine asphalt_send_block
+
+  !> Sends the blocks that a plane completes.
+  subroutine fill(blocks, plane)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(in) :: plane
+    integer :: turn, to
+
+    associate (out => blocks%out)
+      do turn = 1, blocks%np
+        to = modulo(blocks%me + turn, blocks%np) + 1
+        if (plane < out%first(to) .or. plane > out%last(to)) cycle
+        out%missing(to) = out%missing(to) - 1
+        if (out%missing(to) == 0) call send(blocks, to - 1)
+      end do
+    end associate
+  end subroutine fill
 
   !> Sends the blocks that are not sent yet.
   subroutine asphalt_send_blocks(blocks, sendbuf, recvbuf)
@@ -2654,12 +2781,65 @@ contains
 
     call MPI_Get_address(buf, side%address, error)
     call MPI_Type_get_extent(datatype, lower, extent, error)
-    side%datatype = datatype
     allocate (side%counts(size(counts)), source=counts)
+    allocate (side%datatypes(size(counts)), source=datatype)
     allocate (side%displs(size(counts)), source=displs * extent)
     allocate (side%requests(size(counts)), source=MPI_REQUEST_NULL)
     allocate (side%left(size(counts)), source=.true.)
   end subroutine divide
+
+  !> The same with a datatype for each rank, and `displs` in bytes; `plane`: the bytes of a plane.
+  subroutine divide_by_types(side, buf, datatypes, counts, displs, plane)
+    type(divided), intent(inout) :: side
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: datatypes(:), counts(:), displs(:)
+    integer(int64), intent(in) :: plane
+    integer :: rank
+
+    call divide(side, buf, MPI_BYTE, counts, wide(displs))
+    side%datatypes = merge(datatypes, MPI_BYTE, counts > 0)
+    allocate (side%first(size(counts)), side%last(size(counts)), side%missing(size(counts)))
+    do rank = 1, size(counts)
+      call find_planes(side%datatypes(rank), counts(rank), side%displs(rank), plane, &
+                       side%first(rank), side%last(rank), side%missing(rank))
+    end do
+  end subroutine divide_by_types
+
+  !> The planes that a block touches: of an empty one none, and all of them where their size is not
+  !! known, or the extent of the type cannot be right (SMPI 3.32 has that of one element for a
+  !! subarray).  Elements of the block may lie in any order, and in front of where it begins.
+  subroutine find_planes(datatype, count, displacement, plane, first, last, missing)
+    integer, intent(in) :: datatype, count
+    integer(MPI_ADDRESS_KIND), intent(in) :: displacement
+    integer(int64), intent(in) :: plane
+    integer(int64), intent(out) :: first, last, missing
+    integer(MPI_ADDRESS_KIND) :: lower, extent, true_lower, true_extent, apart
+    integer(int64) :: from, to, bytes
+    integer :: error
+
+    first = 0
+    last = -1
+    missing = 0
+    if (count <= 0) return
+    bytes = bytes_of(1, datatype)
+    if (bytes == 0) return
+    call MPI_Type_get_extent(datatype, lower, extent, error)
+    call MPI_Type_get_true_extent(datatype, true_lower, true_extent, error)
+    if (plane <= 0 .or. true_extent < bytes) then
+      first = -beyond
+      last = beyond
+      missing = beyond
+      return
+    end if
+    apart = (count - 1) * extent
+    from = displacement + true_lower + min(0_MPI_ADDRESS_KIND, apart)
+    to = displacement + true_lower + true_extent - 1 + max(0_MPI_ADDRESS_KIND, apart)
+    first = (from - modulo(from, plane)) / plane
+    last = (to - modulo(to, plane)) / plane
+    missing = last - first + 1
+  end subroutine find_planes
 
   !> The same for a buffer that has something for the root alone.
   subroutine divide_for_one(blocks, side, buf, datatype, count)
@@ -2746,11 +2926,16 @@ contains
     !DIR$ ignore_tkr sendbuf, recvbuf
     integer, dimension(*), asynchronous :: sendbuf
     integer, dimension(*), asynchronous, optional :: recvbuf
+    integer :: error
 
     select case (blocks%operation)
     case (bcast)
       call asphalt_ibcast(sendbuf, blocks%sendcount, blocks%sendtype, blocks%root, &
                           blocks%users_comm, blocks%request)
+    case (alltoallw)  ! where the call stood; MPI_Ialltoallw of Open MPI 4.1 loses derived types
+      call MPI_Alltoallw(sendbuf, blocks%sendcounts, blocks%sdispls, blocks%sendtypes, recvbuf, &
+                         blocks%recvcounts, blocks%rdispls, blocks%recvtypes, blocks%users_comm, &
+                         error)
     case (alltoall)
       call asphalt_ialltoall(sendbuf, blocks%sendcount, blocks%sendtype, recvbuf, &
                              blocks%recvcount, blocks%recvtype, blocks%users_comm, blocks%request)
@@ -2759,7 +2944,7 @@ contains
                             blocks%recvcount, blocks%recvtype, blocks%root, blocks%users_comm, &
                             blocks%request)
     case (scatterv)
-      call asphalt_iscatterv(sendbuf, blocks%sendcounts, blocks%displs, blocks%sendtype, recvbuf, &
+      call asphalt_iscatterv(sendbuf, blocks%sendcounts, blocks%sdispls, blocks%sendtype, recvbuf, &
                              blocks%recvcount, blocks%recvtype, blocks%root, blocks%users_comm, &
                              blocks%request)
     end select
@@ -2789,11 +2974,16 @@ contains
     type(asphalt_blocks), intent(inout) :: blocks
     logical, intent(in) :: waits
     integer(int64) :: bytes
+    integer :: rank
 
     if (waits) then
       blocks%window = blocks%np
     else if (any(blocks%in%left)) then
-      bytes = bytes_of(1, blocks%in%datatype) * sum(int(blocks%in%counts, int64)) / blocks%np
+      bytes = 0
+      do rank = 1, blocks%np
+        bytes = bytes + bytes_of(blocks%in%counts(rank), blocks%in%datatypes(rank))
+      end do
+      bytes = bytes / blocks%np
       blocks%window = int(min(int(blocks%np, int64), &
                               max(int(least_window, int64), bytes_in_window / max(1_int64, bytes))))
     end if
@@ -2813,7 +3003,7 @@ contains
       call copy_own(blocks)
     else
       call find(blocks%out, to, byte)
-      call asphalt_isend(byte, blocks%out%counts(to), blocks%out%datatype, rank, blocks%tag, &
+      call asphalt_isend(byte, blocks%out%counts(to), blocks%out%datatypes(to), rank, blocks%tag, &
                          blocks%comm, blocks%out%requests(to))
     end if
   end subroutine send
@@ -2852,7 +3042,7 @@ contains
     blocks%in%left(from) = .false.
     if (rank == blocks%me) return  ! copied when it would be sent
     call find(blocks%in, from, byte)
-    call asphalt_irecv(byte, blocks%in%counts(from), blocks%in%datatype, rank, blocks%tag, &
+    call asphalt_irecv(byte, blocks%in%counts(from), blocks%in%datatypes(from), rank, blocks%tag, &
                        blocks%comm, blocks%in%requests(from))
   end subroutine receive
 
@@ -2860,23 +3050,27 @@ contains
   subroutine copy_own(blocks)
     type(asphalt_blocks), intent(inout) :: blocks
     integer(c_signed_char), pointer :: from, to
-    integer(MPI_ADDRESS_KIND) :: lower, extent
+    integer(MPI_ADDRESS_KIND) :: lower, extent, true_lower, true_extent
     type(c_ptr) :: unused
     integer :: own, bytes, request, ignored(MPI_STATUS_SIZE), error
 
     own = blocks%me + 1
-    call MPI_Type_size(blocks%out%datatype, bytes, error)
-    call MPI_Type_get_extent(blocks%out%datatype, lower, extent, error)
-    call find(blocks%out, own, from)
-    call find(blocks%in, own, to)
-    if (blocks%out%datatype == blocks%in%datatype .and. lower == 0 .and. extent == bytes) then
-      unused = memcpy(to, from, int(blocks%out%counts(own), c_size_t) * bytes)
-      return
-    end if
-    call asphalt_irecv(to, blocks%in%counts(own), blocks%in%datatype, blocks%me, blocks%tag, &
-                       blocks%comm, blocks%in%requests(own))
-    call asphalt_isend(from, blocks%out%counts(own), blocks%out%datatype, blocks%me, blocks%tag, &
-                       blocks%comm, request)
+    associate (type => blocks%out%datatypes(own), other => blocks%in%datatypes(own))
+      call MPI_Type_size(type, bytes, error)
+      call MPI_Type_get_extent(type, lower, extent, error)
+      call MPI_Type_get_true_extent(type, true_lower, true_extent, error)
+      call find(blocks%out, own, from)
+      call find(blocks%in, own, to)
+      if (type == other .and. all([lower, true_lower] == 0) .and. &
+          all([extent, true_extent] == bytes)) then
+        unused = memcpy(to, from, int(blocks%out%counts(own), c_size_t) * bytes)
+        return
+      end if
+      call asphalt_irecv(to, blocks%in%counts(own), other, blocks%me, blocks%tag, blocks%comm, &
+                         blocks%in%requests(own))
+      call asphalt_isend(from, blocks%out%counts(own), type, blocks%me, blocks%tag, blocks%comm, &
+                         request)
+    end associate
     call MPI_Wait(request, ignored, error)
     call MPI_Wait(blocks%in%requests(own), ignored, error)
   end subroutine copy_own
@@ -2962,7 +3156,7 @@ contains
     do piece = blocks%cast%posted + 1, min(blocks%cast%complete + least_window, blocks%cast%pieces)
       blocks%cast%posted = piece
       call find(blocks%in, piece, byte)
-      call asphalt_irecv(byte, blocks%in%counts(piece), blocks%in%datatype, &
+      call asphalt_irecv(byte, blocks%in%counts(piece), blocks%in%datatypes(piece), &
                          blocks%cast%parent, blocks%tag, blocks%comm, blocks%in%requests(piece))
     end do
   end subroutine post_pieces
@@ -3018,9 +3212,9 @@ contains
       call find(blocks%in, cast%complete, byte)
       do child = 1, size(cast%children)
         next = (cast%complete - 1) * size(cast%children) + child
-        call asphalt_isend(byte, blocks%in%counts(cast%complete), blocks%in%datatype, &
-                           cast%children(child), blocks%tag, blocks%comm, &
-                           blocks%out%requests(next))
+        call asphalt_isend(byte, blocks%in%counts(cast%complete), &
+                           blocks%in%datatypes(cast%complete), cast%children(child), blocks%tag, &
+                           blocks%comm, blocks%out%requests(next))
       end do
     end associate
   end subroutine pass_on

@@ -13,8 +13,8 @@ BLOCKS = Code(
     "The operation would become messages, one for each block, if it were known which elements of a "
     "buffer belong to a block: the buffer may have other names or another type than the datatype, "
     "does not begin with a plane of its array, a block is not made of whole planes (of a "
-    "broadcast: the buffer has no planes), or arrays of counts and displacements are not whole "
-    "arrays with an element for each rank.",
+    "broadcast and of MPI_ALLTOALLW: the buffer has one dimension, and no planes), or arrays of "
+    "counts and displacements are not whole arrays with an element for each rank.",
     "Let the buffer be an array whose last dimension is that of the blocks, and pass it from its "
     "beginning.",
 )

@@ -91,10 +91,10 @@ def rank_blocks(
 
 
 def planes_of(
-    buffer: Expr, datatype: Expr, leaf: Leaf, facts: UnitFacts
+    buffer: Expr, datatype: Expr | None, leaf: Leaf, facts: UnitFacts
 ) -> tuple[RankBlocks, Poly] | str:
     """The planes of a buffer of the call ``leaf`` as its blocks, and the elements of one; or why
-    they are not known."""
+    they are not known.  ``datatype``: that of its elements; None: the call may have any."""
     found = _begin(buffer, datatype, leaf, facts)
     if isinstance(found, str):
         return found
@@ -105,7 +105,7 @@ def planes_of(
 
 
 def _begin(
-    buffer: Expr, datatype: Expr, leaf: Leaf, facts: UnitFacts
+    buffer: Expr, datatype: Expr | None, leaf: Leaf, facts: UnitFacts
 ) -> tuple[RankBlocks, Shape] | str:
     """The planes of a buffer from where a call begins, and its shape; or why they are not known."""
     scope, values = facts.scope, facts.values
@@ -115,9 +115,10 @@ def _begin(
     storage = storage_of(buffer.name, scope)
     if storage == ALIASED:
         return f"{buffer.spelled} may have other names"
-    known = predefined_type(datatype, scope)
-    if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
-        return f"the datatype is not known to be that of an element of {buffer.spelled}"
+    if datatype is not None:
+        known = predefined_type(datatype, scope)
+        if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
+            return f"the datatype is not known to be that of an element of {buffer.spelled}"
     shape = shape_of(buffer.name, scope, values, leaf)
     first = None if shape is None else _first_plane(buffer, shape, leaf, facts)
     if shape is None or first is None:

@@ -376,7 +376,7 @@ class Clock:
     def _size(self, call: MpiCall) -> float:
         """The bytes of a message."""
         counts = [a for p, a in call.bound() if p.is_count and not p.array]
-        types = [a for p, a in call.bound() if p.kind == "DATATYPE" and not p.array]
+        types = [None if p.array else a for p, a in call.bound() if p.kind == "DATATYPE"]
         return self._bytes(counts[0] if counts else None, types[0]) if types else 0.0
 
     def _bytes(self, count: Expr | None, datatype: Expr | None) -> float:

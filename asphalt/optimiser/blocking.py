@@ -99,6 +99,11 @@ def _idle(
     passes: Collection[str],
 ) -> Refused:
     """The refusal of a transfer that no work comes beside, with what would have brought some."""
+    if found.not_whole is not None:
+        message = f"it could become messages, but not one operation: {found.not_whole}"
+        if more is None:
+            return Refused(NOTHING_BESIDE, message, found.leaf.span)
+        return replace(more, message=f"{message}; {more.message}")
     message = "it could be non-blocking, but no work comes beside it"
     told = [why for why in (window.why, *calls) if why is not None]
     if window.beside is not None:
@@ -146,8 +151,7 @@ def _judged(facts: UnitFacts) -> Iterator[tuple[nonblocking.Split | Refused, str
     """All of them, each with the procedure."""
     messages = facts.once(Messages)
     spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
-    for found in facts.once(nonblocking.check):
-        assert isinstance(found, nonblocking.Split | Refused)
+    for found in facts.once(nonblocking.splits):
         span = found.span if isinstance(found, Refused) else found.leaf.span
         yield found, spelled.get(span, "")
 

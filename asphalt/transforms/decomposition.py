@@ -27,6 +27,11 @@ The blocks of a broadcast are the planes of its buffer: each rank sends on what 
 the next rank or to those behind it in a binomial tree, whatever the run-time module finds to take
 less time, and the work on the first planes overlaps with the messages of the others.
 
+The blocks of ``MPI_Alltoallw`` have displacements in bytes and datatypes that only the run knows.
+So its loops fill and use planes, too: the run-time module sends a block when all planes that it
+touches are filled, and waits for all blocks that touch a plane.  Where it is not to be one
+non-blocking operation, it becomes messages for the sake of work beside it that uses no block, too.
+
 All ranks come to the call together, which ``nonblocking`` has proved, and nothing between the start
 and the end waits for another message: then all messages are received, however late.
 """
@@ -50,7 +55,7 @@ from asphalt.transforms import nonblocking
 from asphalt.transforms.additions import added
 from asphalt.transforms.divided_call import Divided, DividedCall
 from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.make import add, fn, maker_at, num, size, sub, var
+from asphalt.transforms.make import add, fn, maker_at, num, sub, var
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Found, Step
 from asphalt.transforms.windows import takes_time
@@ -150,7 +155,7 @@ def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
     order = facts.once(Independence.of)
     splits = {
         id(one.leaf): one
-        for one in facts.once(nonblocking.check)
+        for one in facts.once(nonblocking.splits)
         if isinstance(one, nonblocking.Split) and one.call.procedure.collective
     }
     found: list[Part | Refused] = []
@@ -159,7 +164,8 @@ def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
             split = splits.get(id(node))
             if split is None:
                 continue
-            divided = DividedCall(facts, order, siblings, position, split.call).found()
+            call = DividedCall(facts, order, siblings, position, split.call)
+            divided = call.found(beside=split.not_whole is not None)
             if isinstance(divided, Divided):
                 found.append(Part(path, position, split, divided))
             elif divided is not None:
@@ -222,10 +228,7 @@ class _Made:
         self.turn = turn
         self.names: set[str] = set()
         (side,) = part.split.sides
-        plane = part.divided.plane
-        self.arguments = side.arguments
-        if plane is not None:
-            self.arguments = (*side.arguments, size(plane, facts.scope))
+        self.arguments = (*side.arguments, *part.divided.planes)
         self.buffers = side.buffers
         self.name = side.start.replace("asphalt_i", "asphalt_", 1) + "_blocks"
         self.mark = f"asphalt: {part.split.operation} in messages, one for each block"

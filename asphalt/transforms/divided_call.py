@@ -1,8 +1,9 @@
 """Collective operations whose blocks are filled before the call, or used behind it, one by one.
 
-All operations are meant that have a buffer with one block for each rank, but MPI_ALLTOALLW, whose
-blocks have displacements in bytes and datatypes of their own; and MPI_BCAST, whose blocks are the
-planes of its buffer.
+All operations are meant that have a buffer with one block for each rank; and MPI_BCAST, whose
+blocks are the planes of its buffer.  Those of MPI_ALLTOALLW have displacements in bytes and
+datatypes of their own, so that only the run knows where they are: what is filled and used are the
+planes of its buffers, and the run-time module finds out which blocks touch one.
 """
 
 from __future__ import annotations
@@ -13,24 +14,28 @@ from dataclasses import dataclass
 from asphalt.analysis.access import Access, Mode
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
+from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.divided_loops import Worker, touching, worker_in
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.rank_blocks import RankBlocks, planes_of, rank_blocks
+from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.ir.expr import Ref
+from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.transforms.make import fn, num, size
 from asphalt.transforms.windows import takes_time
 
 _SEND, _RECEIVE = "sendbuf", "recvbuf"
+_BITS = "storage_size"
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """A buffer with a block for each rank: the arguments that tell them.  ``planes``: its blocks
-    are its planes, and what a rank has received it sends on."""
+    """A buffer with a block for each rank: the arguments that tell them.  ``planes``: what is
+    filled and used are its planes."""
 
     buffer: str
     count: str
@@ -42,12 +47,16 @@ class _Cut:
 _OUT = _Cut(_SEND, "sendcount", "sendtype")
 _IN = _Cut(_RECEIVE, "recvcount", "recvtype")
 _IN_V = _Cut(_RECEIVE, "recvcounts", "recvtype", "displs")
+_OUT_W = _Cut(_SEND, "sendcounts", "sendtypes", "sdispls", planes=True)
+_IN_W = _Cut(_RECEIVE, "recvcounts", "recvtypes", "rdispls", planes=True)
+# what a rank has received it sends on
 _SAME = _Cut("buffer", "count", "datatype", planes=True)
 
 OPERATIONS: Mapping[str, tuple[_Cut | None, _Cut | None]] = {
     "mpi_alltoall": (_OUT, _IN),
     # blocks that are sent may overlap (MPI-4.0 section 6.8)
     "mpi_alltoallv": (None, _Cut(_RECEIVE, "recvcounts", "recvtype", "rdispls")),
+    "mpi_alltoallw": (_OUT_W, _IN_W),
     "mpi_allgather": (None, _IN),
     "mpi_allgatherv": (None, _IN_V),
     "mpi_gather": (None, _IN),
@@ -62,13 +71,13 @@ OPERATIONS: Mapping[str, tuple[_Cut | None, _Cut | None]] = {
 @dataclass(frozen=True, slots=True)
 class Divided:
     """The loops over the blocks of an operation, each with its position among the siblings of the
-    call.  ``end``: behind which position the operation is completed.  ``plane``: the elements of a
-    block where these are planes."""
+    call.  ``end``: behind which position the operation is completed.  ``planes``: the arguments of
+    the run-time procedure that tell the sizes of planes, where these take the place of blocks."""
 
     producer: tuple[int, Worker] | None
     consumer: tuple[int, Worker] | None
     end: int
-    plane: Poly | None = None
+    planes: tuple[Expr, ...] = ()
 
     @property
     def workers(self) -> tuple[Worker, ...]:
@@ -99,8 +108,9 @@ class DividedCall:
         self.call = call
         self.rooted = any(parameter.name == "root" for parameter, _ in call.bound())
 
-    def found(self) -> Divided | Obstacle | None:
-        """The loops over its blocks, or why there is none; None: it is no such operation."""
+    def found(self, *, beside: bool = False) -> Divided | Obstacle | None:
+        """The loops over its blocks, or why there is none; None: it is no such operation.
+        ``beside``: no loop is needed where other work stands behind the call."""
         leaf = self.siblings[self.position]
         cuts = OPERATIONS.get(self.call.procedure.name)
         if cuts is None or not isinstance(leaf, Leaf) or not isinstance(leaf.what, Call):
@@ -112,25 +122,44 @@ class DividedCall:
             known = self.storage(_SEND) != self.storage(_RECEIVE)
         if accesses is None or not known:
             return Obstacle(BLOCKS, "its buffers are not known", leaf)
-        producer = self._loop(leaf, accesses, out, -1)
+        if _OUT_W in cuts and not self._is_intrinsic(_BITS):
+            return Obstacle(BLOCKS, f"{_BITS} is no intrinsic function here", leaf)
+        # the start, with the sizes of both, is in front of the loop that fills the one
+        behind = self._blocks(into, leaf) if into is not None and into.planes else None
+        names = behind.names if isinstance(behind, RankBlocks) else frozenset()
+        producer = self._loop(leaf, accesses, out, -1, names)
         consumer = self._loop(leaf, accesses, into, +1)
-        if isinstance(producer, Obstacle) and isinstance(consumer, Obstacle):
-            return producer if into is None else consumer
         end = consumer[0] if not isinstance(consumer, Obstacle) else self._free_until(accesses)
-        return Divided(
-            None if isinstance(producer, Obstacle) else producer,
-            None if isinstance(consumer, Obstacle) else consumer,
-            end,
-            self._plane(leaf),
-        )
+        if (
+            isinstance(producer, Obstacle)
+            and isinstance(consumer, Obstacle)
+            and not (beside and end > self.position)
+        ):
+            return producer if into is None else consumer
+        fills = None if isinstance(producer, Obstacle) else producer
+        uses = None if isinstance(consumer, Obstacle) else consumer
+        if out is into is _SAME:
+            planes: tuple[Expr, ...] = self._plane(_SAME, leaf)[:1]
+        elif out is _OUT_W:
+            none = (num(0), num(0))
+            planes = self._plane(_OUT_W, leaf) if fills is not None else none
+            planes += self._plane(_IN_W, leaf) if uses is not None else none
+        else:
+            planes = ()
+        return Divided(fills, uses, end, planes)
 
-    def _plane(self, leaf: Leaf) -> Poly | None:
-        """The elements of a plane of the buffer that all ranks get."""
-        if OPERATIONS[self.call.procedure.name] != (_SAME, _SAME):
-            return None
-        args = self.call.args
-        found = planes_of(args[_SAME.buffer], args[_SAME.datatype], leaf, self.facts)
-        return None if isinstance(found, str) else found[1]
+    def _plane(self, cut: _Cut, leaf: Leaf) -> tuple[Expr, ...]:
+        """The elements of a plane of a buffer that has planes, and the bits of an element."""
+        buffer = self.call.args[cut.buffer]
+        found = planes_of(buffer, self._datatype(cut), leaf, self.facts)
+        assert isinstance(buffer, Ref)
+        assert not isinstance(found, str)
+        array = Ref(buffer.name, buffer.spelled)
+        return size(found[1], self.facts.scope), fn(_BITS, array)
+
+    def _datatype(self, cut: _Cut) -> Expr | None:
+        """The one that is known to be that of the elements; None: each rank has its own."""
+        return None if cut.displs is not None and cut.planes else self.call.args[cut.datatype]
 
     def storage(self, argument: str) -> str | None:
         """Where a buffer is."""
@@ -146,33 +175,61 @@ class DividedCall:
         own = storage_of(error.name, self.facts.scope) if isinstance(error, Ref) else None
         return tuple(a for a in found if a.storage != own or not a.writes)
 
+    def _blocks(self, cut: _Cut, leaf: Leaf) -> RankBlocks | str:
+        """The blocks of a buffer, or why they are not known."""
+        args = self.call.args
+        if cut.planes:
+            planes = planes_of(args[cut.buffer], self._datatype(cut), leaf, self.facts)
+            if isinstance(planes, str) or self._is_default(planes[1]):
+                return planes if isinstance(planes, str) else planes[0]
+            return "the size of a plane is no default integer"
+        displs = None if cut.displs is None else args[cut.displs]
+        return rank_blocks(
+            args[cut.buffer], args[cut.count], args[cut.datatype], displs, leaf, self.facts
+        )
+
+    def _is_intrinsic(self, function: str) -> bool:
+        symbol = self.facts.scope.lookup(function)
+        return symbol is None or symbol.origin is Origin.INTRINSIC
+
+    def _is_default(self, number: Poly) -> bool:
+        """Whether a size is an integer of the default kind."""
+        for atom in number.atoms:
+            if isinstance(atom, Ref) and atom.name == "size" and self._is_intrinsic("size"):
+                continue
+            for name in names_in(atom):
+                symbol = self.facts.scope.lookup(name)
+                if symbol is None or symbol.origin is Origin.INTRINSIC:
+                    continue
+                if type_bytes(symbol.type, self.facts.scope) != 4:
+                    return False
+        return True
+
     def _loop(
-        self, leaf: Leaf, accesses: tuple[Access, ...], cut: _Cut | None, direction: int
+        self,
+        leaf: Leaf,
+        accesses: tuple[Access, ...],
+        cut: _Cut | None,
+        direction: int,
+        names: frozenset[str] = frozenset(),
     ) -> tuple[int, Worker] | Obstacle:
-        """The nearest loop on one side of the call that works on the blocks of a buffer."""
+        """The nearest loop on one side of the call that works on the blocks of a buffer;
+        ``names``: of other variables that stay as they are until then."""
         if cut is None:
             return Obstacle(BLOCKS, "its blocks are not divided", leaf)
-        args = self.call.args
-        displs = None if cut.displs is None else args[cut.displs]
-        blocks: RankBlocks | str
-        if cut.planes:
-            planes = planes_of(args[cut.buffer], args[cut.datatype], leaf, self.facts)
-            blocks = planes if isinstance(planes, str) else planes[0]
-        else:
-            blocks = rank_blocks(
-                args[cut.buffer], args[cut.count], args[cut.datatype], displs, leaf, self.facts
-            )
+        blocks = self._blocks(cut, leaf)
         if isinstance(blocks, str):
             return Obstacle(BLOCKS, blocks, leaf)
+        names |= blocks.names
         others = tuple(a for a in accesses if a.storage != blocks.storage)
         here = self.position + direction
         while 0 <= here < len(self.siblings):
             node = self.siblings[here]
             uses = touching(node, blocks.storage, self.facts, writes=direction < 0)
-            reason = self._why_not_beside(node, others if uses else accesses, blocks)
+            reason = self._why_not_beside(node, others if uses else accesses, names)
             if reason is not None:
                 return Obstacle(BESIDE, reason, next(leaves(node)))
-            if uses and cut.planes and direction > 0:
+            if uses and cut is _SAME and direction > 0:
                 changed = touching(node, blocks.storage, self.facts, writes=True)
                 if changed:
                     message = f"line {line_of(changed[0].leaf)}: what is sent on changes"
@@ -184,7 +241,7 @@ class DividedCall:
         return Obstacle(LOOP, "no loop works on its blocks", leaf)
 
     def _why_not_beside(
-        self, node: Node, accesses: Iterable[Access], blocks: RankBlocks | None
+        self, node: Node, accesses: Iterable[Access], names: Iterable[str] = ()
     ) -> str | None:
         """Why a statement or construct may not stand between the start and the end."""
         line = f"line {line_of(next(leaves(node)))}"
@@ -200,7 +257,7 @@ class DividedCall:
                 if (a.writes or b.writes) and b.mode is not Mode.INQUIRE and a.meets(b):
                     return f"{line}: {b.object}"
         written = {b.storage for b in mine if b.writes}
-        for name in sorted(blocks.names if blocks is not None else ()):
+        for name in sorted(names):
             if storage_of(name, self.facts.scope) in written:
                 return f"{line}: {name} changes"
         return None
@@ -210,7 +267,7 @@ class DividedCall:
         end = self.position
         for here in range(self.position + 1, len(self.siblings)):
             node = self.siblings[here]
-            if self._why_not_beside(node, accesses, None) is not None:
+            if self._why_not_beside(node, accesses) is not None:
                 break
             if any(takes_time(leaf, self.order.messages) for leaf in leaves(node)):
                 end = here

@@ -35,7 +35,7 @@ from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.edit import flat_map
 from asphalt.transforms.make import var
 from asphalt.transforms.new_names import next_number
-from asphalt.transforms.nonblocking_rules import Rules
+from asphalt.transforms.nonblocking_rules import Rules, why_types_are_lost
 from asphalt.transforms.sides import Side, sides_of
 from asphalt.transforms.step import Found, Step
 
@@ -47,13 +47,15 @@ REQUEST = "asphalt_request_"
 class Split(Step):
     """A blocking transfer that can be made non-blocking; receives come before sends.
 
-    ``assumed``: the assumptions that it rests on, by name.
+    ``assumed``: the assumptions that it rests on, by name.  ``not_whole``: why it can be messages
+    only, and not one non-blocking operation; None: it can.
     """
 
     leaf: Leaf
     call: MpiCall
     sides: tuple[Side, ...]
     assumed: tuple[str, ...] = ()
+    not_whole: str | None = None
 
     @property
     def is_send(self) -> bool:
@@ -67,18 +69,28 @@ class Split(Step):
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """Each blocking transfer and collective operation of a unit: a step, or why it stays."""
+    """Each blocking transfer and collective operation of a unit that can be non-blocking: a step,
+    or why it stays."""
+    return tuple(
+        one for one in facts.once(splits) if isinstance(one, Refused) or one.not_whole is None
+    )
+
+
+def splits(facts: UnitFacts) -> tuple[Split | Refused, ...]:
+    """The same, with those that can be messages only."""
     messages = facts.once(Messages)
     rules = Rules(facts, facts.once(Independence.of))
-    found: list[Found] = []
+    found: list[Split | Refused] = []
     for leaf, call in messages.own_calls():
         own = call.binding == "runtime"
         whole = call.procedure.collective or part_of(call) is Part.BOTH
         if whole and not own and (sides := sides_of(call)):
             judged = rules.judged(leaf, call, sides)
-            found.append(
-                judged if isinstance(judged, Refused) else _split(leaf, call, *judged, facts)
-            )
+            if isinstance(judged, Refused):
+                found.append(judged)
+            else:
+                lost = why_types_are_lost(call, facts)
+                found.append(replace(_split(leaf, call, *judged, facts), not_whole=lost))
     return tuple(found)
 
 

@@ -27,7 +27,7 @@ from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.independence import Independence, is_unseen
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant
+from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.not_given import missing_modules, undeclared_constant
 from asphalt.analysis.objects import (
     designator_name,
@@ -43,9 +43,9 @@ from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.assumptions import BITS, is_accepted
 from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, walk
-from asphalt.ir.stmt import ArmHead, Guarded, Include
+from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
-from asphalt.transforms.sides import Side, is_f08
+from asphalt.transforms.sides import Side, handle_arrays, is_f08
 
 
 class Rules:
@@ -89,7 +89,8 @@ class Rules:
                 evidence.append(reason)
             if any(may_be_array(_given(argument), facts.scope) for argument in side.scalars):
                 return Refused(STAYS, f"{where}: an array where MPI has a scalar", leaf.span)
-            others = (*side.scalars, *side.arrays)
+            handles = handle_arrays(call)
+            others = (a for a in (*side.scalars, *side.arrays) if a not in handles)
             if not all(_is_default_integer(argument, facts) for argument in others):
                 return Refused(STAYS, f"{where}: an argument is no default integer", leaf.span)
             changed = next((a for a in side.arrays if _may_change_later(a, leaf, facts)), None)
@@ -148,6 +149,36 @@ class Rules:
             return Refused(ELSEWHERE, f"{where}: {reason}", leaf.span)
         evidence.append(f"all ranks come together to each {call.procedure.spelled} of the program")
         return sides, tuple(evidence), assumed
+
+
+def why_types_are_lost(call: MpiCall, facts: UnitFacts) -> str | None:
+    """Why an operation with a datatype for each rank is not to be started as one.
+
+    Open MPI 4.1 hands an array to ``MPI_Ialltoallw`` of C that is free when the Fortran procedure
+    returns, and releases the derived types in it at the wait.
+    """
+    for parameter, actual in call.bound():
+        if parameter.array and parameter.kind == "DATATYPE" and not _are_predefined(actual, facts):
+            types = "" if not isinstance(actual, Ref) else f" in {actual.spelled}"
+            return f"derived types{types} would not outlive its start in Open MPI 4.1"
+    return None
+
+
+def _are_predefined(types: Expr, facts: UnitFacts) -> bool:
+    """Whether nothing but names of predefined types is ever assigned to an array."""
+    if not isinstance(types, Ref) or not is_unseen(types.name, facts):
+        return False
+    storage = storage_of(types.name, facts.scope)
+    for node in facts.unit.body:
+        for leaf in leaves(node):
+            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            if isinstance(what, Allocation) and what.kind == "allocate" and not what.options:
+                continue
+            if not any(a.writes and a.storage == storage for a in facts.footprint(leaf).accesses):
+                continue
+            if not isinstance(what, Assign) or predefined_type(what.value, facts.scope) is None:
+                return False
+    return True
 
 
 _VALUES = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)

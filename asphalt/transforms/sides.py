@@ -66,6 +66,13 @@ def sides_of(call: MpiCall) -> tuple[Side, ...]:
     return known if len(known) == len(found) else ()
 
 
+def handle_arrays(call: MpiCall) -> tuple[Expr, ...]:
+    """Arrays of handles of derived types, which the run-time module takes as they are."""
+    if not is_f08(call):
+        return ()
+    return tuple(actual for p, actual in call.bound() if p.array and p.kind in _HANDLES)
+
+
 def is_f08(call: MpiCall) -> bool:
     """Whether handles are of derived types."""
     return call.binding == "mpi_f08"
@@ -83,9 +90,8 @@ def _collective(call: MpiCall, form: Procedure) -> tuple[Side, ...]:
     for parameter, actual in call.bound():
         if parameter.kind == "ERROR_CODE":
             continue
-        if parameter.array and parameter.kind in _HANDLES and is_f08(call):
-            return ()
-        given = _handle(actual, call) if parameter.kind in _HANDLES else actual
+        is_handle = parameter.kind in _HANDLES and not parameter.array
+        given = _handle(actual, call) if is_handle else actual
         arguments.append(given)
         if parameter.kind == "BUFFER":
             buffers.append(given)
