@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
+from asphalt.gain.model import Judge
 from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
@@ -48,6 +49,10 @@ class Change:
     after: bytes
     sites: tuple[SiteReport, ...]
     parameters: tuple[Parameter, ...]
+
+
+Judges = Callable[[tuple[Change, ...]], Judge]
+"""What judges the steps of a unit, where other files have been changed so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +102,14 @@ def optimised(
     accepted: frozenset[str] = frozenset(),
     clone_limit: int | None = None,
     values: Values | None = None,
+    judges: Judges | None = None,
 ) -> Outcome:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
     ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
     ``accepted``: assumptions.  ``clone_limit``: MiB that copies of message buffers may have; None:
     as usual.  ``values``: K and D of nests that are executed in tiles; None: the usual ones.
+    ``judges``: what decides about the steps of a unit; None: the usual model.
     """
     if not passes:
         return Outcome(tuple(changes))
@@ -127,6 +134,7 @@ def optimised(
             passes,
             accepted=own,
             clone_limit=clone_limit,
+            model=None if judges is None else judges(tuple(by_path.values())),
             changed=done,
             given=partial(given_place, now=now, given=tree),
         )

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from asphalt.frontend.tree import Tree
-from asphalt.gain.model import Model
+from asphalt.gain.model import Judge, Model
 from asphalt.garbage import collected_seldom
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import Key, key_of
@@ -48,19 +48,20 @@ def optimise(
     *,
     accepted: frozenset[str] = frozenset(),
     clone_limit: int | None = None,
-    model: Model | None = None,
+    model: Judge | None = None,
     changed: Collection[Key] = (),
     given: Callable[[Place], Place] = itself,
 ) -> Optimised:
     """The best that the given transformations make of a unit of a tree.
 
     ``accepted``: the assumptions that the user accepts.  ``clone_limit``: MiB that copies of
-    message buffers may have; None: as usual.  ``model``: what decides what is worth it; None: the
-    usual networks.  ``changed``: the units of the tree that have been optimised before.
-    ``given``: where a statement of the tree stood in what the user gave; it is told by that.
+    message buffers may have; None: as usual.  ``model``: the judge of what is worth it; None: the
+    model with the usual networks.  ``changed``: the units of the tree that have been optimised
+    before.  ``given``: where a statement of the tree stood in what the user gave; it is told by
+    that.
     """
     path, chain = key_of(located)
-    used = model or Model()
+    used: Judge = model or Model()
     shop = Workshop(tree, path, chain, passes, accepted, clone_limit, used, changed, given)
     driver = Driver(shop)
     disagreement = driver.disagreement()

@@ -29,6 +29,7 @@ from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.change import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.change import Change as Change
+from asphalt.change import Judges as Judges
 from asphalt.change import Outcome as Outcome
 from asphalt.change import Values, kept_blocking, kept_stores, nothing_beside, optimised
 from asphalt.findings import findings
@@ -346,6 +347,7 @@ class Project:
         tile: int | None = None,
         depth: int | None = None,
         trial: bool = False,
+        judges: Judges | None = None,
     ) -> Outcome:
         """What becomes of every file that has a site to transform, and what was tried for that.
 
@@ -353,7 +355,8 @@ class Project:
         the site takes precedence (not for a ``trial``); None: what the settings say, else the
         defaults.  First collective operations are prepushed, then the transfers between two ranks
         are optimised, as far as the settings ask for these passes; procedures with findings are
-        left alone.
+        left alone.  ``judges``: what decides which steps for transfers are kept; None: the usual
+        model.
         """
         refuse_ambiguous(self.settings.assume, self._tree)
         passes = self.settings.passes
@@ -362,7 +365,9 @@ class Project:
         wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
         limit, asked = self.settings.clone_limit, _Values(tile, depth, self.settings, trial)
         values = Values(asked.given("tile", tile), asked.given("depth", depth))
-        return optimised(self._tree, changes, wanted, wrong, self.settings.assume, limit, values)
+        return optimised(
+            self._tree, changes, wanted, wrong, self.settings.assume, limit, values, judges
+        )
 
     def _prepushed(self, tile: int | None, depth: int | None, trial: bool) -> tuple[Change, ...]:
         by_file: dict[str, list[Site]] = {}

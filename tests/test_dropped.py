@@ -182,7 +182,7 @@ _LOST = "not kept: expansion: the receives of the loop of line 8 are posted befo
 def test_commands_tell_them(capsys: pytest.CaptureFixture[str]) -> None:
     """Where nothing comes of a procedure, too; and not where the step is kept."""
     diff = _told(capsys, "diff", "long.f90")
-    assert f"asphalt: long.f90:8: gather: {_LOST}: the procedure would take longer: +" in diff
+    assert f"asphalt: long.f90:8: gather: {_LOST}: execution would take longer: +" in diff
     assert "asphalt: long.f90: gather: ended: no transformation finds another step" in diff
     assert _LOST in _told(capsys, "explain", "long.f90:9")
     apply = _told(capsys, "apply", "long.f90", "--output", "out")

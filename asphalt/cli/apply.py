@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from asphalt.cli.command import Command
+from asphalt.cli.judging import Judging, judge_options
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
@@ -35,6 +36,7 @@ from asphalt.report.together import left_as_it_is
 @assume_option
 @tile_option
 @depth_option
+@judge_options
 @click.option(
     "--root",
     type=PATHS,
@@ -57,6 +59,7 @@ def apply(
     assume: tuple[str, ...],
     tile: int | None,
     depth: int | None,
+    judging: Judging,
     root: Path | None,
     report: Path | None,
     makefile: Path | None,
@@ -80,7 +83,8 @@ def apply(
     if report is not None:
         _refuse_unwritable(report, output)
     project = open_project(paths, common, assume)
-    outcome = project.outcome(tile, depth)
+    with judging.judges(project, paths) as judges:
+        outcome = project.outcome(tile, depth, judges=judges)
     changes = outcome.changes
     sites = tuple(map(left_as_it_is, reports_after(project, outcome)))
     if output is None:

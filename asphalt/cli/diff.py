@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from asphalt.cli.command import Command
+from asphalt.cli.judging import Judging, judge_options
 from asphalt.cli.options import (
     CommonOptions,
     assume_option,
@@ -36,6 +37,7 @@ from asphalt.unparse.params import Parameter, kept_values, merge_header
 @assume_option
 @tile_option
 @depth_option
+@judge_options
 @click.option("--check", is_flag=True, help="Exit with 1 if apply would change something.")
 def diff(
     paths: tuple[Path, ...],
@@ -43,6 +45,7 @@ def diff(
     assume: tuple[str, ...],
     tile: int | None,
     depth: int | None,
+    judging: Judging,
     check: bool,
 ) -> int:
     """Show what apply would change, as a unified diff, and write nothing.
@@ -52,7 +55,8 @@ def diff(
     those that were tried and not kept, with what the cost model said.
     """
     project = open_project(paths, common, assume)
-    outcome = project.outcome(tile, depth)
+    with judging.judges(project, paths) as judges:
+        outcome = project.outcome(tile, depth, judges=judges)
     changes = outcome.changes
     if common.format == "text":
         warn_of(project.remarks)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import tempfile
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -13,7 +11,8 @@ import click
 
 from asphalt.cli.build_options import Building, build_options
 from asphalt.cli.command import Command
-from asphalt.cli.numbers import RANKS, Numbers, numbers_option
+from asphalt.cli.numbers import RANKS as RANKS_LIMITS
+from asphalt.cli.numbers import Numbers, numbers_option
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
@@ -24,9 +23,9 @@ from asphalt.cli.options import (
     output_option,
     tile_option,
 )
-from asphalt.cli.session import Output, note, open_project
+from asphalt.cli.session import Output, open_project
 from asphalt.cli.simulate_runs import Wanted, run_study, run_sweep
-from asphalt.errors import InputError
+from asphalt.cli.simulated_program import FLAGS, RANKS, SECONDS, builder_of, warn_of_speeds
 from asphalt.limits import DEPTH, TILE
 from asphalt.project import DEFAULT_DEPTH, Project
 from asphalt.report.simulated import (
@@ -34,16 +33,11 @@ from asphalt.report.simulated import (
 )
 from asphalt.running.mpi import SMPI
 from asphalt.simulation.choose import DEFAULT, chosen
-from asphalt.simulation.described import Described, host_speed
 from asphalt.simulation.machine import load_machine
-from asphalt.simulation.platforms import Network
-from asphalt.simulation.study import Builder
 from asphalt.simulation.sweep import Tiling
-from asphalt.verify.builds import Commands
 from asphalt.verify.files import outputs
 
 SUBJECTS = {"tile": {"tile"}, "depth": {"depth"}, "tile,depth": {"tile", "depth"}}
-_FLOPS = "smpi_execute_flops"
 
 
 def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -55,14 +49,14 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1, required=True, type=PATHS, metavar="PATH...")
 @build_options("{fc} FLAGS {sources} -o {exe}")
-@click.option("--flags", default="-O2", show_default=True, help="Flags of the default line.")
+@click.option("--flags", default=FLAGS, show_default=True, help="Flags of the default line.")
 @click.option("--arguments", default="", metavar="TEXT", help="What the program is called with.")
 @numbers_option(
     "--np",
     "--ranks",
     "ranks",
-    limits=RANKS,
-    default="16",
+    limits=RANKS_LIMITS,
+    default=RANKS,
     metavar="N,...",
     help="Numbers of ranks, each on a node of its own.",
 )
@@ -113,7 +107,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    default=600.0,
+    default=SECONDS,
     show_default=True,
     metavar="SECONDS",
     help="What takes longer on this machine is stopped.",
@@ -163,13 +157,8 @@ def simulate(
     for platform in platforms:
         platform.xml(max(ranks), 1.0)  # refuses what has too few hosts before anything is built
     costs = load_machine(machine)
-    _warn_of_speeds(platforms, costs.speed)
+    warn_of_speeds(platforms, costs.speed)
     project = open_project(paths, common, assume)
-    _refuse_f08(project)
-    charges_itself = project.mentions(_FLOPS)
-    if charges_itself:
-        note(f"the program calls {_FLOPS}: it charges its computation itself, nothing is added")
-    line = building.line(f"{{fc}} {flags} {{sources}} -o {{exe}}")
     wanted = Wanted(
         _name(project, paths),
         platforms,
@@ -180,15 +169,7 @@ def simulate(
         compared,
         directory,
     )
-    with tempfile.TemporaryDirectory(prefix="asphalt-simulate-") as work:
-        builder = Builder(
-            paths,
-            Commands(line, "{launcher} -np {ranks} {exe}", timeout, building.executable),
-            tuple(shlex.split(arguments)),
-            None if charges_itself else costs,
-            project.settings,
-            Path(work),
-        )
+    with builder_of(project, paths, building, flags, arguments, timeout, costs) as builder:
         if subject is not None:
             choices = _choices(SUBJECTS[subject], tiles, depths, tile, depth)
             return run_sweep(project, builder, wanted, choices, common)
@@ -207,25 +188,6 @@ def _choices(
     down = depths if "depth" in subject else (usual,)
     on_entry = () if 0 in across else ((0, usual),)
     return (*on_entry, *product(across, down))
-
-
-def _refuse_f08(project: Project) -> None:
-    used = project.uses_of("mpi_f08")
-    if used:
-        raise InputError(
-            *used[0], "uses the module mpi_f08, which SMPI does not have; it has mpi and mpif.h"
-        )
-
-
-def _warn_of_speeds(platforms: Sequence[Network | Described], speed: float) -> None:
-    for platform in platforms:
-        if isinstance(platform, Described):
-            theirs = host_speed(platform)
-            if theirs is not None and theirs != speed:
-                note(
-                    f"the hosts of {platform.path} have {theirs:.4g} flop/s: computation takes "
-                    f"{speed / theirs:.4g} times as long as on the machine of the costs"
-                )
 
 
 def _name(project: Project, paths: Sequence[Path]) -> str:

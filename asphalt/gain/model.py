@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.invoked import invoked
@@ -49,12 +50,28 @@ class Price:
         return tuple(then - now for now, then in zip(self.seconds, before.seconds, strict=True))
 
 
+class Judge(Protocol):
+    """Says what a unit costs before and after steps, and so which of them are kept."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the seconds of a price are for, in their order: networks, say."""
+
+    def price(self, tree: Tree, located: Located) -> Price:
+        """What a unit of a tree costs."""
+
+
 @dataclass
 class Model:
-    """The prices of units.  ``networks``: one at least."""
+    """The prices of units by a model: a judge.  ``networks``: one at least."""
 
     networks: Sequence[Network] = USUAL
     machine: Machine = field(default_factory=load_machine)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The networks."""
+        return tuple(network.name for network in self.networks)
 
     def price(self, tree: Tree, located: Located) -> Price:
         """What a unit of a tree costs; sizes are those that its named constants have."""

@@ -159,7 +159,7 @@ class Driver:
             if found is not None and found.content is not None:
                 tree = tree.edited({path: found.content})
         if tree is self.shop.tree:
-            return tuple(0.0 for _ in self.shop.model.networks)
+            return tuple(0.0 for _ in self.shop.model.names)
         price = self.shop.model.price(tree, self.shop.located(tree))
         return price.saved(self.shop.price(self.shop.tree))
 

@@ -14,8 +14,8 @@ from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms.step import Step
 
 IDLE = "no more work comes beside transfers by it"
-SLOWER = "the procedure would take longer"
-AS_LONG = "the procedure would take as long as without it"
+SLOWER = "execution would take longer"
+AS_LONG = "execution would take as long as without it"
 LESS_SAVED = "no more time is saved by it"
 IN_TILES = "more nests are cut into tiles without it"
 TOO_MANY = f"the limit of {MOST_STEPS} steps"
@@ -84,6 +84,5 @@ def _dropped(
         return Dropped(transformation, does, place, IDLE)
     before, tried = prices
     why = SLOWER if tried.loses(before) else IDLE if tried.gains(before) else AS_LONG
-    names = [network.name for network in shop.model.networks]
-    by_network = (dict(zip(names, price.seconds, strict=True)) for price in prices)
+    by_network = (dict(zip(shop.model.names, price.seconds, strict=True)) for price in prices)
     return Dropped(transformation, does, place, why, *by_network)

@@ -10,7 +10,7 @@ from asphalt.frontend.tree import Tree
 from asphalt.optimiser.origins import Place
 
 FIXPOINT = "no transformation finds another step"
-LOSING = "the cost model says that the unit would lose by it"
+LOSING = "the unit would lose by all of it together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Dropped:
 
     ``does``: what it did, in a clause; ``place``: of what it is about, as the user wrote it;
     ``why`` it is not kept.  ``before`` and ``tried``: the seconds that one execution of the unit
-    takes without and with it, by network; {}: the cost model was not asked.
+    takes without and with it, by network; {}: nobody asked for it.
     """
 
     transformation: str

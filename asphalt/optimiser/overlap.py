@@ -337,7 +337,7 @@ class Overlap:
 
     def priced(self, found: Optimised) -> Optimised:
         """The same with what each of its steps gains."""
-        names = [network.name for network in self.shop.model.networks]
+        names = self.shop.model.names
         steps: list[Done] = []
         for step, trees in zip(found.steps, pairwise((self.shop.tree, *found.trees)), strict=True):
             if step.transformation not in PREPARING_NAMES:

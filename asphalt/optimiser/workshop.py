@@ -13,7 +13,7 @@ from asphalt.analysis.left_over import called_from
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.tree import Tree
-from asphalt.gain.model import Model, Price
+from asphalt.gain.model import Judge, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.naming import site_name
@@ -69,7 +69,7 @@ class Workshop:
         passes: Collection[str],
         accepted: frozenset[str],
         clone_limit: int | None,
-        model: Model,
+        model: Judge,
         changed: Collection[Key] = (),
         given: Callable[[Place], Place] = itself,
     ) -> None:

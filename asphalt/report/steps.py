@@ -35,7 +35,7 @@ def step_text(step: StepReport) -> str:
 
 
 def dropped_text(dropped: DroppedReport) -> str:
-    """A step that was not kept, e.g. ``not kept: renaming: [...]: the procedure would take longer:
+    """A step that was not kept, e.g. ``not kept: renaming: [...]: execution would take longer:
     +3 % on ib-ddr-2009 (12.3 us to 12.7 us)``."""
     prices = ", ".join(map(_price, dropped.prices))
     why = f"{dropped.why}{prices and ': ' + prices}"
