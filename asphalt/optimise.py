@@ -14,7 +14,8 @@ if code motion then finds more work for a window.  What a branch keeps back goes
 copy for each path, if one of them has work to pass.  Waits leave loops, with what needs them, where
 each iteration has a request and buffers of its own.  Then an interior is shared by the windows that
 it could stand in.  Last, sends leave from copies.  All of it is tried with loops that begin behind
-their first work, too, where they end with receives.
+their first work, too, where they end with receives; and what is made of it, where they end with
+what takes messages that were posted ahead.
 
 Nothing of that is kept that loses: ``gain`` says what a unit costs on a fast and on a slow network,
 and what a renamed buffer, messages that are received or sent through copies, split nests, and

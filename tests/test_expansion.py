@@ -21,6 +21,7 @@ from asphalt.errors import UsageError
 from asphalt.gain.model import Model
 from asphalt.limits import USUAL_CLONES
 from asphalt.optimise import Optimised, optimise
+from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.settings import Settings
 from asphalt.simulation.platforms import INFINIBAND_DDR_2009
@@ -410,8 +411,8 @@ def test_kernels_give_the_same_bits(tmp_path: Path, kernel: str, mpi: Mpi) -> No
     for name in (*names, "sizes.inc"):
         folder = _KERNELS / ("common" if name == names[0] else kernel)
         shutil.copy(folder / name, source / name)
-    passes = ("expansion", "nonblocking", "fission", "motion")
-    (change,) = Project(source, settings=Settings(passes=passes, cache=False)).transform()
+    (change,) = Project(source, settings=Settings(passes=TRANSFERS, cache=False)).transform()
+    assert b"asphalt: what begins the next iteration" in change.after
     outputs = []
     for place, content in (("before", change.before), ("after", change.after)):
         folder = tmp_path / place

@@ -24,10 +24,13 @@ from asphalt.optimiser.order import (
     CLONING,
     MOST_STEPS,
     OPENING,
+    PARTING,
     PREPARING,
     RENAMING,
     ROTATING,
+    TAKING,
     TILING,
+    TURNING,
 )
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
@@ -75,7 +78,8 @@ class Driver:
                 found = self._without(plain, prepared.steps, prices, LESS_SAVED)
             else:
                 found = more
-        return self._pipelined(self._opened(prepared, found), prepared)
+        found = self._taken_later(self._opened(prepared, found))
+        return self._pipelined(found, prepared)
 
     def _without(
         self,
@@ -112,6 +116,32 @@ class Driver:
             prices = self._by_savings(self._saved(found), opened.tree, more)
             return self._without(found, new, prices, LESS_SAVED) if needed else found
         return more
+
+    def _taken_later(self, found: Optimised) -> Optimised:
+        """The same with what iterations take from queues behind the first work of the next ones,
+        wherever that gains.
+
+        It is compared with the branches already split: what is executed does not change by that,
+        but the price may, since ranks are taken to wait for each other behind each branch.
+        """
+        if found.content is None or not {TURNING.name, TAKING.name} <= set(self.shop.passes):
+            return found
+        begin = State(self.shop.known.tree(found.content), found.steps, found.trees)
+        apart = self.shop.closure(begin, (PARTING,))
+        facts = self.shop.facts(apart.tree)
+        for step in TURNING.check(facts):
+            assert isinstance(step, rotation.Rotate)
+            turned = self.shop.applied(apart, facts, TURNING, step)
+            later = self.shop.closure(turned, (TAKING,))
+            if later.tree is turned.tree:
+                continue
+            prices = self.shop.price(apart.tree), self.shop.price(later.tree)
+            if prices[1].gains(prices[0]):
+                content = later.tree.content(self.shop.path)
+                more = replace(found, content=content, steps=later.steps, trees=later.trees)
+                return self._taken_later(more)
+            found = self._without(found, later.steps[len(begin.steps) :], prices)
+        return found
 
     def _saves_more(self, one: Tree, more: Optimised, other: Tree, found: Optimised) -> bool:
         """Whether ``more`` saves more of what ``one`` costs than ``found`` does of ``other``, on a

@@ -20,9 +20,11 @@ from asphalt.transforms import (
     pipelining,
     renaming,
     rotation,
+    sends_first,
     sharing,
     splitting,
     stores,
+    taking,
     unrolling,
     waits,
 )
@@ -34,6 +36,9 @@ PREPARING = tuple(
 )
 STORING = Transformation(stores.NAME, stores.check, stores.apply)
 ROTATING = Transformation(rotation.NAME, rotation.check, rotation.apply)
+PARTING = Transformation(sends_first.NAME, sends_first.check, sends_first.apply)
+TURNING = Transformation(rotation.NAME, rotation.before_takes, rotation.apply)
+TAKING = Transformation(taking.NAME, taking.check, taking.apply)
 OPENING = Transformation(opening.NAME, opening.check, opening.apply)
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
 CLONING = Transformation(expanded_buffers.NAME, expanded_buffers.check, expanded_buffers.apply)

@@ -66,7 +66,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                     node,
                     arms=tuple(replace(a, body=b) for a, b in zip(node.arms, bodies, strict=True)),
                 )
-                if any(cuts) and order.bound(node) is None and _repeatable(changed, cuts, order):
+                if any(cuts) and order.bound(node) is None and repeatable(changed, cuts, order):
                     line, where = line_of(node.arms[0].head), facts.at(node.arms[0].head)
                     does = f"the branch of {where} is split behind the start of a transfer"
                     evidence = ("its first part changes nothing that the conditions read",)
@@ -183,7 +183,7 @@ def _only_ends_sends(node: Node, messages: Messages) -> bool:
     return bool(found) and all(one.way is Way.OUT for one in found)
 
 
-def _repeatable(branch: Branch, cuts: tuple[int, ...], order: Independence) -> bool:
+def repeatable(branch: Branch, cuts: tuple[int, ...], order: Independence) -> bool:
     """Whether the conditions mean the same behind the first part, and do nothing."""
     read: list[Access] = []
     for arm in branch.arms:
@@ -208,8 +208,9 @@ def _halves(
     first = [Arm(arm.head, body[:cut]) for arm, body, cut in parts]
     second = [Arm(arm.head, body[cut:]) for arm, body, cut in parts]
     second[0] = replace(second[0], head=replace(second[0].head, lead=()))
-    while len(first) > 1 and not first[-1].body:
-        first.pop()
+    for half in (first, second):
+        while len(half) > 1 and not half[-1].body:
+            half.pop()
     if len(first) == 2 and not first[0].body and _is_else(first[1]):
         first = [_negated(first[0], first[1].body)]
     halves = ((first, replace(branch.end, lead=())), (second, branch.end))

@@ -23,6 +23,9 @@ All is executed in the same order; what changes is where an iteration ends.  So 
 end of an iteration have the work of the next one behind them, which can come into their windows
 (Danalis et al., ICS 2009, section 5, "loop peeling"; software pipelining, Lam, PLDI 1988, with one
 stage).  By itself this gains nothing.
+
+Where messages that were posted ahead are taken at the end of an iteration, work may come behind it
+in the same way, before which receives are posted: it is independent of these.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from asphalt.analysis.algebra import poly
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.further_turns import condition_of, condition_to_go_on
 from asphalt.analysis.independence import Independence, is_unseen
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.unit_facts import UnitFacts, line_of
@@ -49,6 +52,7 @@ from asphalt.transforms.hoisting import UNSEEN, leaves_early
 from asphalt.transforms.make import add, compare, maker_at, num, size
 from asphalt.transforms.peeling import NAME as NAME
 from asphalt.transforms.step import Found, Step
+from asphalt.transforms.taking import takes_at
 from asphalt.transforms.windows import is_work
 
 _FIRST = "asphalt: what begins the first iteration; later ones have it at the end of the one before"
@@ -57,11 +61,12 @@ _NEXT = "asphalt: what begins the next iteration"
 
 @dataclass(frozen=True, slots=True)
 class Rotate(Step):
-    """The first ``number`` statements of the loop at ``position`` of a list go to its end."""
+    """The statements at ``places`` of the body of the loop at ``position`` of a list, with which it
+    begins but for what they may pass, go to its end."""
 
     path: tuple[int, ...]
     position: int
-    number: int
+    places: tuple[int, ...]
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -69,13 +74,64 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
-            number = _work_first(node, facts) if isinstance(node, Do) else 0
-            if isinstance(node, Do) and number and _can_be_rotated(node, number, facts):
-                line = line_of(node.head)
-                does = f"the loop of {facts.at(node.head)} begins behind its first work"
+            places = tuple(range(_work_first(node, facts))) if isinstance(node, Do) else ()
+            if isinstance(node, Do) and places and _can_be_rotated(node, places, facts):
                 evidence = ("all statements are executed in the same order",)
-                found.append(Rotate(line, does, evidence, path, position, number))
+                found.append(_step(node, path, position, places, facts, evidence))
     return tuple(found)
+
+
+def before_takes(facts: UnitFacts) -> tuple[Found, ...]:
+    """The loops of a unit that begin with work, but for receives that are posted, and end with what
+    takes messages from queues; for each, as much of that work as possible first, then with less."""
+    messages = facts.once(Messages)
+    evidence = (
+        "all statements are executed in the same order",
+        "but for receives that are posted in front of the work, which is independent of them",
+    )
+    return tuple(
+        _step(node, path, position, places, facts, evidence)
+        for path, siblings in lists_in(facts.unit.body)
+        for position, node in enumerate(siblings)
+        if isinstance(node, Do) and takes_at(node.body, messages) is not None
+        for places in works_first(node, facts)
+    )
+
+
+def works_first(loop: Do, facts: UnitFacts) -> tuple[tuple[int, ...], ...]:
+    """The places of the work with which a loop begins and that can go to its end, where only posted
+    receives may stand in front of it: of all of it, then of less and less."""
+    messages, order = facts.once(Messages), facts.once(Independence.of)
+    goes_on = condition_to_go_on(loop)
+    posts: list[Node] = []
+    places: list[int] = []
+    for place, node in enumerate(loop.body):
+        if goes_on is not None and condition_of(node) == goes_on:
+            break
+        if messages.only_starts(node) and _only_receives(node, messages):
+            posts.append(node)
+        elif any(messages.calls(node)) or any(order.why_not(post, node) for post in posts):
+            break
+        else:
+            places.append(place)
+    prefixes = (tuple(places[:number]) for number in range(len(places), 0, -1))
+    return tuple(
+        some
+        for some in prefixes
+        if is_work(loop.body[some[-1]], messages) and _can_be_rotated(loop, some, facts)
+    )
+
+
+def _step(
+    loop: Do,
+    path: tuple[int, ...],
+    position: int,
+    places: tuple[int, ...],
+    facts: UnitFacts,
+    evidence: tuple[str, ...],
+) -> Rotate:
+    does = f"the loop of {facts.at(loop.head)} begins behind its first work"
+    return Rotate(line_of(loop.head), does, evidence, path, position, places)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
@@ -91,7 +147,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         assert isinstance(variable, Ref)
         assert first is not None
         assert last is not None
-        work, rest = loop.body[: step.number], loop.body[step.number :]
+        work = tuple(loop.body[place] for place in step.places)
+        rest = tuple(node for n, node in enumerate(loop.body) if n not in step.places)
         lead = loop.head.lead
         begins = _placed(work, variable, first, loop, facts)
         if not _is_never_above(first, last):
@@ -130,6 +187,12 @@ def _work_first(loop: Do, facts: UnitFacts) -> int:
     return 0 if any(is_work(node, messages) for node in behind) else talks[0]
 
 
+def _only_receives(node: Node, messages: Messages) -> bool:
+    """Whether all messages of a statement come in."""
+    found = [envelopes_of(call) for _, call in messages.calls(node)]
+    return all(e and all(one.way is Way.IN for one in e) for e in found)
+
+
 def _receives(node: Node, messages: Messages) -> bool:
     return any(
         access.store is Store.INCOMING
@@ -138,7 +201,7 @@ def _receives(node: Node, messages: Messages) -> bool:
     )
 
 
-def _can_be_rotated(loop: Do, number: int, facts: UnitFacts) -> bool:
+def _can_be_rotated(loop: Do, places: tuple[int, ...], facts: UnitFacts) -> bool:
     """Whether the statements can be written twice, with another value of the loop's variable, and
     all ways through an iteration lead to its end."""
     head, variable = loop.head.what, loop_variable(loop)
@@ -157,7 +220,7 @@ def _can_be_rotated(loop: Do, number: int, facts: UnitFacts) -> bool:
             return False
     if leaves_early(loop.body, 0):
         return False
-    order, work = facts.once(Independence.of), loop.body[:number]
+    order, work = facts.once(Independence.of), [loop.body[place] for place in places]
     inside = [leaf for node in work for leaf in leaves(node)]
     if len(inside) > MOST_STATEMENTS or any(order.bound(node) is not None for node in work):
         return False

@@ -196,3 +196,26 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
         lines = ["do it = 1, 2", *lines, "end do"]
     text = [*head.splitlines(), *lines, *_TAIL.format(tag=tag).splitlines()]
     return f"{tag}.f90", free_form(line.strip() for line in text)
+
+
+def fields(seed: int, number: int) -> tuple[str, str]:
+    """The same in a loop over fields, each of which begins with work of its own."""
+    random = Random(f"fields/{seed}/{number}")
+    tag, n = f"f{number}", random.randint(6, 9)
+    head = _HEAD.format(
+        tag=tag, n=n, mix=random.randint(1, 3), shift=random.randrange(3), modulus=n - 1
+    )
+    head = head.replace("u(n, 0:5), s", "u(n, 0:5), v(n), s") + "  v = 0.25d0*me\n"
+    own = random.choice([*["v(i)"] * 6, "u(i,it)", "u(i,it+1)", "a(i)", "c(i)", "b(i)"])
+    read = random.choice([own, own, own, "u(i,0)", "c(i)", "dble(it)", "s"])
+    lines = ["do i = 1, n", f"{own} = 0.5d0*{own} + {read} + it", "end do"]
+    if random.random() < 0.5:
+        lines += ["do i = 1, n", "b(i) = b(i) + v(i)", "end do"]
+    lines += _Gather(random, n).lines()
+    if random.random() < 0.3:
+        lines += [f"if (me == {random.choice('01')}) s = s + u(1,0)"]
+    tail = f"  call fz_real8('v', v, n)\n{_TAIL.format(tag=tag)}"
+    bounds = random.choice(["1, 3", "1, 2", "2, np", "1, mod(np, 3)", "1, total - total + 2"])
+    lines = [f"do it = {bounds}", *lines, "end do"]
+    text = [*head.splitlines(), *lines, *tail.splitlines()]
+    return f"{tag}.f90", free_form(line.strip() for line in text)

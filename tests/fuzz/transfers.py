@@ -32,6 +32,7 @@ SEVERAL = RANKS[1:]
 KINDS = {
     "alltoalls": alltoalls.procedure,
     "exchanges": exchanges.procedure,
+    "fields": gathers.fields,
     "gathers": gathers.procedure,
     "halos": halos.procedure,
     "waves": waves.procedure,
@@ -101,11 +102,11 @@ def batch(
                 evidence = {step for site in change.sites for step in site.evidence}
                 total.steps.update(" ".join(step.split()[:2]) for step in evidence)
         header = merge_header(None, parameters)
-        total.failures += _compare(made, after, header, folder, mpi, level, keep / str(seed), ranks)
+        total.failures += compare(made, after, header, folder, mpi, level, keep / str(seed), ranks)
     return total
 
 
-def _compare(
+def compare(
     made: list[tuple[str, str]],
     after: dict[str, str],
     header: str,
@@ -115,6 +116,7 @@ def _compare(
     keep: Path,
     numbers: Sequence[int],
 ) -> list[str]:
+    """What differs between procedures, by file, and what was made of them."""
     flags = (level, "-w", "-fcheck=bounds")
     programs: list[Path] = []
     for name, texts in (("before", dict(made)), ("after", after)):

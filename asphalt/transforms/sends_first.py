@@ -1,0 +1,99 @@
+"""Fission of a branch behind all that it sends, where it takes messages from a queue, too.
+
+Before::
+
+    if (me == 0) then
+      do p = 2, np
+        call asphalt_take(asphalt_queue_1, row)
+        total = total + sum(row)
+      end do
+    else
+      call MPI_Send(row, n, MPI_REAL, 0, 1, comm, ierr)
+    end if
+
+After::
+
+    if (.not. (me == 0)) then
+      call MPI_Send(row, n, MPI_REAL, 0, 1, comm, ierr)
+    end if
+    if (me == 0) then
+      do p = 2, np
+        call asphalt_take(asphalt_queue_1, row)
+        total = total + sum(row)
+      end do
+    end if
+
+As in ``fission``, the order of all statements stays, and conditions are evaluated twice.  What is
+taken can then be taken later (``taking``), while nobody waits longer for what is sent.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.tree import Branch, Do, Node
+from asphalt.transforms import fission
+from asphalt.transforms.edit import lists_in
+from asphalt.transforms.rotation import works_first
+from asphalt.transforms.step import Found
+from asphalt.transforms.taking import posts_or_sends, takes
+
+NAME = fission.NAME
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The branches of a unit that take messages behind what they send, in loops that begin with
+    work which could come between."""
+    messages, order = facts.once(Messages), facts.once(Independence.of)
+    loops = _loops(facts.unit.body) if any(c.queue for _, c in messages.own_calls()) else ()
+    inside = {id(b) for loop in loops if works_first(loop, facts) for b in _branches(loop.body)}
+    found: list[Found] = []
+    for path, siblings in lists_in(facts.unit.body):
+        for position, node in enumerate(siblings):
+            if not isinstance(node, Branch) or id(node) not in inside:
+                continue
+            cuts = _cuts(node, messages)
+            if any(cuts) and order.bound(node) is None and fission.repeatable(node, cuts, order):
+                line, where = line_of(node.arms[0].head), facts.at(node.arms[0].head)
+                does = f"the branch of {where} is split behind what it sends"
+                evidence = ("its first part changes nothing that the conditions read",)
+                bodies = tuple(arm.body for arm in node.arms)
+                found.append(
+                    fission.SplitBranch(line, does, evidence, path, position, bodies, cuts)
+                )
+    return tuple(found)
+
+
+apply = fission.apply
+
+
+def _cuts(branch: Branch, messages: Messages) -> tuple[int, ...]:
+    """How many statements of each arm are needed for all that it sends; (): nothing is taken behind
+    these, or nothing is sent."""
+    if branch.kind != "if":
+        return ()
+    cuts = tuple(
+        1 + max((n for n, x in enumerate(arm.body) if posts_or_sends(x, messages)), default=-1)
+        for arm in branch.arms
+    )
+    rest = (n for arm, cut in zip(branch.arms, cuts, strict=True) for n in arm.body[cut:])
+    return cuts if any(takes(node, messages) for node in rest) else ()
+
+
+def _loops(nodes: tuple[Node, ...]) -> tuple[Do, ...]:
+    """All loops in some statements."""
+    found: list[Do] = []
+    for _, siblings in lists_in(nodes):
+        found += (node for node in siblings if isinstance(node, Do))
+    return tuple(found)
+
+
+def _branches(nodes: tuple[Node, ...]) -> tuple[Branch, ...]:
+    """The branches of a list, and of their arms, that are in no loop of it."""
+    own = (node for node in nodes if isinstance(node, Branch))
+    return tuple(
+        inner
+        for branch in own
+        for inner in (branch, *(b for arm in branch.arms for b in _branches(arm.body)))
+    )

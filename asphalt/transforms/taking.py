@@ -1,0 +1,104 @@
+"""Taking later: what begins the next iteration comes before messages are taken from a queue.
+
+Before::
+
+    do l = 1, fields
+      ...                                               ! posts the receives, sends the rows
+      if (me == 0) then
+        do p = 2, np
+          call asphalt_take(asphalt_queue_1, row)
+          total(l) = total(l) + sum(row)
+        end do
+      end if
+      if (l < fields) call relax(t(:,l+1))              ! what begins the next iteration
+    end do
+
+After::
+
+    do l = 1, fields
+      ...
+      if (l < fields) call relax(t(:,l+1))
+      if (me == 0) then
+        do p = 2, np
+          call asphalt_take(asphalt_queue_1, row)
+          ...
+
+The messages have that work beside them, too, on the rank that nobody waits for: all that it sends
+to others in an iteration is under way before (``sends_first``).  ``rotation`` has brought the work
+to the end of the iteration.  It communicates with nobody, so that each rank posts, sends and takes
+all messages in the order in which it did; nothing needs a buffer for more than one iteration.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.further_turns import condition_of, condition_to_go_on
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.ir.tree import Do, Node, leaves
+from asphalt.transforms import motion
+from asphalt.transforms.edit import lists_in
+from asphalt.transforms.step import Found
+
+NAME = motion.NAME
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The loops of a unit at whose ends the work of the next iteration may come before what takes
+    messages from queues."""
+    messages, order = facts.once(Messages), facts.once(Independence.of)
+    found: list[Found] = []
+    for path, siblings in lists_in(facts.unit.body):
+        for position, loop in enumerate(siblings):
+            target = _target(loop, messages, order) if isinstance(loop, Do) else None
+            if isinstance(loop, Do) and target is not None:
+                work, takes_it = (next(leaves(loop.body[n])) for n in (-1, target))
+                where = facts.at(work), facts.at(takes_it)
+                does = f"the work of {where[0]} goes before the messages taken in {where[1]}"
+                evidence = ("all statements on the way are independent of it",)
+                origin = len(loop.body) - 1
+                inside = (*path, position)
+                found.append(motion.Move(line_of(work), does, evidence, inside, origin, target))
+    return tuple(found)
+
+
+apply = motion.apply
+
+
+def takes_at(nodes: tuple[Node, ...], messages: Messages) -> int | None:
+    """Where a list, behind all that sends messages or posts receives, first takes messages from
+    queues; None: nowhere."""
+    starting = (n for n, node in enumerate(nodes) if posts_or_sends(node, messages))
+    behind = 1 + max(starting, default=-1)
+    places = (n for n in range(behind, len(nodes)) if takes(nodes[n], messages))
+    return next(places, None)
+
+
+def takes(node: Node, messages: Messages) -> bool:
+    """Whether messages are taken from a queue in a statement."""
+    return any(_takes(call) for _, call in messages.calls(node))
+
+
+def posts_or_sends(node: Node, messages: Messages) -> bool:
+    """Whether a message between two ranks is sent in a statement, or the receive of one started."""
+    return any(
+        not _takes(call) and messages.envelopes(call) != () for _, call in messages.calls(node)
+    )
+
+
+def _takes(call: MpiCall) -> bool:
+    return call.queue is not None and part_of(call) is not Part.START
+
+
+def _target(loop: Do, messages: Messages, order: Independence) -> int | None:
+    """Where the last statement of a loop, with which the next iteration begins, may go."""
+    goes_on = condition_to_go_on(loop)
+    if goes_on is None or condition_of(loop.body[-1]) != goes_on:
+        return None
+    *before, work = loop.body
+    target = takes_at(tuple(before), messages)
+    if target is None or any(messages.calls(work)):
+        return None
+    passed = before[target:]
+    return None if any(order.why_not(node, work) is not None for node in passed) else target
