@@ -12,6 +12,7 @@ from textwrap import dedent
 import pytest
 
 from asphalt.errors import InputError
+from asphalt.resources import RUNTIME, shipped
 from asphalt.running.simgrid import Cluster, MessageCosts, command
 from asphalt.settings import Settings
 from asphalt.simulation.charged import charge_tree
@@ -264,6 +265,25 @@ def test_a_directive_stays_with_its_loop_and_a_conditional_with_its_statement(
     after = charged(tmp_path, text, "a.F90")
     assert "#endif\n  call asphalt_charge(" in after
     assert "!$omp parallel do\n  do i = 1, n\n" in after
+
+
+def test_of_the_run_time_module_the_copies_are_charged(tmp_path: Path) -> None:
+    """Right before they are made, since the next statement may start the message."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / RUNTIME).write_bytes(shipped(RUNTIME).read_bytes())
+    charged = charge_tree(source, tmp_path / "out", load_machine())
+    given = (source / RUNTIME).read_text().splitlines()
+    lines = (charged.root / RUNTIME).read_text().splitlines()
+    copies = [number for number, line in enumerate(lines) if "= memcpy(" in line]
+    assert len(copies) == len([line for line in given if "= memcpy(" in line]) > 0
+    for number in copies:
+        size = lines[number].rstrip(")").rpartition(", ")[2].replace(" ", "")
+        assert lines[number - 2].strip().startswith("call asphalt_charge(1.0e-10_8*real(")
+        assert size.split("*")[-1] in lines[number - 2]
+        assert lines[number - 1].strip() == "call asphalt_charge_now()"
+    new = {number - back for number in copies for back in (1, 2)}
+    assert [line for number, line in enumerate(lines) if number not in new] == given
 
 
 def test_a_wrong_machine_file_is_told_with_its_key(tmp_path: Path) -> None:

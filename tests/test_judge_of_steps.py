@@ -128,6 +128,61 @@ def test_a_step_gains_what_a_simulation_of_both_programs_says(
     assert gained > 0
 
 
+GATHER = """\
+subroutine gather(a, w, n, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, comm
+  real(8), intent(inout) :: w(n), a(n)
+  integer :: i, p, ierr, status(MPI_STATUS_SIZE)
+  do p = 1, 3
+    call MPI_Recv(a, n, MPI_DOUBLE_PRECISION, p, 1, comm, status, ierr)
+    do i = 1, n/20
+      w(i) = w(i) + a(i)
+    end do
+  end do
+end subroutine gather
+"""
+GATHERING = """\
+program main
+  use mpi
+  implicit none
+  integer, parameter :: n = 200000
+  real(8) :: w(n), a(n)
+  integer :: me, ierr
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  w = 0
+  a = me
+  if (me == 0) then
+    call gather(a, w, n, MPI_COMM_WORLD)
+  else
+    call MPI_Send(a, n, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, ierr)
+  end if
+  print *, me, sum(w)
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+@needs_smpi
+def test_a_simulation_sees_that_clones_cost_more_than_they_hide(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The model, to which n is the length of a line, does not: they are kept."""
+    (tmp_path / "gather.f90").write_text(GATHER)
+    (tmp_path / "main.f90").write_text(GATHERING)
+    arguments = ("diff", str(tmp_path), "--no-cache", "--jobs", "1", "--passes", "expansion")
+    assert main([*arguments]) == 0
+    assert "asphalt_post" in capsys.readouterr().out
+    network = ("--np", "4", "--platform", "ib-ddr-2009")
+    assert main([*arguments, "--judge", "simulation", *network]) == 0
+    found = capsys.readouterr()
+    assert found.out == ""
+    told = "gather: not kept: expansion: the receives of the loop of line 7 are posted before it: "
+    assert f"{told}execution would take longer: +" in found.err
+
+
 @needs_smpi
 def test_what_does_not_build_is_told_and_nothing_is_written(
     here: Path, capsys: pytest.CaptureFixture[str]

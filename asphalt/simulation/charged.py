@@ -12,6 +12,7 @@ from asphalt.analysis.symbol import Origin
 from asphalt.analysis.symbols import Scope, Scopes, Symbol
 from asphalt.frontend.concurrent import concurrent_header
 from asphalt.frontend.tree import Tree, load_tree
+from asphalt.gain.clock import COPY_BANDWIDTH
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
@@ -22,12 +23,13 @@ from asphalt.resources import CHARGES, shipped
 from asphalt.settings import Settings
 from asphalt.simulation.machine import Machine
 from asphalt.transforms.charge import Charger, Costs, NotCharged
+from asphalt.transforms.charge_copies import with_copies_charged
 from asphalt.transforms.charge_edit import CHARGE, FLUSH
 from asphalt.transforms.charge_pure import is_pure, may_lose_purity, without_purity
 from asphalt.unparse.unparse import unparse
 
 RUNTIME_UNITS = frozenset({MODULE, BLOCKS, CHARGE, FLUSH})
-"""What asphalt brings along: its own time is the messages', and not charged."""
+"""What asphalt brings along: its own time is the messages', and only its copies are charged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,10 @@ def _charged_unit(
 ) -> Unit | None:
     unit: Unit | None = located.unit
     assert unit is not None
-    if any(outer.name in RUNTIME_UNITS for outer in located.chain) or not unit.body:
+    if not unit.body:
         return None
+    if any(outer.name in RUNTIME_UNITS for outer in located.chain):
+        return with_copies_charged(unit, COPY_BANDWIDTH, file.form, file.eol)
     if is_pure(unit):
         unit = without_purity(unit, file.width) if unit.name in impure else None
         if unit is None:

@@ -55,7 +55,7 @@ def seconds_expression(charges: Iterable[tuple[float, tuple[Trips, ...]]]) -> Ex
     for trips, seconds in by_trips.items():
         if seconds <= 0:
             continue
-        term: Expr = Lit("real", _literal(seconds))
+        term: Expr = Lit("real", literal(seconds))
         for factor in as_expression(trips):
             term = Op("*", (term, factor))
         terms.append(term)
@@ -67,7 +67,8 @@ def seconds_expression(charges: Iterable[tuple[float, tuple[Trips, ...]]]) -> Ex
     return total
 
 
-def _literal(seconds: float) -> str:
+def literal(seconds: float) -> str:
+    """A constant of type ``real(8)``."""
     mantissa, exponent = f"{seconds:.11e}".split("e")
     digits = mantissa.rstrip("0")
     return f"{digits}{'0' if digits.endswith('.') else ''}e{int(exponent)}_8"
