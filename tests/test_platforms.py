@@ -48,6 +48,33 @@ contains
 end program pingpong
 """
 
+LATE = f"""\
+program late
+  use mpi
+  implicit none
+  integer, parameter :: sizes({len(SIZES)}) = [{", ".join(map(str, SIZES))}]
+  character, allocatable :: a(:)
+  integer :: ierr, me, i, request
+  double precision :: began
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  allocate(a(maxval(sizes)))
+  do i = 1, size(sizes)
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)
+    if (me == 1) then
+      call MPI_Isend(a, sizes(i), MPI_CHARACTER, 0, 0, MPI_COMM_WORLD, request, ierr)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+    else
+      call smpi_execute_flops(1d9)
+      began = MPI_Wtime()
+      call MPI_Recv(a, sizes(i), MPI_CHARACTER, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+      print *, MPI_Wtime() - began
+    end if
+  end do
+  call MPI_Finalize(ierr)
+end program late
+"""
+
 CLUSTER = """\
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -59,12 +86,15 @@ CLUSTER = """\
 needs_smpi = pytest.mark.skipif(not installed(SMPI), reason="needs SMPI")
 
 
+def built(folder: Path, text: str) -> Program:
+    source = folder / "program.f90"
+    source.write_text(text)
+    return Program(folder, f"./{build(SMPI, [source], folder).name}")
+
+
 @pytest.fixture(scope="module")
 def ping_pong(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    folder = tmp_path_factory.mktemp("pingpong")
-    source = folder / "pingpong.f90"
-    source.write_text(PING_PONG)
-    return Program(folder, f"./{build(SMPI, [source], folder).name}")
+    return built(tmp_path_factory.mktemp("pingpong"), PING_PONG)
 
 
 def times(platform: Platform, program: Program) -> list[float]:
@@ -90,6 +120,18 @@ def test_a_described_cluster_has_its_own_latency_and_bandwidth(
     # larger ones at the sender's
     assert found[0] == pytest.approx(2 * 10e-6 + 2 * 3e-6, rel=0.03)
     assert found[-1] == pytest.approx(2 * 10e-6 + 3e-6 + SIZES[-1] / 1e9, rel=0.03)
+
+
+@needs_smpi
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.name)
+def test_short_messages_are_there_when_they_are_received_late(
+    network: Network, tmp_path: Path
+) -> None:
+    for size, late in zip(SIZES, times(network, built(tmp_path, LATE)), strict=True):
+        if size < network.eager:
+            assert late == pytest.approx(network.of_receiver(size), rel=0.03, abs=2e-8)
+        else:
+            assert late > size / network.bandwidth
 
 
 @needs_smpi

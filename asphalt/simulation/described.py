@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from asphalt.errors import InputError
 from asphalt.running.simgrid import MessageCosts
-from asphalt.simulation.platforms import INSTANT, PLAIN
+from asphalt.simulation.platforms import INSTANT, PLAIN, eager_below
 
 _HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
 _EAGER = 65536  # bytes, from where on SMPI's sends wait for their receive unless it is told other
@@ -41,7 +41,7 @@ class Described:
     def settings(self) -> dict[str, str]:
         """The settings of smpirun beside the platform file."""
         costs = MessageCosts(0.0, self.costs.test) if self.free_network else self.costs
-        return costs.settings() | PLAIN
+        return costs.settings() | PLAIN | eager_below(_EAGER)
 
     def of_sender(self, size: float) -> float:
         """The processor's time that SMPI charges the sender of a message."""

@@ -79,7 +79,7 @@ class Network:
             "smpi/ois": sending,
             "smpi/or": _pieces(self.receiving),
             "smpi/test": f"{self.test:.9g}",
-            "smpi/send-is-detached-thresh": str(self.eager),
+            **eager_below(self.eager),
             "smpi/coll-selector": self.collectives,
         }
 
@@ -130,6 +130,13 @@ class Network:
         """The time in seconds of a message of ``size`` bytes, from send to receive."""
         ends = _cost(self.sending, size) + _cost(self.receiving, size)
         return ends + self.latency + size / self.bandwidth
+
+
+def eager_below(size: int) -> dict[str, str]:
+    """The settings with which messages of fewer than ``size`` bytes leave before their receive is
+    posted: the sender goes on, and the data is on its way, which the first of them alone does not
+    make SMPI do."""
+    return {"smpi/send-is-detached-thresh": str(size), "smpi/async-small-thresh": str(size)}
 
 
 PLAIN = {

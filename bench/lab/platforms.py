@@ -76,16 +76,11 @@ TEN_GIGABIT = of_cluster("SMPI 10 Gb/s", Cluster())
 
 def named(name: str | None) -> Platform:
     """The platform with the name of a network, for messages between two; None: the bench's own.
-
-    Short messages really are on their way before their receive is posted: by default SMPI lets the
-    sender go on, but moves the data only when both sides are there.  Raises KeyError.
-    """
+    Raises KeyError."""
     if name is None:
         return TEN_GIGABIT
-    network = {network.name: network for network in NETWORKS}[name]
-    plain = of_network(network)
-    early = ("smpi/async-small-thresh", str(network.eager))
-    return Platform(f"{plain.title}, eager", plain.xml, (*plain.settings, early))
+    plain = of_network({network.name: network for network in NETWORKS}[name])
+    return replace(plain, title=f"{plain.title}, eager")
 
 
 def of_network(network: Network) -> Platform:
