@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from random import Random
 
 import click
 
@@ -24,6 +25,7 @@ from asphalt.settings import Settings
 from asphalt.unparse.params import Parameter, merge_header
 from fuzz import alltoalls, exchanges, gathers, halos, waves
 from fuzz.batch import _MAIN, SUPPORT, _common, _compiled, execute
+from fuzz.typed_handles import typed
 
 BATCH = 40
 RANKS = (1, 2, 3, 4)
@@ -43,10 +45,11 @@ TILINGS = ((0, 4), (1, 1), (1, 3), (2, 1), (3, 2), (100, 1))
 
 @dataclass
 class Count:
-    """What a number of procedures came to."""
+    """What a number of procedures came to; ``typed``: those transformed that use ``mpi_f08``."""
 
     programs: int = 0
     transformed: int = 0
+    typed: int = 0
     transfers: int = 0
     steps: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -54,6 +57,7 @@ class Count:
     def __iadd__(self, other: Count) -> Count:
         self.programs += other.programs
         self.transformed += other.transformed
+        self.typed += other.typed
         self.transfers += other.transfers
         self.steps += other.steps
         self.failures += other.failures
@@ -74,7 +78,7 @@ def batch(
 
     ``kind``: which generator makes them.
     """
-    made = [KINDS[kind](seed, number) for number in range(first, first + count)]
+    made = [_procedure(kind, seed, number, mpi) for number in range(first, first + count)]
     total = Count(programs=count)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
@@ -96,6 +100,7 @@ def batch(
             changes = [change for change in everywhere if change.path == path]
             after[file] = changes[0].after.decode() if changes else text
             total.transformed += bool(changes)
+            total.typed += bool(changes) and "use mpi_f08" in text
             for change in changes:
                 total.transfers += len(change.sites)
                 parameters += change.parameters
@@ -104,6 +109,15 @@ def batch(
         header = merge_header(None, parameters)
         total.failures += compare(made, after, header, folder, mpi, level, keep / str(seed), ranks)
     return total
+
+
+def _procedure(kind: str, seed: int, number: int, mpi: Mpi) -> tuple[str, str]:
+    """The file and the text of a procedure; half of those for MPIs that have it use ``mpi_f08``."""
+    file, text = KINDS[kind](seed, number)
+    random = Random(f"{seed}/{number}/handles")
+    if not mpi.simulated and random.random() < 0.5:
+        text = typed(text, random) or text
+    return file, text
 
 
 def compare(
@@ -178,16 +192,23 @@ def _task(task: tuple[int, int, int, str, str, Path, str]) -> Count:
 @click.option("--seed", default=1, show_default=True)
 @click.option("--jobs", default=2, show_default=True)
 @click.option("--real/--no-real", default=True, help="Every fifth batch on a real MPI.")
+@click.option(
+    "--mpi", "mpi_name", type=click.Choice([mpi.name for mpi in MPIS]), help="All on this one."
+)
 @click.option("--kind", type=click.Choice(list(KINDS)), default="exchanges", show_default=True)
 @click.option("--output", default="build/fuzz/transfers", type=click.Path(path_type=Path))
-def main(count: int, seed: int, jobs: int, real: bool, kind: str, output: Path) -> None:
+def main(
+    count: int, seed: int, jobs: int, real: bool, mpi_name: str | None, kind: str, output: Path
+) -> None:
     """Try random procedures; exit code 1 if one fails, with its texts in the output folder."""
     shutil.rmtree(output / str(seed), ignore_errors=True)
-    for mpi in (SMPI, *((MPICH, OPENMPI) if real else ())):
+    alone = [mpi for mpi in MPIS if mpi.name == mpi_name]
+    for mpi in alone or (SMPI, *((MPICH, OPENMPI) if real else ())):
         mpi.require()
     tasks = []
     for number, first in enumerate(range(0, count, BATCH)):
         chosen = (MPICH, OPENMPI)[number // 5 % 2] if real and number % 5 == 4 else SMPI
+        chosen = alone[0] if alone else chosen
         level = "-O2" if number % 3 == 2 else "-O0"
         tasks.append((seed, first, min(BATCH, count - first), chosen.name, level, output, kind))
     shared_workers(1).close()
@@ -198,6 +219,7 @@ def main(count: int, seed: int, jobs: int, real: bool, kind: str, output: Path) 
             for failure in done.failures:
                 print(failure, flush=True)
             print(f"{total.programs} of {count}, {total.transformed} transformed", flush=True)
+    print(f"transformed with mpi_f08: {total.typed}")
     print(f"transfers: {total.transfers}, steps: {dict(total.steps.most_common(8))}")
     print(f"{total.programs} procedures, failures: {len(total.failures)}")
     sys.exit(1 if total.failures else 0)
