@@ -15,8 +15,8 @@ from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser.dropped import IDLE, SLOWER, distinct
 from asphalt.optimiser.origins import Place
 from asphalt.report.json import SCHEMA
-from asphalt.report.model import DroppedReport, PriceReport
-from asphalt.report.steps import dropped_text
+from asphalt.report.model import DroppedReport, GainReport, PriceReport, StepReport
+from asphalt.report.steps import dropped_text, step_text
 from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_HDR, Network
 
 FACES = """\
@@ -158,6 +158,14 @@ def test_what_is_told_to_people() -> None:
     assert dropped_text(told) == (
         "not kept: renaming: x is renamed: no gain: +3 % on fast (10 us to 10.3 us), "
         "-50 % on slow (2 us to 1 us)"
+    )
+
+
+def test_what_a_step_gained_is_told_to_the_nanosecond() -> None:
+    gained = (GainReport("fast", 12.5e-6), GainReport("slow", -7e-19), GainReport("far", 4e-18))
+    step = StepReport("motion", "the wait goes down", ("it may",), "a.f90", 3, gained)
+    assert step_text(step) == (
+        "motion: the wait goes down (it may): +12.5 us on fast, +0 us on slow, +0 us on far"
     )
 
 

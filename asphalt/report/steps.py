@@ -49,7 +49,8 @@ def not_kept(procedures: Sequence[ProcedureReport]) -> int:
 
 def _gain(gain: GainReport) -> str:
     """What a step gained on a network, e.g. ``+12.5 us on ib-hdr``."""
-    return f"{gain.seconds * 1e6:+.3g} us on {gain.network}"
+    seconds = round(gain.seconds, 9)  # what is less comes of the last digits of sums
+    return f"{seconds * 1e6 + 0.0:+.3g} us on {gain.network}"
 
 
 def _price(price: PriceReport) -> str:
