@@ -21,7 +21,16 @@ from asphalt.optimise import optimise
 from asphalt.optimiser.dropped import AS_LONG
 from asphalt.passes import TRANSFERS
 from asphalt.settings import Settings
-from asphalt.transforms import departure, expansion, rotation, sends_first, taking
+from asphalt.transforms import (
+    departure,
+    expansion,
+    fission,
+    motion,
+    nonblocking,
+    rotation,
+    sends_first,
+    taking,
+)
 
 _TURNING = cast("ModuleType", SimpleNamespace(check=rotation.before_takes, apply=rotation.apply))
 _UNIT = """\
@@ -59,6 +68,14 @@ _WORK = """\
     do i = 1, n
       t(i,l) = 0.5d0*t(i,l) + l
     end do"""
+_SECOND = """\
+      do p = 1, np - 1
+        call MPI_Recv(row, n, MPI_DOUBLE_PRECISION, p, 3, comm, MPI_STATUS_IGNORE, ierr)
+        do i = 1, n
+          total(l) = total(l) - row(i)
+        end do
+      end do
+      call MPI_Send(total(l), 1, MPI_DOUBLE_PRECISION, m, 2, comm, ierr)"""
 _SEND = "      call MPI_Send(row, n, MPI_DOUBLE_PRECISION, 0, 1, comm, ierr)"
 _PLAIN = {
     "declared": "", "bounds": "1, fields", "first": _WORK, "before": "", "used": "row(i)",
@@ -69,7 +86,7 @@ _PLAIN = {
 def _posted(folder: Path, **parts: str) -> Stepped:
     """A loop over fields, its receives posted ahead."""
     stepped = Stepped.of(folder, {"sums.f90": _UNIT.format(**_PLAIN | parts)})
-    assert stepped.applied(expansion) == 1
+    assert stepped.applied(expansion)
     return stepped
 
 
@@ -237,6 +254,19 @@ def test_what_gains_nothing_is_told(tmp_path: Path) -> None:
     (told,) = (one for one in found.dropped if "goes before the messages taken in" in one.does)
     assert told.why == AS_LONG
     assert "begins behind its first work" in told.does
+
+
+def test_what_was_written_is_left_as_it_is(tmp_path: Path) -> None:
+    """Code motion does not bring what sends behind the work that stands there for a reason."""
+    stepped = _posted(tmp_path, first=_WORK, before=_SECOND)
+    stepped.applied(nonblocking, fission, motion)
+    assert _taken(stepped)
+    text = stepped.text("sums.f90")
+    assert "! asphalt: what begins the next iteration, beside messages that are taken" in text
+    assert not any("behind" in step.does for step in stepped.steps(motion))
+    unmarked = text.replace(", beside messages that are taken behind it", "")
+    plain = Stepped.of(tmp_path / "unmarked", {"sums.f90": unmarked})
+    assert any("goes behind" in step.does for step in plain.steps(motion))
 
 
 @pytest.mark.skipif(bool(SMPI.missing()), reason="SMPI is not installed")

@@ -40,6 +40,7 @@ from asphalt.transforms.step import Found, Step
 from asphalt.transforms.windows import (
     Window,
     in_window,
+    is_beside_taken,
     is_given,
     is_work,
     paths_of,
@@ -212,6 +213,8 @@ class _Window:
         sizes: frozenset[str] = frozenset()
         while 0 <= here + direction < len(self.siblings):
             other = self.siblings[here + direction]
+            if direction > 0 and is_beside_taken(other):
+                break
             pair = (self.siblings[origin], other)
             more = self._sizes_for(*pair[::direction])
             if more is None:

@@ -53,10 +53,9 @@ from asphalt.transforms.make import add, compare, maker_at, num, size
 from asphalt.transforms.peeling import NAME as NAME
 from asphalt.transforms.step import Found, Step
 from asphalt.transforms.taking import takes_at
-from asphalt.transforms.windows import is_work
+from asphalt.transforms.windows import NEXT, is_work
 
 _FIRST = "asphalt: what begins the first iteration; later ones have it at the end of the one before"
-_NEXT = "asphalt: what begins the next iteration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         following = size(poly(add(variable, num(1))), facts.scope)
         goes_on = _placed(_without_comments(work, facts), variable, following, work[0], facts)
         behind = _guarded(goes_on, compare(variable, "<", last), work[0], facts)
-        behind = in_front(behind, (_comment(_NEXT, work[0], facts),))
+        behind = in_front(behind, (_comment(NEXT, work[0], facts),))
         plain = replace(loop, head=replace(loop.head, lead=()), body=(*rest, behind))
         return (*nodes[: step.position], *begins, plain, *nodes[step.position + 1 :])
 

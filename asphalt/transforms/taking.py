@@ -31,15 +31,19 @@ all messages in the order in which it did; nothing needs a buffer for more than 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from asphalt.analysis.further_turns import condition_of, condition_to_go_on
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.ir.tree import Do, Node, leaves
+from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms import motion
-from asphalt.transforms.edit import lists_in
-from asphalt.transforms.step import Found
+from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list
+from asphalt.transforms.make import maker_at
+from asphalt.transforms.step import Found, Step
+from asphalt.transforms.windows import BESIDE_TAKEN, NEXT
 
 NAME = motion.NAME
 
@@ -63,7 +67,21 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     return tuple(found)
 
 
-apply = motion.apply
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with the work of the next iteration in front of what takes messages; a comment keeps
+    code motion from bringing behind it what stands in front of it, and may send."""
+    assert isinstance(step, motion.Move)
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        work = nodes[step.origin]
+        first = next(leaves(work))
+        lead = tuple(line for line in first.lead if not line.text.rstrip().endswith(NEXT))
+        make = maker_at(work, facts.located.form, facts.eol)
+        new = replace(first, lead=(*lead, make.comment(BESIDE_TAKEN)))
+        marked = map_leaves(work, lambda leaf: new if leaf is first else leaf)
+        return (*nodes[: step.target], marked, *nodes[step.target : step.origin])
+
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
 def takes_at(nodes: tuple[Node, ...], messages: Messages) -> int | None:

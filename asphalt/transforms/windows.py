@@ -14,6 +14,10 @@ from asphalt.transforms.edit import lists_in
 
 GOES_ON = "asphalt: the nest goes on, beside the next transfer"
 """The comment at a part of a nest that was given to a window (``sharing``)."""
+NEXT = "asphalt: what begins the next iteration"
+"""The comment at the work of the next iteration (``rotation``)."""
+BESIDE_TAKEN = f"{NEXT}, beside messages that are taken behind it"
+"""The same in front of what takes messages (``taking``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,17 @@ def paths_of(node: Node) -> tuple[tuple[Leaf, ...], ...]:
 
 
 def is_given(node: Node) -> bool:
-    """Whether a statement is a part of a nest that stands where it is for the transfer there."""
-    return any(GOES_ON in entry.text for leaf in leaves(node) for entry in leaf.lead)
+    """Whether a statement stands where it is for the transfer there."""
+    return _is_marked(node, GOES_ON) or is_beside_taken(node)
+
+
+def is_beside_taken(node: Node) -> bool:
+    """Whether a statement stands in front of what takes messages, behind all that is sent."""
+    return _is_marked(node, BESIDE_TAKEN)
+
+
+def _is_marked(node: Node, comment: str) -> bool:
+    return any(comment in entry.text for leaf in leaves(node) for entry in leaf.lead)
 
 
 def is_work(node: Node, messages: Messages) -> bool:
