@@ -141,12 +141,33 @@ STAYS = {
     "directive": {"first": "    !$omp simd\n" + _NEST},
     "two on a line": {"first": _CALL + "; v(1) = 0"},
     "save": {"declared": "  save :: k"},
+    **{
+        f"no number: {what}": {
+            "declared": "  real(8), parameter :: w(2) = 1",
+            "first": _NEST.replace("v(i) = v(i) + k", f"if (k > 1) v(i) = v(i) + {what}"),
+        }
+        for what in ("60/(k - 1)", "mod(i, k - 1)", "log(k - 1d0)", "0**(k - 2)", "w(k - 1)",
+                     "sum(v(1:k-1))")
+    },
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STAYS)
 def test_a_loop_begins_where_it_began(name: str, tmp_path: Path) -> None:
     assert not _stepped(tmp_path, **STAYS[name]).steps(rotation)
+
+
+def test_numbers_that_no_compiler_refuses(tmp_path: Path) -> None:
+    """What is divided by, or asked for, is no number in the first iteration, either."""
+    goes = ["i/(k + i)", "v(k)", "dble(k)", "k/2"]
+    first = _NEST.replace("v(i) + k", "v(i) + " + " + ".join(goes))
+    assert "v(i) = v(i) + i/(1 + i) + v(1) + dble(1) + 1/2" in " ".join(
+        _rotated(tmp_path, first=first)
+    )
+    first = _NEST.replace("v(i) + k", "v(i) + 60/(k - 1)")
+    assert "60/(below - 1)" in " ".join(
+        _rotated(tmp_path / "no constant", first=first, bounds="below, last")
+    )
 
 
 def test_the_variable_is_of_the_default_kind(tmp_path: Path) -> None:

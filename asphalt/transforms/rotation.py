@@ -33,6 +33,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.algebra import poly
+from asphalt.analysis.constant_places import is_constant, may_fail
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.further_turns import condition_of, condition_to_go_on
 from asphalt.analysis.independence import Independence, is_unseen
@@ -222,6 +223,11 @@ def _can_be_rotated(loop: Do, places: tuple[int, ...], facts: UnitFacts) -> bool
     order, work = facts.once(Independence.of), [loop.body[place] for place in places]
     inside = [leaf for node in work for leaf in leaves(node)]
     if len(inside) > MOST_STATEMENTS or any(order.bound(node) is not None for node in work):
+        return False
+    assert head.first is not None
+    if is_constant(head.first, facts.scope) and any(
+        may_fail(leaf.what, variable, facts.scope) for leaf in inside
+    ):
         return False
     return all(_can_have(leaf, variable, facts) for leaf in inside)
 
