@@ -38,6 +38,8 @@ STAYS = {
     "too-many": f"do d = 1, 9\n{SEND}\nend do",
     "no-turns": f"do d = 2, 1\n{SEND}\nend do",
     "computation": f"do d = 1, 2\n{SEND}\nv = v + d\nend do",
+    "divides-by-nothing": f"do d = 1, 2\n{SEND}\nif (flag) k = 6/(d - 1)\nend do",
+    "no-logarithm": f"do d = 1, 2\n{SEND}\nif (flag) then\nk = int(log(d - 1.0))\nend if\nend do",
     "inner-loop": f"do d = 1, 2\n{SEND}\ndo k = 1, n\nv(k) = d\nend do\nend do",
     "no-communication": "do d = 1, 2\nv(d) = 1\nend do",
     "only-a-barrier": "do d = 1, 2\ncall MPI_Barrier(MPI_COMM_WORLD, ierr)\nend do",

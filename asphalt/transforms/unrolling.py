@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_sites import UnitKey, unit_key
+from asphalt.analysis.constant_places import may_fail
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
 from asphalt.analysis.inlining.replacement import number
@@ -119,7 +120,7 @@ def _step(facts: UnitFacts, path: tuple[int, ...], loop: Do) -> Unroll | None:
         return None
     *turns, last = values
     body = _without_cycles(loop.body)
-    if body is None:
+    if body is None or any(may_fail(w, head.var.name, facts.scope) for w in _conditional(body)):
         return None
     try:
         copies = tuple(_copy(facts, loop, body, head.var.name, value) for value in turns)
@@ -131,6 +132,16 @@ def _step(facts: UnitFacts, path: tuple[int, ...], loop: Do) -> Unroll | None:
         "the loop only communicates",
     )
     return Unroll(line_of(loop.head), does, evidence, path, loop, copies, last)
+
+
+def _conditional(nodes: tuple[Node, ...]) -> Iterator[What]:
+    """The statements that some iterations may not come to."""
+    for node in nodes:
+        match node:
+            case Leaf(what=Guarded(action=action)):
+                yield action
+            case Branch(arms=arms):
+                yield from (leaf.what for arm in arms for n in arm.body for leaf in leaves(n))
 
 
 def _values(facts: UnitFacts, loop: Do, head: DoHead) -> list[int] | None:
