@@ -354,3 +354,22 @@ def test_a_variable_and_a_number_stand_for_a_dummy_that_is_only_read(tmp_path: P
     tree = Stepped.of(tmp_path, {"halo.f90": text})
     assert tree.applied(inline) == 1
     assert "MPI_Recv(v, 5, MPI_INTEGER, above, (m + 1)," in tree.text("halo.f90")
+
+
+@pytest.mark.parametrize(
+    ("body", "stands"),
+    [
+        ("if (above > 9) shared = 60/(k - 1)", False),
+        ("if (above > 9) shared = int(log(dble(k - 1)))", False),
+        ("shared = merge(3, 4, k > 1)", True),
+        ("shared = 60/above*(k - 1)", True),
+    ],
+)
+def test_a_number_stands_for_a_dummy_where_no_compiler_may_refuse_it(
+    body: str, stands: bool, tmp_path: Path
+) -> None:
+    tree = Stepped.of(tmp_path, {"halo.f90": program(call="call exchange(v, 5, 1)", body=body)})
+    assert tree.applied(inline) == 1
+    step = tree.text("halo.f90").split("subroutine step")[1]
+    assert ("MPI_Recv(v, 5, MPI_INTEGER, above, 1," in step) is stands
+    assert ("k = 1\n" in step) is not stands

@@ -12,7 +12,7 @@ from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Expr, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import DoHead, What
 
-_OF_ANY_NUMBER = frozenset({"abs", "cmplx", "dble", "int", "max", "min", "real"})
+_OF_ANY_NUMBER = frozenset({"abs", "cmplx", "dble", "int", "max", "merge", "min", "real"})
 
 
 def is_constant(expr: Expr, scope: Scope) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from asphalt.analysis.constant_places import may_fail
 from asphalt.analysis.inlining.array_arguments import ArrayArgument
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
@@ -22,6 +23,7 @@ from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.shared import storages_in
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, walk
+from asphalt.ir.tree import leaves
 
 _VARIABLES = (
     Origin.LOCAL, Origin.DUMMY, Origin.RESULT, Origin.COMMON, Origin.MODULE, Origin.HOST,
@@ -121,7 +123,7 @@ class Passed:
         if written and not copied:
             raise RefusedError(ARGUMENT, f"the procedure changes {dummy}: a value is passed")
         value = self._constant(actual)
-        if value is not None and not copied:
+        if value is not None and not copied and not self._may_fail(dummy):
             self._names[dummy] = Standing(value)
         elif self._is_next(actual) and self.context.stays((actual,)) and not copied:
             self._names[dummy] = Standing(Op("()", (actual,)))
@@ -132,6 +134,13 @@ class Passed:
             self._before.append((dummy, actual))
         else:
             raise RefusedError(ARGUMENT, f"the value for {dummy} cannot be kept")
+
+    def _may_fail(self, dummy: str) -> bool:
+        """Whether a compiler may refuse a statement of the procedure with a constant in place of a
+        dummy, which no call with that constant may come to."""
+        scope = self.context.callee
+        statements = (leaf.what for node in scope.unit.body for leaf in leaves(node))
+        return any(may_fail(what, dummy, scope) for what in statements)
 
     def _constant(self, actual: Expr) -> Expr | None:
         """The expression where it is an integer or logical constant."""
