@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mpi_run import SMPI, installed
+from opinions import Opinion
 from stepping import Stepped
 
+from asphalt.cli import judging
 from asphalt.cli.main import main
-from asphalt.frontend.tree import Tree
-from asphalt.gain.model import Judge, Model, Price
-from asphalt.ir.program import Located
+from asphalt.cli.simulated_program import FLAGS
+from asphalt.errors import UsageError
+from asphalt.gain.model import Judge, Model
 from asphalt.optimise import Optimised, optimise
 from asphalt.running import mpi as running
 from asphalt.simulation.platforms import ETHERNET_1
@@ -55,17 +56,6 @@ program main
   call MPI_Finalize(ierr)
 end program main
 """
-
-
-@dataclass
-class Opinion:
-    """A judge that looks at the text of the file."""
-
-    cost: Callable[[str], float]
-    names: tuple[str, ...] = ("somewhere",)
-
-    def price(self, tree: Tree, located: Located) -> Price:
-        return Price((self.cost(tree.content(located.path).decode()),))
 
 
 def _judged(folder: Path, judge: Judge) -> Optimised:
@@ -191,6 +181,23 @@ def test_what_does_not_build_is_told_and_nothing_is_written(
     assert main(["apply", *arguments, "--compile", "{fc} -no-such-flag {sources} -o {exe}"]) == 2
     assert "the original program does not build" in capsys.readouterr().err
     assert not (here / "out").exists()
+
+
+@needs_smpi
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(("given", "used"), [((), FLAGS), (("--flags", ""), "")])
+def test_flags_may_be_none(
+    given: tuple[str, ...], used: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def builder_of(project: object, paths: object, building: object, flags: str, *_: object) -> Any:
+        seen.append(flags)
+        raise UsageError("enough is known")
+
+    monkeypatch.setattr(judging, "builder_of", builder_of)
+    assert main(["diff", *QUIET, "--judge", "simulation", *WHERE, *given]) == 2
+    assert seen == [used]
 
 
 @needs_smpi

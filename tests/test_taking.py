@@ -14,11 +14,12 @@ import pytest
 from fuzz.gathers import fields
 from fuzz.transfers import batch, compare
 from mpi_run import SMPI
+from opinions import Opinion
 from stepping import Stepped
 
 from asphalt.frontend.tree import load_tree
-from asphalt.optimise import optimise
-from asphalt.optimiser.dropped import AS_LONG
+from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.dropped import AS_LONG, SLOWER
 from asphalt.passes import TRANSFERS
 from asphalt.settings import Settings
 from asphalt.transforms import (
@@ -254,6 +255,53 @@ def test_what_gains_nothing_is_told(tmp_path: Path) -> None:
     (told,) = (one for one in found.dropped if "goes before the messages taken in" in one.does)
     assert told.why == AS_LONG
     assert "begins behind its first work" in told.does
+
+
+_LATER = "beside messages that are taken"
+
+
+def _judged(folder: Path, text: str, judge: Opinion) -> tuple[str, Optimised]:
+    """What becomes of a file with one unit, by what a judge says; and all that is told of it."""
+    path = folder / "sums.f90"
+    folder.mkdir(exist_ok=True)
+    path.write_text(text)
+    tree = load_tree([folder], Settings(cache=False, jobs=1))
+    found = optimise(tree, tree.units_of(str(path))[0], TRANSFERS, model=judge)
+    assert found.content is not None
+    return found.content.decode(), found
+
+
+def _cost(text: str) -> float:
+    """Posted receives gain most.  What splits a branch loses more than the loop gains then."""
+    if "asphalt_post" not in text:
+        return 9.0
+    return 3.0 if _LATER in text else 4.0 if ".not. (me == 0)" in text else 2.0
+
+
+def test_an_execution_is_compared_with_what_is_replaced(tmp_path: Path) -> None:
+    """Only an estimate may be that of the split branch: what is executed is the same."""
+    text = _UNIT.format(**_PLAIN)
+    content, found = _judged(tmp_path / "executed", text, Opinion(_cost))
+    assert "asphalt_post" in content
+    assert _LATER not in content
+    (told,) = (one for one in found.dropped if "goes before the messages taken in" in one.does)
+    assert (told.why, told.before["somewhere"], told.tried["somewhere"]) == (SLOWER, 2.0, 3.0)
+    content, _ = _judged(tmp_path / "estimated", text, Opinion(_cost, executes=False))
+    assert _LATER in content
+
+
+def test_only_branches_of_the_loop_that_gains_are_split(tmp_path: Path) -> None:
+    text = _UNIT.format(**_PLAIN)
+    loop = text[text.index("  do l = 1") : text.index("end subroutine")]
+    twice = text.replace(loop, loop + loop.replace("total(l)", "total(l+1)"))
+
+    def cost(text: str) -> float:
+        return 9.0 - 2 * text.count("call asphalt_post") - (_LATER in text)
+
+    content, _ = _judged(tmp_path, twice, Opinion(cost))
+    assert content.count("call asphalt_post") == 2
+    assert content.count(_LATER) == 1
+    assert content.count(".not. (me == 0)") == 1
 
 
 def test_what_was_written_is_left_as_it_is(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class Judging:
         warn_of_speeds(platforms, costs.speed)
         seconds = SECONDS if self.timeout is None else self.timeout
         simulators = [Simulator(platform, costs.speed, seconds) for platform in platforms]
-        given = self.flags or FLAGS, self.arguments or ""
+        given = FLAGS if self.flags is None else self.flags, self.arguments or ""
         with builder_of(project, paths, self.building, *given, seconds, costs) as builder:
             times = SimulatedTimes(builder, simulators, ranks, project.content)
             with Console(stderr=True).status("simulating steps"):

@@ -57,6 +57,11 @@ class Judge(Protocol):
     def names(self) -> tuple[str, ...]:
         """What the seconds of a price are for, in their order: networks, say."""
 
+    @property
+    def executes(self) -> bool:
+        """Whether seconds are those of executions, and not estimates, which may differ between
+        texts that execute the same statements in the same order."""
+
     def price(self, tree: Tree, located: Located) -> Price:
         """What a unit of a tree costs."""
 
@@ -72,6 +77,11 @@ class Model:
     def names(self) -> tuple[str, ...]:
         """The networks."""
         return tuple(network.name for network in self.networks)
+
+    @property
+    def executes(self) -> bool:
+        """Nothing is executed."""
+        return False
 
     def price(self, tree: Tree, located: Located) -> Price:
         """What a unit of a tree costs; sizes are those that its named constants have."""

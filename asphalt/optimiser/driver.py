@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import PRECISION, Price
@@ -36,7 +37,7 @@ from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.reading import disagreement
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import inline, rotation
+from asphalt.transforms import inline, rotation, sends_first
 from asphalt.transforms.expanded_buffers import ExpandBuffers
 from asphalt.transforms.step import Step
 
@@ -121,27 +122,37 @@ class Driver:
         """The same with what iterations take from queues behind the first work of the next ones,
         wherever that gains.
 
-        It is compared with the branches already split: what is executed does not change by that,
-        but the price may, since ranks are taken to wait for each other behind each branch.
+        An estimate is compared with that of the branches already split: what is executed does not
+        change by that, but the price may, since ranks are taken to wait for each other behind each
+        branch.
         """
         if found.content is None or not {TURNING.name, TAKING.name} <= set(self.shop.passes):
             return found
         begin = State(self.shop.known.tree(found.content), found.steps, found.trees)
-        apart = self.shop.closure(begin, (PARTING,))
+        for loop in sends_first.loops(self.shop.facts(begin.tree)):
+            for apart, later in self._taking_later(begin, loop):
+                before = begin if self.shop.model.executes else apart
+                prices = self.shop.price(before.tree), self.shop.price(later.tree)
+                if prices[1].gains(prices[0]):
+                    content = later.tree.content(self.shop.path)
+                    more = replace(found, content=content, steps=later.steps, trees=later.trees)
+                    return self._taken_later(more)
+                found = self._without(found, later.steps[len(begin.steps) :], prices)
+        return found
+
+    def _taking_later(self, begin: State, loop: tuple[int, ...]) -> Iterator[tuple[State, State]]:
+        """What a loop takes from queues behind the first work of its next iteration, with as much
+        of that work as possible first; with the state before, where its branches are split."""
+        parting = replace(PARTING, check=partial(sends_first.check, loop=loop))
+        apart = self.shop.closure(begin, (parting,))
         facts = self.shop.facts(apart.tree)
         for step in TURNING.check(facts):
             assert isinstance(step, rotation.Rotate)
-            turned = self.shop.applied(apart, facts, TURNING, step)
-            later = self.shop.closure(turned, (TAKING,))
-            if later.tree is turned.tree:
-                continue
-            prices = self.shop.price(apart.tree), self.shop.price(later.tree)
-            if prices[1].gains(prices[0]):
-                content = later.tree.content(self.shop.path)
-                more = replace(found, content=content, steps=later.steps, trees=later.trees)
-                return self._taken_later(more)
-            found = self._without(found, later.steps[len(begin.steps) :], prices)
-        return found
+            if (*step.path, step.position) == loop:
+                turned = self.shop.applied(apart, facts, TURNING, step)
+                later = self.shop.closure(turned, (TAKING,))
+                if later.tree is not turned.tree:
+                    yield apart, later
 
     def _saves_more(self, one: Tree, more: Optimised, other: Tree, found: Optimised) -> bool:
         """Whether ``more`` saves more of what ``one`` costs than ``found`` does of ``other``, on a

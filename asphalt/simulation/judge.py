@@ -42,6 +42,11 @@ class SimulatedTimes:
             for count in self.ranks
         )
 
+    @property
+    def executes(self) -> bool:
+        """The program runs."""
+        return True
+
     def beside(self, changed: tuple[Change, ...]) -> SimulatedTimes:
         """The same where files have been changed so far."""
         return replace(self, changed=changed)

@@ -42,12 +42,19 @@ from asphalt.transforms.taking import posts_or_sends, takes
 NAME = fission.NAME
 
 
-def check(facts: UnitFacts) -> tuple[Found, ...]:
+def loops(facts: UnitFacts) -> tuple[tuple[int, ...], ...]:
+    """Where the loops stand that take messages from queues and begin with work that could come
+    before that: the path of each in the unit, the innermost ones first."""
+    return tuple(place for place, _ in facts.once(_loops))
+
+
+def check(facts: UnitFacts, loop: tuple[int, ...] | None = None) -> tuple[Found, ...]:
     """The branches of a unit that take messages behind what they send, in loops that begin with
-    work which could come between."""
+    work which could come between; ``loop``: only those that stand in this one, and in no loop
+    inside of it."""
     messages, order = facts.once(Messages), facts.once(Independence.of)
-    loops = _loops(facts.unit.body) if any(c.queue for _, c in messages.own_calls()) else ()
-    inside = {id(b) for loop in loops if works_first(loop, facts) for b in _branches(loop.body)}
+    bodies_of = (node.body for place, node in facts.once(_loops) if loop in (None, place))
+    inside = {id(branch) for body in bodies_of for branch in _branches(body)}
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
@@ -81,12 +88,17 @@ def _cuts(branch: Branch, messages: Messages) -> tuple[int, ...]:
     return cuts if any(takes(node, messages) for node in rest) else ()
 
 
-def _loops(nodes: tuple[Node, ...]) -> tuple[Do, ...]:
-    """All loops in some statements."""
-    found: list[Do] = []
-    for _, siblings in lists_in(nodes):
-        found += (node for node in siblings if isinstance(node, Do))
-    return tuple(found)
+def _loops(facts: UnitFacts) -> tuple[tuple[tuple[int, ...], Do], ...]:
+    """The loops that begin with work and take messages from queues, each with its path."""
+    messages = facts.once(Messages)
+    if not any(call.queue for _, call in messages.own_calls()):
+        return ()
+    return tuple(
+        ((*path, position), node)
+        for path, siblings in lists_in(facts.unit.body)
+        for position, node in enumerate(siblings)
+        if isinstance(node, Do) and takes(node, messages) and works_first(node, facts)
+    )
 
 
 def _branches(nodes: tuple[Node, ...]) -> tuple[Branch, ...]:
