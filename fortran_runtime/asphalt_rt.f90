@@ -32,6 +32,7 @@ module asphalt_rt
   public :: asphalt_queue, asphalt_post, asphalt_take, asphalt_send
   public :: asphalt_private
   public :: asphalt_segment
+  public :: asphalt_is_smpi
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
@@ -1230,7 +1231,7 @@ contains
 
     nullify (carried)
     if (.not. private_key_exists) then
-      if (callbacks_are_fortran()) then
+      if (.not. asphalt_is_smpi()) then
         call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_companion, private_key, &
                                     0_MPI_ADDRESS_KIND, ierror)
       else
@@ -1259,7 +1260,7 @@ contains
     type(companion_pointer), allocatable :: longer(:)
     integer :: known
 
-    if (callbacks_are_fortran()) then
+    if (.not. asphalt_is_smpi()) then
       attribute_of = transfer(c_loc(carried), attribute_of)
       return
     end if
@@ -1391,16 +1392,17 @@ contains
     call MPI_Errhandler_free(handler, ierror)  ! the reference that the query made
   end subroutine same_handler
 
-  !> Whether MPI calls the callback with Fortran's arguments.  SimGrid's SMPI 3.32 calls it as a C
-  !! function; there, private communicators are not freed.
-  logical function callbacks_are_fortran()
+  !> Whether this is SimGrid's SMPI.  Version 3.32 calls the callbacks of attributes as C functions,
+  !! with C's arguments, so that private communicators are not freed there; and it has wrong extents
+  !! for some types.
+  logical function asphalt_is_smpi()
     character(:), allocatable :: version
     integer :: length, ierror
 
     allocate(character(4096) :: version)  ! what the largest MPI needs
     call MPI_Get_library_version(version, length, ierror)
-    callbacks_are_fortran = version(:4) /= 'SMPI'
-  end function callbacks_are_fortran
+    asphalt_is_smpi = version(:4) == 'SMPI'
+  end function asphalt_is_smpi
 
   !> Called by MPI when a communicator that carries something is freed.
   subroutine free_companion(comm, key, attribute, state, ierror)
@@ -2016,7 +2018,7 @@ contains
 
     if (finalize_waits) return
     finalize_waits = .true.
-    if (callbacks_are_fortran()) then
+    if (.not. asphalt_is_smpi()) then
       call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, wait_for_leaving, finalize_key, &
                                   0_MPI_ADDRESS_KIND, error)
     else
@@ -2182,8 +2184,8 @@ end module asphalt_rt
 module asphalt_decomposition
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr, c_ptr, c_signed_char, c_size_t
   use asphalt_rt
-  use mpi, only: MPI_ADDRESS_KIND, MPI_BYTE, MPI_REQUEST_NULL, MPI_ROOT, MPI_STATUS_SIZE, &
-                 MPI_STATUSES_IGNORE, MPI_SUCCESS
+  use mpi, only: MPI_ADDRESS_KIND, MPI_BYTE, MPI_COMBINER_NAMED, MPI_REQUEST_NULL, MPI_ROOT, &
+                 MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, MPI_SUCCESS
   implicit none
   private
   public :: asphalt_blocks
@@ -2577,23 +2579,25 @@ contains
     if (.not. waits) call asphalt_send_blocks(blocks, buffer)
   end subroutine asphalt_bcast_blocks
 
-  !> The value that the variable of a loop from `first` to `last` has in its iteration `turn` where
-  !! it works on one received block after the other: the own block first, then those that come
-  !! first.  `zero`: the value for the block of rank 0, or for the first plane.
+  !> The value that the variable of a loop from `first` to `last` has in its iteration `turn`, which
+  !! goes from `first` to `last`, too, where it works on one received block after the other: the own
+  !! block first, then those that come first.  `zero`: the value for the block of rank 0, or for the
+  !! first plane.
   pure integer function asphalt_to_take(blocks, turn, first, last, zero)
     type(asphalt_blocks), intent(in) :: blocks
     integer, intent(in) :: turn, first, last, zero
 
-    asphalt_to_take = turned(own_place(blocks%in, blocks%me) + zero - turn + 1, first, last)
+    asphalt_to_take = turned(own_place(blocks%in, blocks%me) + zero - turn + first, first, last)
   end function asphalt_to_take
 
-  !> The same of a loop that fills the blocks that are sent: the own block last, where the loop goes
-  !! over those of all ranks.
+  !> The same of a loop that fills the blocks that are sent: `turn` goes from `first` to `last`, and
+  !! the own block comes last, where the loop goes over those of all ranks.
   pure integer function asphalt_to_send(blocks, turn, first, last, zero)
     type(asphalt_blocks), intent(in) :: blocks
     integer, intent(in) :: turn, first, last, zero
 
-    asphalt_to_send = turned(own_place(blocks%out, blocks%me) + zero + turn, first, last)
+    asphalt_to_send = turned(own_place(blocks%out, blocks%me) + zero + turn - first + 1, first, &
+                             last)
   end function asphalt_to_send
 
   !> Where the own block is: the rank, or the last plane that it touches.
@@ -2808,31 +2812,33 @@ contains
   end subroutine divide_by_types
 
   !> The planes that a block touches: of an empty one none, and all of them where their size is not
-  !! known, or the extent of the type cannot be right (SMPI 3.32 has that of one element for a
-  !! subarray).  Elements of the block may lie in any order, and in front of where it begins.
+  !! known, or the extent of the type may be wrong.  Elements of the block may lie in any order, and
+  !! in front of where it begins.
   subroutine find_planes(datatype, count, displacement, plane, first, last, missing)
     integer, intent(in) :: datatype, count
     integer(MPI_ADDRESS_KIND), intent(in) :: displacement
     integer(int64), intent(in) :: plane
     integer(int64), intent(out) :: first, last, missing
     integer(MPI_ADDRESS_KIND) :: lower, extent, true_lower, true_extent, apart
-    integer(int64) :: from, to, bytes
+    integer(int64) :: from, to
     integer :: error
+    logical :: known
 
     first = 0
     last = -1
     missing = 0
     if (count <= 0) return
-    bytes = bytes_of(1, datatype)
-    if (bytes == 0) return
-    call MPI_Type_get_extent(datatype, lower, extent, error)
-    call MPI_Type_get_true_extent(datatype, true_lower, true_extent, error)
-    if (plane <= 0 .or. true_extent < bytes) then
+    if (bytes_of(1, datatype) == 0) return
+    known = plane > 0
+    if (known) known = has_extents(datatype)
+    if (.not. known) then
       first = -beyond
       last = beyond
       missing = beyond
       return
     end if
+    call MPI_Type_get_extent(datatype, lower, extent, error)
+    call MPI_Type_get_true_extent(datatype, true_lower, true_extent, error)
     apart = (count - 1) * extent
     from = displacement + true_lower + min(0_MPI_ADDRESS_KIND, apart)
     to = displacement + true_lower + true_extent - 1 + max(0_MPI_ADDRESS_KIND, apart)
@@ -2840,6 +2846,19 @@ contains
     last = (to - modulo(to, plane)) / plane
     missing = last - first + 1
   end subroutine find_planes
+
+  !> Whether the extents that MPI tells of a type are right.  For a subarray of one element SMPI 3.32
+  !! tells those of the element, as if it lay where the array begins, and for a type that was resized
+  !! what it was resized to is the true extent, too: predefined types are believed, and no others.
+  logical function has_extents(datatype)
+    integer, intent(in) :: datatype
+    integer :: integers, addresses, datatypes, combiner, error
+
+    has_extents = .not. asphalt_is_smpi()
+    if (has_extents) return
+    call MPI_Type_get_envelope(datatype, integers, addresses, datatypes, combiner, error)
+    has_extents = error == MPI_SUCCESS .and. combiner == MPI_COMBINER_NAMED
+  end function has_extents
 
   !> The same for a buffer that has something for the root alone.
   subroutine divide_for_one(blocks, side, buf, datatype, count)
@@ -3046,13 +3065,15 @@ contains
                        blocks%comm, blocks%in%requests(from))
   end subroutine receive
 
-  !> Copies the block that a rank has for itself.
+  !> Copies the block that a rank has for itself; as a message, unless it is known to have no gaps and
+  !! to begin where it is passed.
   subroutine copy_own(blocks)
     type(asphalt_blocks), intent(inout) :: blocks
     integer(c_signed_char), pointer :: from, to
     integer(MPI_ADDRESS_KIND) :: lower, extent, true_lower, true_extent
     type(c_ptr) :: unused
     integer :: own, bytes, request, ignored(MPI_STATUS_SIZE), error
+    logical :: dense
 
     own = blocks%me + 1
     associate (type => blocks%out%datatypes(own), other => blocks%in%datatypes(own))
@@ -3061,8 +3082,10 @@ contains
       call MPI_Type_get_true_extent(type, true_lower, true_extent, error)
       call find(blocks%out, own, from)
       call find(blocks%in, own, to)
-      if (type == other .and. all([lower, true_lower] == 0) .and. &
-          all([extent, true_extent] == bytes)) then
+      dense = type == other .and. all([lower, true_lower] == 0) .and. &
+              all([extent, true_extent] == bytes)
+      if (dense) dense = has_extents(type)
+      if (dense) then
         unused = memcpy(to, from, int(blocks%out%counts(own), c_size_t) * bytes)
         return
       end if

@@ -22,20 +22,26 @@ def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path
     assert (outcome.code, outcome.stderr) == (0, "")
 
 
-ENTERED = {"enter.f90": OPENMPI, "uneven.f90": SMPI, "choice.f90": MPICH}
-"""Programs that enter exchanges, and the MPI that the quick suite runs each under."""
+CHECKED = {
+    "enter.f90": OPENMPI,
+    "uneven.f90": SMPI,
+    "choice.f90": MPICH,
+    "turns.f90": MPICH,
+    "places_of_types.f90": SMPI,
+}
+"""Programs that check themselves, and the MPI that the quick suite runs each under."""
 
 
 @pytest.mark.parametrize(
     ("name", "mpi"),
     [
         pytest.param(name, mpi, marks=() if mpi is quick else pytest.mark.wide)
-        for name, quick in ENTERED.items()
+        for name, quick in CHECKED.items()
         for mpi in installed()
     ],
     ids=str,
 )
-def test_enter(name: str, mpi: Mpi, tmp_path: Path) -> None:
+def test_what_programs_check(name: str, mpi: Mpi, tmp_path: Path) -> None:
     program = build(mpi, [RUNTIME, PROGRAMS / name], tmp_path, ["-O1", "-fcheck=all"])
     for ranks in (1, 2, 3, 4):
         outcome = run(mpi, program, ranks)
