@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.transfer_directives import TransferDirectives
+from asphalt.analysis.unit_facts import line_of
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge
@@ -66,7 +67,10 @@ class Outcome:
     def tried(self, site: SiteReport) -> SiteReport:
         """The report on a transfer that stays as it is, with what was tried for its procedure."""
         for one in self.procedures:
-            if (one.file, one.unit) == (site.file, site.unit):
+            if (one.file, one.unit) == (
+                site.file,
+                site.unit,
+            ) and one.first <= site.line <= one.last:
                 return replace(site, dropped=one.dropped, ended=one.ended)
         return site
 
@@ -138,7 +142,7 @@ def optimised(
             changed=done,
             given=partial(given_place, now=now, given=tree),
         )
-        procedures.append(_procedure(found))
+        procedures.append(_procedure(found, _lines(tree, path, chain)))
         if found.content is None:
             continue
         done.add((path, chain))
@@ -292,8 +296,8 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
         return f"{'main' if own is None else own.unit.name or 'main'}:{line}"
 
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
-    tried = _procedure(found)
-    steps, dropped = tried.steps, tried.dropped
+    steps = tuple(map(_step_report, found.steps))
+    dropped = tuple(map(_dropped_report, found.dropped))
     for transfer in found.transfers:
         yield SiteReport(
             name(transfer.path, transfer.line),
@@ -357,8 +361,16 @@ def _dropped_report(dropped: Dropped) -> DroppedReport:
     )
 
 
-def _procedure(found: Optimised) -> ProcedureReport:
-    """What was tried for a unit."""
+def _lines(given: Tree, path: str, chain: tuple[str, ...]) -> tuple[int, int]:
+    """The first and the last line of a unit in the source as it was given."""
+    unit = next(
+        one.unit for one in given.units_of(path) if tuple(u.name for u in one.chain) == chain
+    )
+    return line_of(next(leaves(unit))), line_of(unit.end)
+
+
+def _procedure(found: Optimised, lines: tuple[int, int]) -> ProcedureReport:
+    """What was tried for a unit, with its first and its last line."""
     return ProcedureReport(
         found.path,
         found.unit,
@@ -366,6 +378,7 @@ def _procedure(found: Optimised) -> ProcedureReport:
         tuple(map(_step_report, found.steps)),
         tuple(map(_dropped_report, found.dropped)),
         found.ended,
+        *lines,
     )
 
 

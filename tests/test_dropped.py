@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import jsonschema
 import pytest
+from opinions import Opinion
 from stepping import Stepped
 
+from asphalt.change import Outcome
 from asphalt.cli.main import main
 from asphalt.gain.model import Model
 from asphalt.optimise import Done, Dropped, Optimised, optimise
-from asphalt.optimiser.dropped import IDLE, SLOWER, distinct
+from asphalt.optimiser import overlap
+from asphalt.optimiser.dropped import IDLE, SLOWER, distinct, together_not_kept
 from asphalt.optimiser.origins import Place
+from asphalt.optimiser.workshop import Workshop
 from asphalt.report.json import SCHEMA
-from asphalt.report.model import DroppedReport, GainReport, PriceReport, StepReport
+from asphalt.report.model import (
+    DroppedReport,
+    GainReport,
+    PriceReport,
+    ProcedureReport,
+    SiteReport,
+    StepReport,
+)
 from asphalt.report.steps import dropped_text, step_text
 from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_HDR, Network
 
@@ -142,6 +155,37 @@ def test_the_harmful_clone_is_rejected_in_all_of_the_smoother(tmp_path: Path) ->
     assert found.content is not None
 
 
+def test_copies_that_lose_are_told_where_another_one_is_the_last_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first send gains nothing by a copy; behind that of the second, no more steps are made."""
+    second = AGAIN[AGAIN.index("  do i = 1, n") : AGAIN.index("end subroutine")]
+    twice = AGAIN.replace("end subroutine", second.replace("1, comm", "2, comm") + "end subroutine")
+
+    copied = "call asphalt_send"
+
+    def cost(text: str) -> float:
+        first = text.index("1, comm")
+        return 2.0 + (copied in text[:first]) - (copied in text[first:])
+
+    stepped = Stepped.of(tmp_path, {"unit.f90": twice})
+    (facts,) = stepped.facts()
+    monkeypatch.setattr(overlap, "MOST_STEPS", 1)
+    passes = ("nonblocking", "expansion")
+    found = optimise(stepped.tree, facts.located, passes, model=Opinion(cost))
+    assert [one.does for one in found.dropped] == ["MPI_Send of line 11 leaves from a copy"]
+
+
+def test_each_procedure_is_told_what_was_tried_for_it() -> None:
+    """Those of one name may stand in one file: in two hosts, say."""
+    lost = DroppedReport("renaming", "x is renamed", "a.f90", 3, "no gain")
+    here = ProcedureReport("a.f90", "swap", False, (), (), "one", 2, 9)
+    there = ProcedureReport("a.f90", "swap", False, (), (lost,), "two", 12, 19)
+    site = SiteReport("swap:14", "a.f90", 14, "MPI_Send", "swap", "refused")
+    told = Outcome((), (here, there)).tried(site)
+    assert (told.dropped, told.ended) == ((lost,), "two")
+
+
 def test_steps_are_told_once_and_only_if_nothing_comes_of_them() -> None:
     place = Place("a.f90", 3)
     first = Dropped("renaming", "x is renamed", place, IDLE)
@@ -156,9 +200,25 @@ def test_what_is_told_to_people() -> None:
     prices = (PriceReport("fast", 10e-6, 10.3e-6), PriceReport("slow", 2e-6, 1e-6))
     told = DroppedReport("renaming", "x is renamed", "a.f90", 3, "no gain", prices)
     assert dropped_text(told) == (
-        "not kept: renaming: x is renamed: no gain: +3 % on fast (10 us to 10.3 us), "
-        "-50 % on slow (2 us to 1 us)"
+        "not kept: renaming: x is renamed: no gain: +3.0 % on fast (10 us to 10.3 us), "
+        "-50.0 % on slow (2 us to 1 us)"
     )
+
+
+def test_prices_have_the_unit_that_their_length_asks_for() -> None:
+    prices = (PriceReport("fast", 17.17e-3, 17.95e-3), PriceReport("slow", 999.96e-6, 2.2))
+    told = DroppedReport("renaming", "x is renamed", "a.f90", 3, "no gain", prices)
+    assert dropped_text(told).endswith(
+        "no gain: +4.5 % on fast (17.17 ms to 17.95 ms), +219908.8 % on slow (1000 us to 2.2 s)"
+    )
+    same = replace(told, prices=(PriceReport("fast", 1e5, 1e5 - 1),))
+    assert dropped_text(same).endswith("no gain: +0.0 % on fast (100000 s to 99999 s)")
+    step = StepReport("motion", "it goes", (), "a.f90", 3, (GainReport("fast", -1.25e-2),))
+    assert step_text(step) == "motion: it goes: -12.5 ms on fast"
+
+
+def test_no_steps_at_all_are_not_told() -> None:
+    assert together_not_kept(cast("Workshop", None), ()) == ()
 
 
 def test_what_a_step_gained_is_told_to_the_nanosecond() -> None:

@@ -9,6 +9,7 @@ import pytest
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.driver import Driver
+from asphalt.optimiser.dropped import LESS_SAVED
 from asphalt.settings import Settings
 
 _PROGRAM = """\
@@ -71,7 +72,12 @@ def test_it_is_inlined_where_the_work_is_in_the_caller(tmp_path: Path) -> None:
 def test_it_stays_where_its_own_work_is_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not _inlined(_main(tmp_path, inside=_INSIDE))
+    found = _main(tmp_path, inside=_INSIDE)
+    assert not _inlined(found)
+    (told,) = (one for one in found.dropped if one.why == LESS_SAVED)
+    assert told.transformation == "inline"
+    # what is saved of one text is no price of another
+    assert (told.before, told.tried) == ({}, {})
     # the program is one where nothing else keeps it
     nothing = (0.0, 0.0)
     monkeypatch.setattr(Driver, "_saved_apart", lambda driver: nothing)

@@ -71,14 +71,12 @@ class Driver:
             plain = told_with(plain, *more.dropped)  # why nothing comes of the preparation
             if len(more.transfers) <= len(plain.transfers):
                 found = self._without(plain, prepared.steps)
-            elif not self._saves_more(prepared.tree, more, self.shop.tree, plain):
-                prices = self._by_savings(self._saved(plain), prepared.tree, more)
-                found = self._without(plain, prepared.steps, prices, LESS_SAVED)
-            elif not self._is_more_than(apart := self._saved_apart(), prepared.tree, more):
-                prices = self._by_savings(apart, prepared.tree, more)
-                found = self._without(plain, prepared.steps, prices, LESS_SAVED)
-            else:
+            elif self._saves_more(prepared.tree, more, self.shop.tree, plain) and (
+                self._is_more_than(self._saved_apart(), prepared.tree, more)
+            ):
                 found = more
+            else:
+                found = self._without(plain, prepared.steps, None, LESS_SAVED)
         found = self._taken_later(self._opened(prepared, found))
         return self._pipelined(found, prepared)
 
@@ -90,7 +88,7 @@ class Driver:
         why: str | None = None,
     ) -> Optimised:
         """The same, which tells of these steps that they are not kept."""
-        return told_with(found, together_not_kept(self.shop, steps, prices, why))
+        return told_with(found, *together_not_kept(self.shop, steps, prices, why))
 
     def _opened(self, prepared: State, found: Optimised) -> Optimised:
         """The same with procedures inlined that compute what is behind receives, and with the
@@ -114,8 +112,7 @@ class Driver:
         if more.content is None or self.overlap.hidden(more) <= self.overlap.hidden(found):
             return self._without(found, new) if needed else found
         if not self._saves_more(opened.tree, more, self.shop.tree, found):
-            prices = self._by_savings(self._saved(found), opened.tree, more)
-            return self._without(found, new, prices, LESS_SAVED) if needed else found
+            return self._without(found, new, None, LESS_SAVED) if needed else found
         return more
 
     def _taken_later(self, found: Optimised) -> Optimised:
@@ -163,19 +160,6 @@ class Driver:
         """
         before = self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(other))
         return self._is_more_than(before, one, more)
-
-    def _saved(self, found: Optimised) -> tuple[float, ...]:
-        """The seconds that the unit takes less than as it was."""
-        return self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(self.shop.tree))
-
-    def _by_savings(
-        self, before: tuple[float, ...], one: Tree, more: Optimised
-    ) -> tuple[Price, Price]:
-        """What the unit would cost if it saved these seconds; and what ``more`` does of ``one``."""
-        whole = self.shop.price(self.shop.tree).seconds
-        saved = self.shop.price(self.shop.tree_of(more)).saved(self.shop.price(one))
-        left = (tuple(w - s for w, s in zip(whole, own, strict=True)) for own in (before, saved))
-        return Price(next(left)), Price(next(left))
 
     def _is_more_than(self, before: tuple[float, ...], one: Tree, more: Optimised) -> bool:
         """Whether ``more`` saves more of what ``one`` costs than these seconds, on a network, and

@@ -40,15 +40,17 @@ def together_not_kept(
     steps: Sequence[Done],
     prices: tuple[Price, Price] | None = None,
     why: str | None = None,
-) -> Dropped:
-    """Some steps that were applied one after the other, and belong together; ``why``: None: what
-    the prices say."""
+) -> tuple[Dropped, ...]:
+    """Some steps that were applied one after the other, and belong together: as one; (): there are
+    none.  ``why``: None: what the prices say."""
+    if not steps:
+        return ()
     names = ", ".join(dict.fromkeys(step.transformation for step in steps))
     told = list(dict.fromkeys(step.does for step in steps))
     more = f"; and {len(told) - _NAMED} more steps" if len(told) > _NAMED else ""
     does = "; ".join(told[:_NAMED]) + more
     found = _dropped(shop, names, does, steps[0].place, prices)
-    return found if why is None else replace(found, why=why)
+    return (found if why is None else replace(found, why=why),)
 
 
 def with_dropped(state: State, *more: Dropped) -> State:

@@ -36,7 +36,8 @@ class Dropped:
 
     ``does``: what it did, in a clause; ``place``: of what it is about, as the user wrote it;
     ``why`` it is not kept.  ``before`` and ``tried``: the seconds that one execution of the unit
-    takes without and with it, by network; {}: nobody asked for it.
+    takes without and with it, by network; {}: nobody asked for it, or what is saved was compared,
+    of texts whose seconds are not comparable.
     """
 
     transformation: str

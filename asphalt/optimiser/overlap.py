@@ -110,7 +110,7 @@ class Overlap:
                 new = state.steps[len(begin.steps) :]
                 copies = [step for step in new if step.transformation == expansion.NAME]
                 lost = together_not_kept(self.shop, copies, prices)
-                state, refused = with_dropped(without, lost), others
+                state, refused = with_dropped(without, *lost), others
         state = replace(state, split=self._beside(begin, state))
         return self._result(begin, state, refused)
 
@@ -153,7 +153,7 @@ class Overlap:
                 gains = prices[1].gains(prices[0])
                 if gains or (step.awaited and not prices[1].loses(prices[0])):
                     sent = waiting.pop(min(sends.index(id(step.leaf)), len(waiting) - 1))
-                    state = replace(more, ahead=(*state.ahead, sent))
+                    state = with_dropped(replace(more, ahead=(*state.ahead, sent)), *lost)
                     break
                 lost.append(not_kept(self.shop, state.tree, self.shop.departing.name, step, prices))
             else:
@@ -190,7 +190,7 @@ class Overlap:
         if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
             return wide
         split = [step for step in new if step.transformation == fission.NAME]
-        return with_dropped(whole, together_not_kept(self.shop, split, (after[0], after[1])))
+        return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))
 
     def _all_divided(self, state: State, dividings: Sequence[Transformation]) -> State:
         for dividing in dividings:
@@ -307,7 +307,7 @@ class Overlap:
             changed = False
             prices = self.shop.price(begin.tree), self.shop.price(state.tree)
             new = state.steps[len(begin.steps) :]
-            state = with_dropped(state, together_not_kept(self.shop, new, prices, LOSING))
+            state = with_dropped(state, *together_not_kept(self.shop, new, prices, LOSING))
         found = [self.shop.placed(begin.tree, t) for t in (*state.split, *state.ahead)]
         found += self._own(begin, state) if changed else ()
         transfers = tuple(sorted(found, key=lambda t: t.line))

@@ -66,7 +66,8 @@ class DroppedReport:
     """One step, or several that belong together, that was tried for a procedure and is not kept.
 
     ``transformation``: by name, or several.  ``does``, ``file`` and ``line`` as those of a step.
-    ``why`` it is not kept.  ``prices``: what the cost model said; (): it was not asked.
+    ``why`` it is not kept.  ``prices``: what the cost model said; (): it was not asked,
+    or only told what is saved of texts that are priced otherwise.
     """
 
     transformation: str
@@ -80,7 +81,8 @@ class DroppedReport:
 @dataclass(frozen=True, slots=True)
 class ProcedureReport:
     """What was tried for one procedure with transfers: the steps that were done, those that were
-    not kept, and the rule that ended it.  ``changed``: whether it is another one now."""
+    not kept, and the rule that ended it.  ``changed``: whether it is another one now; ``first`` and
+    ``last``: its lines in the source as it was given."""
 
     file: str
     unit: str
@@ -88,6 +90,8 @@ class ProcedureReport:
     steps: tuple[StepReport, ...]
     dropped: tuple[DroppedReport, ...]
     ended: str
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)

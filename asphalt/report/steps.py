@@ -12,6 +12,9 @@ from asphalt.report.model import (
     StepReport,
 )
 
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+_WHOLE = 1000  # from there, no digits behind the point are told
+
 
 def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
     """What was done to each procedure, step by step, why, and what it gained; what was tried and
@@ -36,7 +39,7 @@ def step_text(step: StepReport) -> str:
 
 def dropped_text(dropped: DroppedReport) -> str:
     """A step that was not kept, e.g. ``not kept: renaming: [...]: execution would take longer:
-    +3 % on ib-ddr-2009 (12.3 us to 12.7 us)``."""
+    +3.3 % on ib-ddr-2009 (12.3 us to 12.7 us)``."""
     prices = ", ".join(map(_price, dropped.prices))
     why = f"{dropped.why}{prices and ': ' + prices}"
     return f"not kept: {dropped.transformation}: {dropped.does}: {why}"
@@ -49,11 +52,20 @@ def not_kept(procedures: Sequence[ProcedureReport]) -> int:
 
 def _gain(gain: GainReport) -> str:
     """What a step gained on a network, e.g. ``+12.5 us on ib-hdr``."""
-    seconds = round(gain.seconds, 9)  # what is less comes of the last digits of sums
-    return f"{seconds * 1e6 + 0.0:+.3g} us on {gain.network}"
+    seconds = round(gain.seconds, 9) + 0.0  # what is less comes of the last digits of sums
+    return f"{time_text(seconds, '+')} on {gain.network}"
 
 
 def _price(price: PriceReport) -> str:
     more = price.tried / price.before - 1 if price.before else 0.0
-    times = f"{price.before * 1e6:.4g} us to {price.tried * 1e6:.4g} us"
-    return f"{more * 100:+.2g} % on {price.network} ({times})"
+    times = f"{time_text(price.before)} to {time_text(price.tried)}"
+    return f"{more * 100:+z.1f} % on {price.network} ({times})"
+
+
+def time_text(seconds: float, sign: str = "-") -> str:
+    """Seconds in four digits, as s, ms or us, e.g. ``17.17 ms``; ``sign``: ``+`` shows it, always;
+    ``-`` if it is below zero."""
+    unit, name = next((one for one in _UNITS if abs(seconds) >= one[0]), _UNITS[-1])
+    number = seconds / unit
+    digits = ".0f" if abs(number) >= _WHOLE else ".4g"
+    return f"{number:{sign}{digits}} {name}"
