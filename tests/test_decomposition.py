@@ -4,6 +4,7 @@ by one: what is made of them, what it computes, and when they stay one operation
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -239,7 +240,7 @@ STAYS = {
     ),
     "types-and-more-to-send": (FILL + "    s(1,1) = 2\n" + ALLTOALLW, "no loop works"),
     "types-and-what-is-sent-changes": (
-        ALLTOALLW + loop("s(i,p) = r(i,p)"), ": s",
+        ALLTOALLW + loop("s(i,p) = r(i,p)"), "changes s, which",
     ),
     "types-in-place": (ALLTOALLW.replace("(s,", "(MPI_IN_PLACE,") + USE, None),
     "not-from-a-plane": (BCAST.replace("(r,", "(r(2,1),") + USE, "to begin where r does"),
@@ -247,8 +248,10 @@ STAYS = {
         at_root(loop("r(i,p) = x(i,p)") + "    r(1,1) = 7\n") + BCAST, "no loop works",
     ),
     "elsewhere": (ALLTOALL + "    b(1) = r(1,1)\n" + USE, "outside of a loop"),
-    "what-is-sent-changes": (ALLTOALL + loop("s(i,p) = r(i,p)"), "line 28: s"),
-    "what-is-sent-is-filled-again": (ALLTOALL + loop("s(i,p) = x(i,p)") + USE, "line 28: s"),
+    "what-is-sent-changes": (ALLTOALL + loop("s(i,p) = r(i,p)"), "line 28 changes s, which"),
+    "what-is-sent-is-filled-again": (
+        ALLTOALL + loop("s(i,p) = x(i,p)") + USE, "line 28 changes s, which",
+    ),
     "other-planes": (ALLTOALL.replace("n,", "n - 1,") + USE, "not made of planes"),
     "not-from-its-beginning": (ALLTOALL.replace("r,", "r(2,1),") + USE, "to begin where r does"),
     "other-type": (ALLTOALL.replace(f"r, n, {REAL}", "r, 2*n, MPI_REAL") + USE, "the datatype"),
@@ -274,7 +277,7 @@ STAYS = {
     "size-changes": (
         ALLTOALL.replace("n,", "m,").replace(" s,", " parts,").replace(" r,", " flat,")
         + "    m = n - 1\n" + loop("x(i,p) = flat(m*(p - 1) + i)", count="m"),
-        "line 28: m",
+        "line 28 changes m",
     ),
     "displacements-change": (
         ALLGATHERV + "    starts(0) = 1\n" + loop(SLICE, count="counts(p-1)"),
@@ -309,6 +312,15 @@ def test_it_stays_one_operation(name: str, tmp_path: Path) -> None:
     reasons = [one.message for one in refused]
     if reason is not None:
         assert any(reason in text for text in reasons), reasons
+
+
+def test_what_stays_is_told_by_the_lines_that_were_given(tmp_path: Path) -> None:
+    """Those of a text that other steps have made, nobody sees."""
+    body, _ = STAYS["what-is-sent-is-filled-again"]
+    facts = replace(units(tmp_path, program(body)), places=lambda line: ("given.f90", line + 100))
+    told = [one.message for one in decomposition.refusals(facts)]
+    uses = "given.f90:128 changes s, which is in use until the operation ends"
+    assert any(text.startswith("given.f90:1") and uses in text for text in told), told
 
 
 FILL_PARTS = loop("parts(n*p + i) = parts(n*p + i) + sin(dble(i*(p + me)))", "p = 0, np - 1")

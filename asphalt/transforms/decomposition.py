@@ -169,12 +169,12 @@ def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
             if isinstance(divided, Divided):
                 found.append(Part(path, position, split, divided))
             elif divided is not None:
-                found.append(_refused(split, divided))
+                found.append(_refused(split, divided, facts))
     return tuple(found)
 
 
-def _refused(split: nonblocking.Split, obstacle: Obstacle) -> Refused:
-    message = f"line {split.line}: {split.operation}: {obstacle.message}"
+def _refused(split: nonblocking.Split, obstacle: Obstacle, facts: UnitFacts) -> Refused:
+    message = f"{facts.at(split.leaf)}: {split.operation}: {obstacle.message}"
     return refused_at(obstacle, message, split.leaf)
 
 

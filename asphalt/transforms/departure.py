@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.ahead import direct_statements
 from asphalt.analysis.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
@@ -82,7 +82,7 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
         if isinstance(step, nonblocking.Split)
         and step.is_send
         and (ahead or _buffers(step.call, messages) & written)
-        and too_long(step.sides[0].arguments[1:3], line_of(step.leaf), facts, limit) is None
+        and too_long(step.sides[0].arguments[1:3], step.leaf, facts, limit) is None
     )
 
 

@@ -21,7 +21,7 @@ from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.symbols import Origin
-from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
@@ -232,7 +232,7 @@ class DividedCall:
             if uses and cut is _SAME and direction > 0:
                 changed = touching(node, blocks.storage, self.facts, writes=True)
                 if changed:
-                    message = f"line {line_of(changed[0].leaf)}: what is sent on changes"
+                    message = f"{self.facts.at(changed[0].leaf)}: what is sent on changes"
                     return Obstacle(BESIDE, message, changed[0].leaf)
             if uses:
                 worker = worker_in(node, blocks, uses, not self.rooted, self.facts)
@@ -244,7 +244,7 @@ class DividedCall:
         self, node: Node, accesses: Iterable[Access], names: Iterable[str] = ()
     ) -> str | None:
         """Why a statement or construct may not stand between the start and the end."""
-        line = f"line {line_of(next(leaves(node)))}"
+        line = self.facts.at(next(leaves(node)))
         call = next((call for _, call in self.order.messages.calls(node)), None)
         if call is not None:
             return f"{line}: {call.procedure.spelled}"
@@ -255,11 +255,13 @@ class DividedCall:
         for a in accesses:
             for b in mine:
                 if (a.writes or b.writes) and b.mode is not Mode.INQUIRE and a.meets(b):
-                    return f"{line}: {b.object}"
+                    does = "changes" if b.writes else "reads"
+                    name = b.object.split("::")[-1]
+                    return f"{line} {does} {name}, which is in use until the operation ends"
         written = {b.storage for b in mine if b.writes}
         for name in sorted(names):
             if storage_of(name, self.facts.scope) in written:
-                return f"{line}: {name} changes"
+                return f"{line} changes {name}"
         return None
 
     def _free_until(self, accesses: tuple[Access, ...]) -> int:

@@ -195,10 +195,10 @@ class Nest:
         """Why the statements cannot be written a second time."""
         for leaf in leaves(self.nest):
             if leaf.label is not None or leaf.name is not None:
-                return f"line {line_of(leaf)} has a label or a name"
+                return f"{self.facts.at(leaf)} has a label or a name"
         effect = effect_of(self.nest, self.facts)
         if effect is not None:
-            return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
+            return f"{self.facts.at(effect.leaf)}: {effect.kind.value} ({effect.detail})"
         return None
 
     def _step(self, outer: tuple[Do, ...], ends: tuple[Ends, ...]) -> DividedNest:
@@ -219,8 +219,8 @@ class Nest:
         )
 
     def _refused(self, code: Code, reason: str) -> Refused:
-        line = line_of(self.nest.head)
-        message = f"the nest of line {line} is not split into interior and edges: {reason}"
+        where = self.facts.at(self.nest.head)
+        message = f"the nest of {where} is not split into interior and edges: {reason}"
         return Refused(code, message, self.nest.head.span)
 
 

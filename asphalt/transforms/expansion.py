@@ -188,12 +188,12 @@ def _gainless(loop: Do, messages: Messages, facts: UnitFacts) -> str | None:
                 return None
             if isinstance(what, Assign) and not is_scalar(what.target, facts.scope):
                 return None
-    return f"line {line_of(loop.head)}: no work in the loop"
+    return f"{facts.at(loop.head)}: no work in the loop"
 
 
 def _beyond(ahead: Ahead, facts: UnitFacts, limit: int | None) -> str | None:
     """Why no copy would be made of some message."""
-    reasons = (too_long(r.arguments[:2], line_of(r.leaf), facts, limit) for r in ahead.receives)
+    reasons = (too_long(r.arguments[:2], r.leaf, facts, limit) for r in ahead.receives)
     return next((reason for reason in reasons if reason is not None), None)
 
 
