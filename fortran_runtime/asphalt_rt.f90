@@ -2344,8 +2344,9 @@ contains
   end subroutine asphalt_alltoallv_blocks
 
   !> MPI_Alltoallw.  Its blocks may lie anywhere and have gaps: which planes of a buffer they touch
-  !! is found out here.  `sendplane`, `recvplane`: the elements of a plane, `sendbits`, `recvbits`:
-  !! those of an element; all 0 where no loop works on the planes of the buffer.
+  !! is found out here.  `sendplane`, `recvplane`: the sizes of the dimensions of a plane, whose
+  !! product may be no default integer; `sendbits`, `recvbits`: the bits of an element; all 0 where no
+  !! loop works on the planes of the buffer.
   !!
   !! A block is sent when all planes are filled that it touches, and a plane is there when all blocks
   !! are that touch it.  Of an empty block the type is not looked at.
@@ -2355,7 +2356,7 @@ contains
     !GCC$ attributes no_arg_check :: sendbuf, recvbuf, sendtypes, recvtypes
     !DIR$ ignore_tkr sendbuf, recvbuf, sendtypes, recvtypes
     integer, dimension(*), asynchronous :: sendbuf, recvbuf, sendtypes, recvtypes
-    integer, intent(in) :: comm, sendplane, sendbits, recvplane, recvbits
+    integer, intent(in) :: comm, sendplane(:), sendbits, recvplane(:), recvbits
     integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
     type(asphalt_blocks), intent(inout) :: blocks
     logical, intent(in), optional :: later
@@ -2373,12 +2374,19 @@ contains
       allocate (blocks%recvtypes(np), source=handles(recvtypes, np))
     else
       call divide_by_types(blocks%out, sendbuf, handles(sendtypes, np), sendcounts(:np), &
-                           sdispls(:np), int(sendbits / 8, int64) * sendplane)
+                           sdispls(:np), sendbits / 8 * elements(sendplane))
       call divide_by_types(blocks%in, recvbuf, handles(recvtypes, np), recvcounts(:np), &
-                           rdispls(:np), int(recvbits / 8, int64) * recvplane)
+                           rdispls(:np), recvbits / 8 * elements(recvplane))
     end if
     call start(blocks, sendbuf, recvbuf, later)
   end subroutine asphalt_alltoallw_blocks
+
+  !> The elements of an array, by the sizes of its dimensions.
+  pure integer(int64) function elements(sizes)
+    integer, intent(in) :: sizes(:)
+
+    elements = product(int(max(sizes, 0), int64))
+  end function elements
 
   !> An array of handles as integers, which those of type(MPI_Datatype) are, too.
   function handles(types, np)
@@ -2554,12 +2562,13 @@ contains
     call start(blocks, sendbuf, recvbuf, later)
   end subroutine asphalt_scatterv_blocks
 
-  !> MPI_Bcast of a buffer with planes of `plane` elements, which take the place of blocks.
+  !> MPI_Bcast of a buffer with planes, which take the place of blocks; `plane`: the sizes of the
+  !! dimensions of one.
   subroutine asphalt_bcast_blocks(buffer, count, datatype, root, comm, plane, blocks, later)
     !GCC$ attributes no_arg_check :: buffer
     !DIR$ ignore_tkr buffer
     integer, dimension(*), asynchronous :: buffer
-    integer, intent(in) :: count, datatype, root, comm, plane
+    integer, intent(in) :: count, datatype, root, comm, plane(:)
     type(asphalt_blocks), intent(inout) :: blocks
     logical, intent(in), optional :: later
     logical :: waits, between_groups
@@ -3105,7 +3114,7 @@ contains
     !GCC$ attributes no_arg_check :: buffer
     !DIR$ ignore_tkr buffer
     integer, dimension(*), asynchronous :: buffer
-    integer, intent(in) :: count, datatype, plane
+    integer, intent(in) :: count, datatype, plane(:)
     integer(int64) :: bytes
     integer :: pieces, place, rank, piece
 
@@ -3117,7 +3126,7 @@ contains
       if (min(pieces + np - 2, pieces * levels(np)) > longest_way * pieces) return
       blocks%spreads = .true.
       cast%elements = count
-      cast%plane = plane
+      cast%plane = elements(plane)
       cast%piece = (cast%elements + pieces - 1) / pieces
       cast%pieces = int((cast%elements + cast%piece - 1) / cast%piece)
       place = modulo(blocks%me - blocks%root, np)

@@ -92,16 +92,17 @@ def rank_blocks(
 
 def planes_of(
     buffer: Expr, datatype: Expr | None, leaf: Leaf, facts: UnitFacts
-) -> tuple[RankBlocks, Poly] | str:
-    """The planes of a buffer of the call ``leaf`` as its blocks, and the elements of one; or why
-    they are not known.  ``datatype``: that of its elements; None: the call may have any."""
+) -> tuple[RankBlocks, tuple[Poly, ...]] | str:
+    """The planes of a buffer of the call ``leaf`` as its blocks, and the sizes of the dimensions of
+    one; or why they are not known.  ``datatype``: that of its elements; None: the call may have
+    any."""
     found = _begin(buffer, datatype, leaf, facts)
     if isinstance(found, str):
         return found
     begin, shape = found
     if shape.rank == 1:
         return "its buffer has one dimension, and no planes"
-    return begin, shape.stride(shape.rank - 1)
+    return begin, tuple(size for size in shape.extent[:-1] if size is not None)
 
 
 def _begin(

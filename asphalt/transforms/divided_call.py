@@ -22,7 +22,7 @@ from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.ir.expr import Expr, Op, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.make import fn, num, size
@@ -141,7 +141,7 @@ class DividedCall:
         if out is into is _SAME:
             planes: tuple[Expr, ...] = self._plane(_SAME, leaf)[:1]
         elif out is _OUT_W:
-            none = (num(0), num(0))
+            none = (_listed(num(0)), num(0))
             planes = self._plane(_OUT_W, leaf) if fills is not None else none
             planes += self._plane(_IN_W, leaf) if uses is not None else none
         else:
@@ -149,13 +149,14 @@ class DividedCall:
         return Divided(fills, uses, end, planes)
 
     def _plane(self, cut: _Cut, leaf: Leaf) -> tuple[Expr, ...]:
-        """The elements of a plane of a buffer that has planes, and the bits of an element."""
+        """The sizes of the dimensions of a plane of a buffer that has planes, whose product may be
+        no default integer, and the bits of an element."""
         buffer = self.call.args[cut.buffer]
         found = planes_of(buffer, self._datatype(cut), leaf, self.facts)
         assert isinstance(buffer, Ref)
         assert not isinstance(found, str)
         array = Ref(buffer.name, buffer.spelled)
-        return size(found[1], self.facts.scope), fn(_BITS, array)
+        return _listed(*(size(one, self.facts.scope) for one in found[1])), fn(_BITS, array)
 
     def _datatype(self, cut: _Cut) -> Expr | None:
         """The one that is known to be that of the elements; None: each rank has its own."""
@@ -180,8 +181,10 @@ class DividedCall:
         args = self.call.args
         if cut.planes:
             planes = planes_of(args[cut.buffer], self._datatype(cut), leaf, self.facts)
-            if isinstance(planes, str) or self._is_default(planes[1]):
-                return planes if isinstance(planes, str) else planes[0]
+            if isinstance(planes, str):
+                return planes
+            if all(self._is_default(one) for one in planes[1]):
+                return planes[0]
             return "the size of a plane is no default integer"
         displs = None if cut.displs is None else args[cut.displs]
         return rank_blocks(
@@ -274,3 +277,8 @@ class DividedCall:
             if any(takes_time(leaf, self.order.messages) for leaf in leaves(node)):
                 end = here
         return end
+
+
+def _listed(*values: Expr) -> Expr:
+    """An array constructor."""
+    return Op("[]", values)

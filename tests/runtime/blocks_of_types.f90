@@ -39,12 +39,12 @@ program blocks_of_types
       here = 0
       if (me >= 2*half) then
         call asphalt_alltoallw_blocks(s, none, places, handles, r, none, places, handles, &
-                                      MPI_COMM_WORLD, n, storage_size(s), n, storage_size(r), &
+                                      MPI_COMM_WORLD, [n], storage_size(s), [n], storage_size(r), &
                                       blocks)
       else if (me < half) then
         call ask(me + half)
         call asphalt_alltoallw_blocks(s(1,here), counts, places, handles, r, none, places, &
-                                      handles, MPI_COMM_WORLD, n, storage_size(s), n, &
+                                      handles, MPI_COMM_WORLD, [n], storage_size(s), [n], &
                                       storage_size(r), blocks, later=.true.)
         ! the last plane that it touches is filled last, and then it goes
         s = -1
@@ -59,7 +59,7 @@ program blocks_of_types
       else
         call ask(me - half)
         call asphalt_alltoallw_blocks(s, none, places, handles, r(1,here), counts, places, &
-                                      handles, MPI_COMM_WORLD, n, storage_size(s), n, &
+                                      handles, MPI_COMM_WORLD, [n], storage_size(s), [n], &
                                       storage_size(r), blocks)
         do i = 1, planes
           if (.not. any(touched(:,i,kind))) call asphalt_await_block(blocks, i - here, r)
@@ -81,7 +81,7 @@ program blocks_of_types
     call ask(me)
     s = 7
     call asphalt_alltoallw_blocks(s(1,here), counts, places, handles, r(1,here), counts, places, &
-                                  handles, MPI_COMM_WORLD, n, storage_size(s), n, &
+                                  handles, MPI_COMM_WORLD, [n], storage_size(s), [n], &
                                   storage_size(r), blocks)
     ! every plane once, beginning with the own block
     taken = .false.

@@ -1,9 +1,10 @@
 ! MPI_ALLTOALLW of single elements and of elements with gaps between them, to and from places that
 ! differ between ranks, as messages: what each plane holds when it has been waited for, by position.
+! Then planes with more elements than a default integer counts, of which only the beginning is used.
 program places_of_types
   use mpi
-  use asphalt_decomposition, only: asphalt_alltoallw_blocks, asphalt_await_block, asphalt_blocks, &
-                                   asphalt_finish_blocks
+  use asphalt_decomposition, only: asphalt_alltoallw_blocks, asphalt_await_block, &
+                                   asphalt_bcast_blocks, asphalt_blocks, asphalt_finish_blocks
   implicit none
   integer, parameter :: n = 10, kinds = 3
   integer :: me, np, error, kind, wrong
@@ -15,6 +16,8 @@ program places_of_types
   do kind = 1, kinds
     call exchange
   end do
+  call exchange_parts_of_large_planes
+  call spread_a_part_of_a_large_plane
   call MPI_Allreduce(MPI_IN_PLACE, wrong, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
   if (me == 0) print '(a)', trim(merge('PASS', 'FAIL', wrong == 0))
   call MPI_Finalize(error)
@@ -40,8 +43,8 @@ contains
       call put(expected, received(p, me), 1000*p + sent(p, me))
     end do
     if (mod(me, 2) == 1) call be_late
-    call asphalt_alltoallw_blocks(s, ones, none, out, r, ones, none, in, MPI_COMM_WORLD, n, &
-                                  storage_size(s), n, storage_size(r), blocks)
+    call asphalt_alltoallw_blocks(s, ones, none, out, r, ones, none, in, MPI_COMM_WORLD, [n], &
+                                  storage_size(s), [n], storage_size(r), blocks)
     do plane = n, 1, -1  ! not what lies where wrong extents would have it
       call asphalt_await_block(blocks, plane - 1, r)
       do p = 1, n
@@ -58,6 +61,47 @@ contains
       if (p /= me + 1) call MPI_Type_free(in(p), error)
     end do
   end subroutine exchange
+
+  !> Bytes behind what the product of the sizes would be if it went around.
+  subroutine exchange_parts_of_large_planes
+    integer, parameter :: begin = 70000, length = 8
+    integer, parameter :: sizes(2) = [65537, 65536]
+    type(asphalt_blocks) :: blocks
+    integer :: many(np), places(np), p
+    character :: s(begin + length*np), r(begin + length*np)
+
+    many = length
+    places = [(begin + length*p, p = 0, np - 1)]
+    s = achar(65 + me)
+    r = '-'
+    if (mod(me, 2) == 1) call be_late
+    call asphalt_alltoallw_blocks(s, many, places, spread(MPI_BYTE, 1, np), r, many, places, &
+                                  spread(MPI_BYTE, 1, np), MPI_COMM_WORLD, sizes, &
+                                  storage_size(s), sizes, storage_size(r), blocks)
+    call asphalt_await_block(blocks, 0, r)
+    if (any(r(begin+1:) /= [(achar(65 + p/length), p = 0, length*np - 1)])) then
+      wrong = wrong + 1
+      print '(a, i0, *(a))', 'rank ', me, ' has ', r(begin+1:)
+    end if
+    call asphalt_finish_blocks(blocks, s, r)
+  end subroutine exchange_parts_of_large_planes
+
+  !> The product of the sizes would be 0 if it went around.
+  subroutine spread_a_part_of_a_large_plane
+    integer, parameter :: length = 2**20
+    type(asphalt_blocks) :: blocks
+    character, allocatable :: r(:)
+
+    allocate (r(length), source=merge('+', '-', me == 0))
+    if (me == 0) call be_late
+    call asphalt_bcast_blocks(r, length, MPI_BYTE, 0, MPI_COMM_WORLD, [65536, 65536], blocks)
+    call asphalt_await_block(blocks, 0, r)
+    if (any(r /= '+')) then
+      wrong = wrong + 1
+      print '(a, i0, a, i0, a)', 'rank ', me, ' lacks ', count(r /= '+'), ' bytes'
+    end if
+    call asphalt_finish_blocks(blocks, r)
+  end subroutine spread_a_part_of_a_large_plane
 
   !> The first element that a rank sends to another one, counted from 0; to itself, with one type.
   integer function sent(from, to)
