@@ -58,16 +58,27 @@ class View:
             raise NotConformingError
         return self.run[offset]
 
+    def has(self, index: tuple[int, ...]) -> bool:
+        """Whether each subscript is within its bounds (F2018 9.5.3.1)."""
+        return all(
+            lower <= position and (extent is None or position < lower + extent)
+            for position, lower, extent in zip(index, self.lower, self.extent, strict=True)
+        )
+
     def indices(self, subscripts: list[int | range]) -> list[tuple[int, ...]]:
         return list(product(*(s if isinstance(s, range) else (s,) for s in subscripts)))
 
 
 @dataclass
 class Record:
-    """The addresses that were read before they were written, and those that were written."""
+    """The addresses that were read before they were written, and those that were written.
+
+    ``beyond``: an element had a subscript beyond its bounds, and so more than one name.
+    """
 
     exposed: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
+    beyond: bool = False
 
     def read(self, address: int) -> None:
         if address not in self.written:
@@ -112,7 +123,9 @@ class Frame:
 
     def addresses(self, name: str, args: tuple[Arg, ...]) -> list[int]:
         view = self.arrays[name]
-        return [view.address(index) for index in view.indices(self._subscripts(view, args))]
+        indices = view.indices(self._subscripts(view, args))
+        self.record.beyond |= not all(map(view.has, indices))
+        return [view.address(index) for index in indices]
 
     def _subscripts(self, view: View, args: tuple[Arg, ...]) -> list[int | range]:
         found: list[int | range] = []
