@@ -16,7 +16,7 @@ from cli_programs import write_tree
 from asphalt.cli.main import main
 from asphalt.errors import UsageError
 from asphalt.project import Change, Project
-from asphalt.resources import RACE, shipped
+from asphalt.resources import RACE, RUNTIME, shipped
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.settings import Settings
@@ -212,6 +212,22 @@ def test_legal_programs_are_left_alone_everywhere(
     name: str, mpi: Mpi, binding: str, ranks: int, libraries: dict[str, Path], tmp_path: Path
 ) -> None:
     leave_alone(name, mpi, binding, ranks, libraries, tmp_path)
+
+
+@pytest.mark.parametrize("mpi", REAL, ids=str)
+def test_what_mpi_finalize_waits_for_is_completed(
+    mpi: Mpi, libraries: dict[str, Path], tmp_path: Path
+) -> None:
+    if missing := mpi.missing():
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    program = tmp_path / "leaves_copies"
+    sources = (str(shipped(RUNTIME)), str(PROGRAMS / "leaves_copies.f90"))
+    built = run([mpi.free, *FLAGS, *sources, "-o", str(program)], tmp_path, SECONDS)
+    assert built.status == 0, built.stderr.decode()
+    log = tmp_path / "log"
+    outcome = watch(program, mpi, 2, libraries[mpi.name], log)
+    assert (outcome.status, outcome.stdout) == (0, b"0\n"), outcome.stderr.decode()
+    assert findings_in(log) == ()
 
 
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)

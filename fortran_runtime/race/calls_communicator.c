@@ -1,14 +1,29 @@
 /* The intercepted calls that begin and end MPI, and that make and free communicators. */
 #include "race.h"
 
+static int end_key = MPI_KEYVAL_INVALID;
+
+/* Attributes of MPI_COMM_SELF are deleted first of all in MPI_Finalize, the one that was set first
+ * as the last (MPI-4.0 section 11.4.1): what callbacks of the program complete is complete. */
+static int at_the_end(MPI_Comm comm, int key, void *value, void *state)
+{
+  (void)comm, (void)key, (void)value, (void)state;
+  requests_left();
+  return MPI_SUCCESS;
+}
+
 static void start(void)
 {
+  int key;
   int rank, ranks;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   report_start(rank, ranks);
   board_open(rank, ranks);
   agreement_made(MPI_COMM_WORLD);
+  if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, NULL) == MPI_SUCCESS &&
+      PMPI_Comm_set_attr(MPI_COMM_SELF, key, NULL) == MPI_SUCCESS)
+    end_key = key;
 }
 
 int MPI_Init(int *argc, char ***argv)
@@ -36,9 +51,10 @@ BOTH_NAMES(MPI_Init_thread);
 int MPI_Finalize(void)
 {
   PASS_INSIDE(MPI_Finalize);
-  requests_left();
+  if (end_key == MPI_KEYVAL_INVALID) requests_left();
   agree(MPI_COMM_WORLD, "MPI_Finalize", NO_ROOT, MPI_OP_NULL, NO_BYTES);
   agreement_end();
+  race_finalizing = true;
   return CALL(MPI_Finalize);
 }
 BOTH_NAMES(MPI_Finalize);

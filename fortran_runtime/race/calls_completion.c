@@ -55,7 +55,7 @@ static Request *chosen(int outcome, int count, Request *const watched[], int ind
 
 int MPI_Wait(MPI_Request *handle, MPI_Status *status)
 {
-  PASS_INSIDE(MPI_Wait, handle, status);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Wait, handle, status);
   Request *watched = request_find(*handle);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Wait, handle, got);
@@ -66,7 +66,7 @@ BOTH_NAMES(MPI_Wait);
 
 int MPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
-  PASS_INSIDE(MPI_Test, handle, flag, status);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Test, handle, flag, status);
   Request *watched = request_find(*handle);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Test, handle, flag, got);
@@ -78,7 +78,7 @@ BOTH_NAMES(MPI_Test);
 
 int MPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
-  PASS_INSIDE(MPI_Waitall, count, handles, statuses);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Waitall, count, handles, statuses);
   Request **watched = watched_of(count, handles);
   MPI_Status *got = statuses_for(count, statuses);
   int outcome = CALL(MPI_Waitall, count, handles, got);
@@ -94,7 +94,7 @@ BOTH_NAMES(MPI_Waitall);
 
 int MPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
 {
-  PASS_INSIDE(MPI_Testall, count, handles, flag, statuses);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Testall, count, handles, flag, statuses);
   Request **watched = watched_of(count, handles);
   MPI_Status *got = statuses_for(count, statuses);
   int outcome = CALL(MPI_Testall, count, handles, flag, got);
@@ -110,7 +110,7 @@ BOTH_NAMES(MPI_Testall);
 
 int MPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
-  PASS_INSIDE(MPI_Waitany, count, handles, index, status);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Waitany, count, handles, index, status);
   Request **watched = watched_of(count, handles);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Waitany, count, handles, index, got);
@@ -123,7 +123,7 @@ BOTH_NAMES(MPI_Waitany);
 
 int MPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
-  PASS_INSIDE(MPI_Testany, count, handles, index, flag, status);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Testany, count, handles, index, flag, status);
   Request **watched = watched_of(count, handles);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Testany, count, handles, index, flag, got);
@@ -156,14 +156,14 @@ static int complete_some(const char *call, SomeCall real, int count, MPI_Request
 
 int MPI_Waitsome(int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[])
 {
-  PASS_INSIDE(MPI_Waitsome, count, handles, done, indices, statuses);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Waitsome, count, handles, done, indices, statuses);
   return complete_some("MPI_Waitsome", REAL(MPI_Waitsome), count, handles, done, indices, statuses);
 }
 BOTH_NAMES(MPI_Waitsome);
 
 int MPI_Testsome(int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[])
 {
-  PASS_INSIDE(MPI_Testsome, count, handles, done, indices, statuses);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Testsome, count, handles, done, indices, statuses);
   return complete_some("MPI_Testsome", REAL(MPI_Testsome), count, handles, done, indices, statuses);
 }
 BOTH_NAMES(MPI_Testsome);
@@ -171,7 +171,7 @@ BOTH_NAMES(MPI_Testsome);
 /* Tells that a request is complete and leaves it: its memory is the program's from then on. */
 int MPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 {
-  PASS_INSIDE(MPI_Request_get_status, handle, flag, status);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Request_get_status, handle, flag, status);
   Request *watched = request_find(handle);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Request_get_status, handle, flag, got);
@@ -183,7 +183,7 @@ BOTH_NAMES(MPI_Request_get_status);
 
 int MPI_Request_free(MPI_Request *handle)
 {
-  PASS_INSIDE(MPI_Request_free, handle);
+  PASS_INSIDE_BUT_AT_THE_END(MPI_Request_free, handle);
   Request *watched = request_find(*handle);
   if (watched && watched->active && watched->receives) {
     request_abandon(watched, handle);

@@ -17,6 +17,7 @@
 enum { MOST_FINDINGS = 200, LINE = 8192, REFUSED = 87, GRACE = 400000 /* microseconds */ };
 
 __thread int race_inside = 0;
+bool race_finalizing = false;
 
 static int rank_of_world = -1;
 static int log_file = -1;
