@@ -70,6 +70,40 @@ def test_a_call(tmp_path: Path) -> None:
     ]
 
 
+_FIXED = """\
+      SUBROUTINE STEPS(U, V, N, LAST, BELOW, COMM)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER N, LAST, BELOW, COMM, I, K, IERR
+      DOUBLE PRECISION U(0:N), V(0:N)
+      DO K = 1, LAST
+         DO I = 1, N
+            V(I) = V(I)
+C        WHAT COMES IN EACH STEP
+     &             + K
+         END DO
+         CALL MPI_RECV(U, 1, MPI_DOUBLE_PRECISION, BELOW, 1, COMM,
+     &                 MPI_STATUS_IGNORE, IERR)
+      END DO
+      END
+"""
+
+
+def test_fixed_form(tmp_path: Path) -> None:
+    stepped = Stepped.of(tmp_path, {"steps.f": _FIXED})
+    assert stepped.applied(rotation) == 1
+    lines = stepped.text("steps.f").splitlines()
+    assert sum("WHAT COMES" in line for line in lines) == 1
+    number = lines.index("         IF (K < LAST) THEN")
+    assert [line for line in lines[number : number + 5] if not line.startswith("!")] == [
+        "         IF (K < LAST) THEN",
+        "           DO I = 1, N",
+        "              V(I) = V(I) + (K + 1)",
+        "           END DO",
+        "         END IF",
+    ]
+
+
 def test_a_nest(tmp_path: Path) -> None:
     lines = _rotated(tmp_path, first=_NEST)
     assert lines[2:8] == [

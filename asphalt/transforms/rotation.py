@@ -48,8 +48,9 @@ from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds
-from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list, shifted
+from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.hoisting import UNSEEN, leaves_early
+from asphalt.transforms.indentation import further_in
 from asphalt.transforms.make import add, compare, maker_at, num, size
 from asphalt.transforms.peeling import NAME as NAME
 from asphalt.transforms.step import Found, Step
@@ -155,8 +156,10 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
             begins = (_guarded(begins, compare(first, "<=", last), loop, facts),)
         begins = (in_front(begins[0], (*lead, _comment(_FIRST, loop, facts))), *begins[1:])
         following = size(poly(add(variable, num(1))), facts.scope)
-        goes_on = _placed(_without_comments(work, facts), variable, following, work[0], facts)
-        behind = _guarded(goes_on, compare(variable, "<", last), work[0], facts)
+        goes_on = _placed(work, variable, following, work[0], facts)
+        behind = _guarded(
+            _without_comments(goes_on, facts), compare(variable, "<", last), work[0], facts
+        )
         behind = in_front(behind, (_comment(NEXT, work[0], facts),))
         plain = replace(loop, head=replace(loop.head, lead=()), body=(*rest, behind))
         return (*nodes[: step.position], *begins, plain, *nodes[step.position + 1 :])
@@ -280,7 +283,7 @@ def _placed(
 
     columns = _column(beside) - _column(work[0])
     made = (map_leaves(node, change) for node in work)
-    return tuple(shifted(node, columns) if facts.free else node for node in made)
+    return tuple(further_in(node, columns, facts.free) for node in made)
 
 
 def _column(node: Node) -> int:
@@ -302,7 +305,7 @@ def _guarded(nodes: tuple[Node, ...], condition: Expr, beside: Node, facts: Unit
     only = nodes[0]
     if len(nodes) == 1 and isinstance(only, Leaf) and isinstance(only.what, Call):
         return replace(make.leaf(Guarded(condition, only.what)), lead=only.lead)
-    inner = tuple(shifted(node, make.step) if facts.free else node for node in nodes)
+    inner = tuple(further_in(node, make.step, facts.free) for node in nodes)
     return make.branch(condition, inner)
 
 
