@@ -153,6 +153,9 @@ def test_several_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
     capsys.readouterr()
     assert verify("--build", "true", "--np", "1") == 2
     assert "made no program" in capsys.readouterr().err
+    assert verify("--build", "false", "--np", "1") == 2
+    told = "the original does not build: 'false' ended with status 1 and told nothing; --build says"
+    assert told in capsys.readouterr().err
 
 
 def test_a_transformed_program_that_does_not_build(

@@ -58,7 +58,9 @@ def _refuse_f08(project: Project) -> None:
     used = project.uses_of("mpi_f08")
     if used:
         raise InputError(
-            *used[0], "uses the module mpi_f08, which SMPI does not have; it has mpi and mpif.h"
+            *used[0],
+            "uses the module mpi_f08, which SMPI does not have; it has mpi and mpif.h; "
+            "what is gained can only be measured, with both versions on the machine itself",
         )
 
 

@@ -118,7 +118,7 @@ def build(
     if outcome.status != 0:
         where = directory / LOG if keep else _temporary(log)
         _refuse_unavailable_module(setup, sources)
-        reason = _reason(outcome)
+        reason = _reason(outcome, commands)
         if runtime is not None and _RUNTIME_MISSING.search(_text(log)):
             reason += f"; the build has to compile {RUNTIME}: with {{fc}} in --build it need not"
         return f"{reason} (all of it: {where})" if log.strip() else reason
@@ -203,13 +203,15 @@ def _refuse_unavailable_module(setup: Setup, sources: Sequence[Path]) -> None:
         )
 
 
-def _reason(outcome: Outcome) -> str:
+def _reason(outcome: Outcome, commands: Commands) -> str:
     if outcome.status is None:
-        return "the build did not end in time"
+        limit = max(commands.timeout, _LEAST_SECONDS)
+        return f"'{commands.build}' did not end in {limit:g} s; --timeout gives it longer"
     told = essence(_text(outcome.stderr), only_errors=True)
     told = told or essence(_text(outcome.stdout), only_errors=True)
     told = told or essence(_text(outcome.stderr) or _text(outcome.stdout))
-    return told or f"the build ended with status {outcome.status}"
+    ended = f"'{commands.build}' ended with status {outcome.status} and told nothing"
+    return told or f"{ended}; --build says how to build here"
 
 
 def _text(output: bytes) -> str:
