@@ -606,7 +606,7 @@ contains
   !> Hears what the other ranks told on entry (`asphalt_enter_uneven`), and posts all receives.
   !!
   !! `now`: this rank has computed its first tile, and waits for the others; before, receives are only
-  !! posted where all is known already.  `buf`, `rcounts`, `rdispls`: of the call.  `requests`: of the
+  !! posted where all is known, at once or since `asphalt_progress` found it there.  `buf`, `rcounts`, `rdispls`: of the call.  `requests`: of the
   !! sends, none of them started yet; those of the receives are added behind them.  `tiled`: becomes
   !! false, on all ranks, where one of them cannot tile.
   subroutine asphalt_hear(answers, now, buf, rcounts, rdispls, requests, tiled, ierror)
@@ -622,7 +622,8 @@ contains
     integer :: most, sends, slot, turn, peer, from, count
 
     if (associated(answers%told)) then
-      if (.not. now) return
+      ! asphalt_progress tests the request
+      if (.not. now .and. answers%request /= MPI_REQUEST_NULL) return
       call take_cuts(answers, .false., most, ierror)
     end if
     if (.not. allocated(answers%cuts)) return

@@ -37,6 +37,7 @@ TILE, TILES, AHEAD, PEER = (var(f"asphalt_{n}") for n in ("tile", "tiles", "ahea
 SLOT, EACH, BLOCK = (var(f"asphalt_{n}") for n in ("slot", "each", "block"))
 FROM, PLANES = var("asphalt_from"), var("asphalt_planes")
 TILED, POSTED = var("asphalt_tiled"), var("asphalt_posted")
+FIRST_TILE = both(TILED, compare(TILE, "==", num(0)))
 REQUESTS, ERROR = var("asphalt_req"), var("asphalt_err")
 
 
@@ -95,6 +96,11 @@ class Pieces(ABC):
     def sends(self) -> Expr:
         """Whether a tile is sent."""
         return TILED
+
+    def heard(self, make: Maker, when: Expr) -> list[Node]:
+        """Statements that post receives ``when`` something is known that comes from other ranks,
+        without waiting for it; they are executed again and again."""
+        return []
 
     def computed(self, make: Maker) -> list[Node]:
         """Statements between the stretch of a tile and its messages."""

@@ -2,10 +2,11 @@
 
 Sender and receiver know one thing of a block both: how many elements it has.  Both cut it into
 pieces of as many elements as the sender computes in K iterations: ``asphalt_piece`` on the sender,
-which tells it to all others (``analysis.schedule_uneven``).  Where
-the header gives K, they hear of it behind their first tile, which hides what it takes; where K is
-chosen, at the entry.  All receives are posted behind the first tile; their requests stand behind
-the ring of D tiles of sends.
+which tells it to all others (``analysis.schedule_uneven``).  Where the header gives K, they hear of
+it during their first tile, which hides what it takes, or wait for it behind that; where K is
+chosen, at the entry.  All receives are posted at once when it is known: a rank whose first tile is
+shorter sends to one that still computes its own.  Their requests stand behind the ring of D tiles
+of sends.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from asphalt.transforms.make import (
 from asphalt.transforms.pieces import (
     ERROR,
     FIRST,
+    FIRST_TILE,
     HI,
     LAST,
     LO,
@@ -143,17 +145,18 @@ class UnevenPieces(Pieces):
         return fn("size", REQUESTS)
 
     def posted_before(self, make: Maker) -> list[Node]:
-        comment = "receives are posted once all ranks have told how they cut what they send"
         return [
             make.assign(TILES, fn("max", num(1), PIECES)),
             make.assign(END, fn("max", FIRST, add(LAST, num(1)))),
-            make.branch(TILED, (self._hear(make.inner(), ".false."),), (), comment),
             *self.before_first_tile(make),
         ]
 
+    def heard(self, make: Maker, when: Expr) -> list[Node]:
+        comment = "receives are posted once all ranks have told how they cut what they send"
+        return [make.branch(when, (self._hear(make.inner(), ".false."),), (), comment)]
+
     def computed(self, make: Maker) -> list[Node]:
-        first = both(TILED, compare(TILE, "==", num(0)))
-        return [make.branch(first, (self._hear(make.inner(), ".true."),))]
+        return [make.branch(FIRST_TILE, (self._hear(make.inner(), ".true."),))]
 
     def _hear(self, make: Maker, now: str) -> Leaf:
         """Post all receives if all ranks have told; wait for that if ``now``."""

@@ -49,6 +49,7 @@ from asphalt.transforms.patterns import pieces_of
 from asphalt.transforms.pieces import (
     ERROR,
     FIRST,
+    FIRST_TILE,
     HI,
     LAST,
     LO,
@@ -121,6 +122,7 @@ class _Emission:
         """Decide whether to tile, and how."""
         make, inner = self.make, self.make.inner()
         nothing = Keyword("source", "source", var("asphalt_no_request"))
+        phases = self.plan.producer.phases
         return [
             make.assign(FIRST, self.plan.producer.first, *self._marks()),
             make.assign(LAST, self.plan.producer.last),
@@ -137,6 +139,7 @@ class _Emission:
             ),
             *self.pieces.posted_before(make),
             make.assign(var("asphalt_turn"), num(0)),
+            *([] if any(map(self._has_chances, phases)) else self.pieces.heard(make, TILED)),
         ]
 
     def _marks(self) -> list[str]:
@@ -176,9 +179,8 @@ class _Emission:
         cut = rewrite(head, replace(head.what, first=LO, last=HI))
         cut = replace(cut, lead=(*head.lead, *comments_inside(head, self.make.free, self.make.eol)))
         body = phase.tiled.body
-        around = self.plan.producer.counter is not None and phase is self.plan.producer.packing
-        if _works_long(phase) and not around:  # else it would stand in the loop over the ranks
-            body = (self._progress(phase), *body)
+        if self._has_chances(phase):
+            body = (*self._chance(phase), *body)
         nest: Node = replace(phase.tiled, head=cut, body=body)
         for loop in reversed(phase.loops[:-1]):
             before: tuple[Node, ...] = ()
@@ -194,7 +196,12 @@ class _Emission:
         step = _step(phase.tiled, free)
         return Maker(_column(phase.tiled.head, free), step, free, self.make.eol)
 
-    def _progress(self, phase: Phase) -> Leaf:
+    def _has_chances(self, phase: Phase) -> bool:
+        """Whether MPI gets a chance in every iteration; not in the loop over the ranks."""
+        around = self.plan.producer.counter is not None and phase is self.plan.producer.packing
+        return _works_long(phase) and not around
+
+    def _chance(self, phase: Phase) -> list[Node]:
         """A chance for MPI in every iteration, placed as the body of the tiled loop is."""
         free = self.plan.exchange.located.form is Form.FREE
         step = _step(phase.tiled, free)
@@ -203,7 +210,7 @@ class _Emission:
         more = _times(phase, scope)
         times = () if more == Poly.constant(1) else (size(more, scope),)
         call = Call(var("asphalt_progress"), (REQUESTS, var("asphalt_turn"), K, ERROR, *times))
-        return make.leaf(Guarded(TILED, call))
+        return [*self.pieces.heard(make, FIRST_TILE), make.leaf(Guarded(TILED, call))]
 
     def _finish(self, written: tuple[Node, ...]) -> tuple[Node, ...]:
         """Wait for everything, or execute the original."""

@@ -41,11 +41,6 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   allocate(asphalt_req(asphalt_np*asphalt_d), source=asphalt_no_request)
   asphalt_tiles = max(1, asphalt_pieces)
   asphalt_end = max(asphalt_first, asphalt_last + 1)
-  ! receives are posted once all ranks have told how they cut what they send
-  if (asphalt_tiled) then
-    call asphalt_hear(asphalt_answer, .false., r, counts(1:np,2), displs(1:np,2), asphalt_req, &
-                      asphalt_tiled, asphalt_err)
-  end if
   asphalt_turn = 0
   do asphalt_tile = 0, asphalt_tiles - 1
     asphalt_from = asphalt_tile*asphalt_piece
@@ -56,6 +51,11 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
       asphalt_hi = asphalt_last
     end if
     do z = asphalt_lo, asphalt_hi
+      ! receives are posted once all ranks have told how they cut what they send
+      if (asphalt_tiled .and. asphalt_tile == 0) then
+        call asphalt_hear(asphalt_answer, .false., r, counts(1:np,2), displs(1:np,2), &
+                          asphalt_req, asphalt_tiled, asphalt_err)
+      end if
       if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
       do p = 1, np
         do i = 1, n

@@ -41,11 +41,6 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
   allocate(asphalt_req(asphalt_d), source=asphalt_no_request)
   asphalt_tiles = max(1, asphalt_pieces)
   asphalt_end = max(asphalt_first, asphalt_last + 1)
-  ! receives are posted once all ranks have told how they cut what they send
-  if (asphalt_tiled) then
-    call asphalt_hear(asphalt_answer, .false., r, rcounts, rdispls, asphalt_req, asphalt_tiled, &
-                      asphalt_err)
-  end if
   ! rank r begins with the block of rank r+1, so that not all send to one rank
   if (asphalt_pieces > 0) then
     asphalt_peer = asphalt_me
@@ -65,6 +60,11 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
       asphalt_hi = asphalt_last
     end if
     do k = asphalt_lo, asphalt_hi
+      ! receives are posted once all ranks have told how they cut what they send
+      if (asphalt_tiled .and. asphalt_tile == 0) then
+        call asphalt_hear(asphalt_answer, .false., r, rcounts, rdispls, asphalt_req, &
+                          asphalt_tiled, asphalt_err)
+      end if
       if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
       do j = 1, ny
         do i = 1, nx

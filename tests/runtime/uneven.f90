@@ -4,7 +4,7 @@ module checks
   use asphalt_rt, only: asphalt_answers, asphalt_enter_uneven, asphalt_hear, asphalt_irecv_at, &
                         asphalt_isend_at, asphalt_iterations, asphalt_most_pieces, &
                         asphalt_next_piece, asphalt_no_request, asphalt_pieces_of, &
-                        asphalt_posts_of, asphalt_waitall
+                        asphalt_posts_of, asphalt_progress, asphalt_waitall
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, piece, d, error
@@ -49,7 +49,8 @@ program main
   call slabs()
   call blocks()
   call chosen()
-  call each_its_own()
+  call each_its_own(.false.)
+  call each_its_own(.true.)
   call cutting()
   call places()
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
@@ -133,12 +134,15 @@ contains
     call check(.not. tiled, 'tiny')
   end subroutine chosen
 
-  !> Rank p sends pieces of p+1 elements: all post what the senders cut.
-  subroutine each_its_own()
+  !> Rank p sends pieces of p+1 elements: all post what the senders cut, as soon as they know it
+  !! if `meanwhile`.
+  subroutine each_its_own(meanwhile)
+    logical, intent(in) :: meanwhile
     type(asphalt_answers) :: answers
     integer :: counts(0:ranks-1), displs(0:ranks-1), p, from, slot
     integer, allocatable :: requests(:)
     double precision :: s(0:12*ranks-1), r(0:12*ranks-1)
+    integer :: turn
     counts = 12
     displs = [(12*p, p=0,ranks-1)]
     s = [(100*rank + from, from=0,12*ranks-1)]
@@ -149,6 +153,11 @@ contains
     call check(piece == rank + 1 .and. k == 1, 'its own')
     tiled = k > 0
     allocate(requests(12*ranks), source=asphalt_no_request)
+    turn = 0
+    do while (meanwhile .and. size(requests) == 12*ranks)  ! ends when all have told
+      call asphalt_hear(answers, .false., r, counts, displs, requests, tiled, error)
+      call asphalt_progress(requests, turn, k, error)
+    end do
     call asphalt_hear(answers, .true., r, counts, displs, requests, tiled, error)
     call check(tiled, 'pieces of several lengths')
     call check(size(requests) == 12*ranks + sum([(12/(p + 1), p=0,ranks-1)]), 'as many as come')
