@@ -17,9 +17,10 @@ from rich.console import Console
 from asphalt.running import simgrid
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI
 from asphalt.running.simgrid import Cluster, MessageCosts
-from bench.lab.build import Recipe, constants, include_text, sources_of, with_stand_in
-from bench.lab.case import KERNELS, ROOT, Case, load_case
+from bench.lab.build import COMMON, Recipe, constants, include_text, sources_of, with_stand_in
+from bench.lab.case import KERNELS, ROOT, Case, load_case, load_cases
 from bench.lab.checks import checks_of, difference
+from bench.lab.counted import counted
 from bench.lab.curves import Curve, draw_slowdown
 from bench.lab.link import LinkLab, slow_link
 from bench.lab.measure import Measured, Parts
@@ -94,6 +95,25 @@ def test_the_stand_in_replaces_the_work_and_nothing_else() -> None:
     after = with_stand_in(recipe, before)
     assert {name for name in before if before[name] != after[name]} == {"work.f90"}
     assert constants(after["charge.inc"].decode()) == {"charge": 7, "charge_after": 0}
+
+
+def test_counted_costs_stand_where_the_work_is() -> None:
+    smoother = next(one for one in load_cases() if one.counted)
+    before = sources_of(Recipe(smoother, "original", SMPI, charge={}))
+    after = counted(before, COMMON)
+    calls = {name: text.lower().count(b"call asphalt_charge(") for name, text in after.items()}
+    assert {name for name in before if calls[name]} == {"work.f90", "original.f90"}
+    assert after["results.f90"] == before["results.f90"]
+    assert b"subroutine asphalt_charge(" in after[next(iter(after))]
+
+
+def test_computation_without_a_known_cost_is_told() -> None:
+    text = (
+        b"program p\n  integer :: i\n  integer :: a(9) = [(i, i=1,9)]\n  a = [(a(i), i=1,9)]\nend\n"
+    )
+    with pytest.raises(LabError, match=r"p\.f90:4: not charged"):
+        counted({"p.f90": text}, ())
+    assert counted({"p.f90": text}, ("p.f90",))["p.f90"] == text
 
 
 def test_k_and_d_are_edited_in_the_header_as_a_person_would() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from asphalt.running.mpi import SMPI, Mpi, environment
 from bench.lab.case import KERNELS, ROOT, STAND_INS, Case
+from bench.lab.counted import counted
 from bench.lab.nonblocking import without_blocking
 from bench.lab.places import place_for
 from bench.lab.run import LabError
@@ -110,6 +111,8 @@ def build(recipe: Recipe) -> Path:
     elif recipe.version == "ialltoall":
         files = without_blocking(files)
     files = with_stand_in(recipe, files)
+    if recipe.charge is not None and recipe.case.counted:
+        files = counted(files, COMMON)
     flags = (*recipe.flags, *recipe.case.flags)
     if recipe.shared:
         files[_SHARING] = (STAND_INS / _SHARING).read_bytes()

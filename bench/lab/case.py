@@ -124,6 +124,8 @@ class Link:
 class Case:
     """A kernel; ``sources`` and ``hand`` are in the order of compilation.
 
+    ``stand_in``: what charges the time of the work to the simulated clock in place of it;
+    ``counted``: it is counted from the source, statement by statement.
     ``versions``: what is measured beside the original.  ``labs``: which of LABS take the kernel.
     ``sites``: what `asphalt apply` says; transfers between two ranks are not among them.
     """
@@ -135,6 +137,7 @@ class Case:
     sources: tuple[str, ...]
     hand: tuple[str, ...]
     stand_in: str | None
+    counted: bool
     flags: tuple[str, ...]
     sites: tuple[ExpectedSite, ...]
     ranks: tuple[int, ...]
@@ -162,6 +165,7 @@ def load_case(directory: Path) -> Case:
         sources=tuple(data["sources"]),
         hand=tuple(data["hand"]),
         stand_in=data.get("stand_in"),
+        counted=data.get("counted", False),
         flags=tuple(data["flags"]),
         sites=tuple(ExpectedSite(s["operation"], s["verdict"]) for s in data.get("site", ())),
         ranks=tuple(data["check"]["ranks"]),

@@ -1,0 +1,34 @@
+"""Sources whose computation takes the time that is counted from them, as in ``asphalt simulate``.
+
+For kernels whose work stands in the loops that are transformed: a stand-in could charge it in one
+place only, and what the transformation takes apart would cost where it does not stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from asphalt.simulation.charged import charge_tree
+from asphalt.simulation.machine import load_machine
+from bench.lab.run import LabError
+
+
+def counted(files: Mapping[str, bytes], free: Collection[str]) -> dict[str, bytes]:
+    """The files with their costs charged, and what they call for that in front of them.
+
+    ``free``: those that cost nothing.  Raises LabError where other computation has no known cost.
+    """
+    with TemporaryDirectory() as name:
+        source, out = Path(name, "source"), Path(name, "charged")
+        source.mkdir()
+        for file, content in files.items():
+            (source / file).write_bytes(content)
+        charged = charge_tree(source, out, load_machine())
+        for one in charged.not_charged:
+            file = Path(one.file).name
+            if file not in free:
+                raise LabError(f"{file}:{one.line}: not charged: {one.message}")
+        changed = {file: (out / file).read_bytes() for file in files if file not in free}
+        return {charged.runtime.name: charged.runtime.read_bytes()} | dict(files) | changed
