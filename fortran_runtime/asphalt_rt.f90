@@ -383,30 +383,34 @@ contains
   !! block; `certain` covers `extents`, too.  `count`: elements that the call sends to each rank;
   !! MPI wants `count` of `datatype` to be equally many bytes on all ranks (MPI-3.1 section 5.8), so
   !! that this alone may decide, without asking, that there is too little to gain.  `site`: under
-  !! which name it is remembered that the ranks agreed not to tile.
+  !! which name it is remembered that the ranks agreed not to tile.  `alone`: nothing else of the
+  !! program can meet the messages on `comm` itself; by default they need a private duplicate.
   !!
-  !! `own`, `me`, `np`: the private duplicate of `comm` where the exchange is tiled, rank and size.
+  !! `own`, `me`, `np`: the communicator of the messages where the exchange is tiled, rank and size.
   !! `k`: iterations of a tile, 1 <= `k` <= `trips`, or 0: do not tile.  `d`: tiles in flight, at
   !! least 1 and at most the number of tiles; where `k` is chosen, it may be more than `wanted_d`.
   !! `ierror`: the first error, if `comm` has an error handler that returns.
   subroutine asphalt_enter(comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d, &
                            legal, certain, own, me, np, k, d, ierror, slab, ready, extents, &
-                           along, strides, count, site)
+                           along, strides, count, site, alone)
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
     logical, intent(in) :: legal, certain
     integer, intent(out) :: own, me, np, k, d, ierror
     logical, intent(in), optional :: slab
     integer, intent(in), optional :: ready, extents(:), along, strides(:), count
     character(*), intent(in), optional :: site
+    logical, intent(in), optional :: alone
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
-    logical :: usable, dense, one_by_one, made
+    logical :: usable, dense, one_by_one, made, apart
     integer :: more
 
     k = 0
     d = 1
     one_by_one = .false.
     if (present(slab)) one_by_one = slab
+    apart = .true.
+    if (present(alone)) apart = .not. alone
     call open_exchange(comm, own, me, np, usable, ierror)
     if (.not. usable) return
     nullify (carried, memory)
@@ -417,7 +421,7 @@ contains
       end if
       call find_companion(comm, carried, ierror)
       if (ierror /= MPI_SUCCESS) return
-      if (present(count)) then
+      if (present(count) .and. (apart .or. .not. certain)) then
         if (too_early(carried, block_bytes(count, datatype), certain)) return
       end if
       if (present(site) .and. .not. certain) then
@@ -450,7 +454,7 @@ contains
       end if
       if (k == 0 .and. associated(memory)) memory%resting = patience
     end if
-    if (k > 0) then
+    if (k > 0 .and. apart) then
       made = .true.
       call private_duplicate(comm, own, .true., made, ierror)
       if (.not. made) k = 0
@@ -523,7 +527,7 @@ contains
   !! the first tile and once behind it.
   !!
   !! `comm`, `datatype`, `bytes`, `grain`, `wanted_k`, `wanted_d`, `legal`, `own`, `me`, `np`,
-  !! `ierror` and `site`: as for `asphalt_enter`.  `elements`: elements that one iteration of this
+  !! `ierror`, `site` and `alone`: as for `asphalt_enter`.  `elements`: elements that one iteration of this
   !! rank adds to a block; `trips`: its iterations.  `scounts`, `sdispls`, `rcounts`: of the call.
   !! `slab`: the iterations fill the blocks one after the other; else they fill all of them at once,
   !! and the blocks begin at multiples of `spread` elements.
@@ -533,21 +537,24 @@ contains
   !! are in flight.  `answers`: what the ranks tell each other.
   subroutine asphalt_enter_uneven(comm, datatype, bytes, elements, trips, grain, wanted_k, &
                                   wanted_d, legal, scounts, sdispls, rcounts, slab, spread, &
-                                  own, me, np, k, piece, answers, d, ierror, site)
+                                  own, me, np, k, piece, answers, d, ierror, site, alone)
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
     logical, intent(in) :: legal, slab
     integer, intent(in) :: scounts(0:*), sdispls(0:*), rcounts(0:*), spread
     integer, intent(out) :: own, me, np, k, piece, d, ierror
     type(asphalt_answers), intent(inout) :: answers
     character(*), intent(in), optional :: site
+    logical, intent(in), optional :: alone
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
     integer :: longest, chosen, most
-    logical :: usable, dense, fits
+    logical :: usable, dense, fits, apart
 
     k = 0
     piece = 0
     d = 1
+    apart = .true.
+    if (present(alone)) apart = .not. alone
     call open_exchange(comm, own, me, np, usable, ierror)
     if (.not. usable) return
     nullify (carried, memory)
@@ -575,7 +582,7 @@ contains
     piece = int(min(int(merge(chosen, longest, chosen > 0), int64) * elements, most_elements))
     if (wanted_k > 0) then
       ! a duplicate that was made in vain is made once
-      call private_duplicate(comm, own, .false., fits, ierror)
+      if (apart) call private_duplicate(comm, own, .false., fits, ierror)
       call tell(answers, own, me, np, datatype, [chosen, piece, merge(bytes, 0, fits), 0], .true., &
                 ierror)
       piece = merge(max(1, piece), 0, fits)
@@ -587,7 +594,7 @@ contains
       if (most < merge(least_uneven_slab, least_uneven_block, slab) / 1024) answers%cuts = 0
       if (associated(memory) .and. answers%cuts(0) == 0) memory%resting = patience
       fits = .true.
-      if (answers%cuts(0) > 0) call private_duplicate(comm, own, .true., fits, ierror)
+      if (answers%cuts(0) > 0 .and. apart) call private_duplicate(comm, own, .true., fits, ierror)
       if (.not. fits) answers%cuts = 0
       answers%own = own
       piece = answers%cuts(me)

@@ -72,6 +72,9 @@ class FortranProgram:
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         return ()
 
+    def extent(self) -> int:
+        return 0
+
     def main_programs(self) -> tuple[Located, ...]:
         return tuple(found for found in self.all if found.unit.kind == "program")
 

@@ -49,6 +49,9 @@ class IrProgram:
     def defines(self, name: str) -> bool:
         return self.external(name) is not None
 
+    def extent(self) -> int:
+        return 0
+
     def main_programs(self) -> tuple[Located, ...]:
         return ()
 

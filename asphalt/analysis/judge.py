@@ -175,14 +175,20 @@ class _Checks:
             lambda: contiguous.check(self.exchange, layout),
             lambda: pairing.check(self.producer, layout),
             lambda: same_bits.check(self.producer),
-            lambda: own_messages.check(self.exchange),
-            lambda: one_site.check(self.exchange, self.uniformity),  # it may read the whole tree
         )
         for check in late:
             answer = check()
             if isinstance(answer, Refused):
                 return self._failure(answer)
             self._note(answer)
+        own = own_messages.check(self.exchange)  # it may read the whole tree, as the next one
+        if isinstance(own, Refused):
+            return self._failure(own)
+        self._note(own.holds)
+        answer = one_site.check(self.exchange, self.uniformity)
+        if isinstance(answer, Refused):
+            return self._failure(answer)
+        self._note(answer)
         decision = one_decision.check(self.producer, layout, self.uniformity)
         if isinstance(decision, Refused):
             return self._failure(decision)
@@ -194,6 +200,7 @@ class _Checks:
             tuple(self.evidence),
             tuple(dict.fromkeys(self.assumptions)),
             landing.clone,
+            alone=own.alone,
         )
 
     def _note(self, holds: Holds) -> None:

@@ -11,6 +11,8 @@ from asphalt.analysis.uniformity import Uniform
 from asphalt.ir.expr import Ref
 
 INNERMOST_GRAIN = 16
+TAG = 0
+"""The tag of all messages of an exchange: those of a pair keep their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Plan:
     by a reduction.  ``evidence``: one sentence a condition, in their order.  ``clone``: why pieces
     land in a clone of the receive buffer; None: they land in the buffer itself.  ``sizes``: the
     named constants for whose present values only it is proved, and which the run asks for.
+    ``alone``: no other message of the program can meet one of its messages on any communicator.
     """
 
     producer: Producer
@@ -30,6 +33,7 @@ class Plan:
     assumptions: tuple[str, ...] = ()
     clone: str | None = None
     sizes: tuple[tuple[Ref, int], ...] = ()
+    alone: bool = False
 
     @property
     def exchange(self) -> Exchange:

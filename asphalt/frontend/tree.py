@@ -255,6 +255,10 @@ class Tree:
             for mention in sorted(self._mpi.of_file(path), key=lambda m: m.line)
         )
 
+    def extent(self) -> int:
+        """The bytes of all source files."""
+        return sum(entry.size for entry in self._reader.entries.values())
+
     def main_programs(self) -> tuple[Located, ...]:
         """The main programs of the tree."""
         positions = self._definitions().get(("program", ""), [])

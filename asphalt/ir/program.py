@@ -79,5 +79,8 @@ class Program(Protocol):
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree."""
 
+    def extent(self) -> int:
+        """The bytes of all source files."""
+
     def main_programs(self) -> tuple[Located, ...]:
         """The main programs of the tree."""

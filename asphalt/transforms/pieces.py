@@ -29,8 +29,6 @@ from asphalt.transforms.make import (
     var,
 )
 
-TAG = 0  # nobody else sends on the private communicator, and a pair's messages keep their order
-
 FIRST, LAST, LO, HI = (var(f"asphalt_{n}") for n in ("first", "last", "lo", "hi"))
 K, D, NP, ME = (var(f"asphalt_{n}") for n in ("k", "d", "np", "me"))
 TILE, TILES, AHEAD, PEER = (var(f"asphalt_{n}") for n in ("tile", "tiles", "ahead", "peer"))
@@ -159,6 +157,10 @@ class Pieces(ABC):
     def name(self, site: str) -> Keyword:
         """The name of the site, as an argument of what decides whether to tile."""
         return Keyword("site", "site", Lit("character", f"'{site}'"))
+
+    def alone(self) -> tuple[Keyword, ...]:
+        """Whether the messages need no communicator of their own, as such an argument."""
+        return (Keyword("alone", "alone", Lit("logical", ".true.")),) if self.plan.alone else ()
 
     def buffer(self, address: Address) -> Ref | Component:
         """The array of a buffer as the user spells it."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.layout import Address
+from asphalt.analysis.plan import TAG
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
 from asphalt.ir.tree import Leaf, Node
@@ -24,7 +25,6 @@ from asphalt.transforms.pieces import (
     NP,
     PEER,
     POSTED,
-    TAG,
     TILE,
     TILES,
     D,
@@ -86,6 +86,7 @@ class EqualBlocks(Pieces):
             *self.agreed(),
             Keyword("count", "count", self.size(self.layout.count)),
             self.name(site),
+            *self.alone(),
         )
 
     def requests(self) -> Expr:

@@ -165,7 +165,7 @@ class PackedBlocks(UnevenPieces):
                 )
             ),
             spread,
-            Lit("logical", ".true." if self.coded is None else ".false."),
+            Lit("logical", ".false." if self.plan.alone else ".true."),
             COMM,
             ME,
             NP,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.plan import TAG, Plan
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.make import Maker, array, compare, fn, mul, num, simplified, sub, var
-from asphalt.transforms.pieces import AHEAD, ERROR, HI, LO, PEER, TAG, TILE, TILES, K
+from asphalt.transforms.pieces import AHEAD, ERROR, HI, LO, PEER, TILE, TILES, K
 from asphalt.transforms.pieces_block import EveryBlock
 
 TYPE, WHOLE, REST = (var(f"asphalt_{n}") for n in ("type", "whole", "rest"))

@@ -15,7 +15,7 @@ from abc import abstractmethod
 
 from asphalt.analysis.layout import Address
 from asphalt.analysis.per_rank import PerRank, Uneven
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.plan import TAG, Plan
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import DoHead
@@ -46,7 +46,6 @@ from asphalt.transforms.pieces import (
     PEER,
     REQUESTS,
     SLOT,
-    TAG,
     TILE,
     TILED,
     TILES,
@@ -130,6 +129,7 @@ class UnevenPieces(Pieces):
             D,
             ERROR,
             self.name(site),
+            *self.alone(),
         )
 
     def decided(self, make: Maker) -> list[Node]:

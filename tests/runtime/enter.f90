@@ -52,6 +52,9 @@ contains
       call enter(MPI_COMM_WORLD, 10, 7, 3, .true., certain)
       call check(k == 3 .and. d == 2 .and. error == MPI_SUCCESS, 'wanted k')
       call check(me == rank .and. np == ranks .and. own /= MPI_COMM_WORLD, 'rank and size')
+      call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 10, 7, 1, 3, 2, .true., certain, &
+                         own, me, np, k, d, error, alone=.true.)
+      call check(k == 3 .and. d == 2 .and. own == MPI_COMM_WORLD, 'alone')
       call enter(MPI_COMM_WORLD, 10, 7, 100, .true., certain)
       call check(k == 7 .and. d == 1, 'k beyond the trip count')
       call enter(MPI_COMM_WORLD, 10, 0, 3, .true., certain)

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from asphalt.analysis.all_sends import is_closed, operations
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.message_loops import called
-from asphalt.analysis.messages import envelopes_of
-from asphalt.analysis.mpi_library import Store, probes
-from asphalt.analysis.mpi_table import procedure
-from asphalt.analysis.values import constants_in
+from asphalt.analysis.other_messages import why_others
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.tree import leaves
 
@@ -52,7 +45,6 @@ OTHERS = Code(
 )
 
 CODES = (PEERS, ENDS, BETWEEN, OTHERS)
-_DOES = {Store.OUTGOING: "send", Store.INCOMING: "receive"}
 _CODES = {"peers": PEERS, "ends": ENDS, "between": BETWEEN}
 
 
@@ -73,7 +65,7 @@ def check(exchange: Exchange) -> Answer:
 
 def check_alone(exchange: Exchange) -> Answer:
     """Whether no other message of the program can be received in the place of these."""
-    coded, program = exchange.open_coded, exchange.effects.scopes.program
+    coded = exchange.open_coded
     assert coded is not None
     own = {
         (leaf.span.file, leaf.span.first)
@@ -81,36 +73,7 @@ def check_alone(exchange: Exchange) -> Answer:
         for leaf in leaves(node)
         if leaf.span is not None
     }
-    apart = own | set(_with_other_tags(exchange, coded.tag))
-    for mention in program.mpi_calls():
-        row = procedure(mention.operation)
-        where = f"{mention.path}:{mention.line}"
-        if row is not None and probes(row):
-            return Refused(OTHERS, f"{where} looks for messages", exchange.span)
-        for store, does in _DOES.items():
-            concerned = row is not None and row.name in operations(store)
-            if concerned and (mention.path, mention.line) not in apart:
-                return Refused(OTHERS, f"{where} may {does} with the same tag", exchange.span)
-    if not is_closed(exchange.effects):
-        message = "not all of the program is known, and it may send with the same tag"
-        return Refused(OTHERS, message, exchange.span)
+    others = why_others(exchange, coded.tag, own)
+    if others is not None:
+        return Refused(OTHERS, others, exchange.span)
     return Holds(f"the messages keep their tag {coded.tag}, which no others of the program have")
-
-
-def _with_other_tags(exchange: Exchange, tag: int | None) -> Iterator[tuple[str, int]]:
-    """The files and lines of sends and receives whose tags are constants that differ."""
-    scopes = exchange.effects.scopes
-    transfers = operations(Store.OUTGOING) | operations(Store.INCOMING)
-    names = {mention.operation for mention in scopes.program.mpi_calls()}
-    names = {n for n in names if (row := procedure(n)) and row.name in transfers}
-    for name in sorted(names | {f"p{name}" for name in names}):
-        for located in scopes.program.mentions(name):
-            scope = scopes.of(located)
-            for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-                call = called(leaf, scope)
-                if call is None or leaf.span is None:
-                    continue
-                envelopes = envelopes_of(call) or ()
-                tags = [constants_in(envelope.tag, scope).value for envelope in envelopes]
-                if tags and None not in tags and tag not in tags:
-                    yield leaf.span.file, leaf.span.first

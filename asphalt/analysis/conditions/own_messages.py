@@ -1,10 +1,14 @@
-"""Condition 11: the messages travel on a communicator of their own."""
+"""Condition 11: nothing else of the program can be taken for the messages."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from asphalt.analysis.conditions.open_coded import check_alone
 from asphalt.analysis.exchange import Exchange, calls_in
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.other_messages import why_others
+from asphalt.analysis.plan import TAG
+from asphalt.analysis.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Ref
 
 INTER = Code(
@@ -17,13 +21,25 @@ INTER = Code(
 )
 
 CODES = (INTER,)
+LOOKED_THROUGH = 2_000_000
+"""Bytes of source up to which all of a program is read to leave out the duplicate."""
 _MAKERS = ("mpi_intercomm_create", "mpi_comm_get_parent", "mpi_comm_spawn", "mpi_comm_accept")
 
 
-def check(exchange: Exchange) -> Answer:
-    """Whether the communicator is not known to be an intercommunicator.
+@dataclass(frozen=True, slots=True)
+class Own:
+    """``alone``: nothing else of the program can meet the messages, wherever they travel."""
 
-    What the source does not tell, the run-time library finds out before anything is decided
+    alone: bool
+    holds: Holds
+
+
+def check(exchange: Exchange) -> Own | Refused:
+    """Whether nothing else can be taken for the messages.
+
+    They travel on a private duplicate of the communicator, unless none other of the program could
+    meet them on it: a duplicate takes two collective operations to make.  What is known of an
+    intercommunicator only by running, the run-time library finds out before anything is decided
     (MPI_Comm_test_inter gives the same answer on all ranks).
     """
     comm = exchange.call.args["comm"]
@@ -35,5 +51,9 @@ def check(exchange: Exchange) -> Answer:
                 message = f"{comm.spelled} is an intercommunicator"
                 return Refused(INTER, message, leaf.span or exchange.span)
     if exchange.open_coded is not None:
-        return check_alone(exchange)
-    return Holds("the messages travel on a private duplicate of the communicator")
+        answer = check_alone(exchange)
+        return answer if isinstance(answer, Refused) else Own(True, answer)
+    small = exchange.effects.scopes.program.extent() <= LOOKED_THROUGH
+    if small and why_others(exchange, TAG) is None:
+        return Own(True, Holds(f"no other message of the program can have the tag {TAG}"))
+    return Own(False, Holds("the messages travel on a private duplicate of the communicator"))
