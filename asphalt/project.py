@@ -348,6 +348,7 @@ class Project:
         depth: int | None = None,
         trial: bool = False,
         judges: Judges | None = None,
+        in_place: bool = False,
     ) -> Outcome:
         """What becomes of every file that has a site to transform, and what was tried for that.
 
@@ -356,26 +357,28 @@ class Project:
         defaults.  First collective operations are prepushed, then the transfers between two ranks
         are optimised, as far as the settings ask for these passes; procedures with findings are
         left alone.  ``judges``: what decides which steps for transfers are kept; None: the usual
-        model.
+        model.  ``in_place``: the changes replace the sources, so that nothing is proved again where
+        other files change later.
         """
         refuse_ambiguous(self.settings.assume, self._tree)
         passes = self.settings.passes
-        changes = self._prepushed(tile, depth, trial) if PREPUSH in passes else ()
+        values = _Values(tile, depth, self.settings, trial)
+        changes = self._prepushed(values, in_place) if PREPUSH in passes else ()
         wanted = [name for name in passes if name in TRANSFERS]
         wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
-        limit, asked = self.settings.clone_limit, _Values(tile, depth, self.settings, trial)
-        values = Values(asked.given("tile", tile), asked.given("depth", depth))
+        limit = self.settings.clone_limit
+        given = Values(values.given("tile", tile), values.given("depth", depth))
         return optimised(
-            self._tree, changes, wanted, wrong, self.settings.assume, limit, values, judges
+            self._tree, changes, wanted, wrong, self.settings.assume, limit, given, judges
         )
 
-    def _prepushed(self, tile: int | None, depth: int | None, trial: bool) -> tuple[Change, ...]:
+    def _prepushed(self, values: _Values, in_place: bool) -> tuple[Change, ...]:
         by_file: dict[str, list[Site]] = {}
         for site in self.sites():
             plan = site.judgement
             if isinstance(plan, Plan) and set(plan.assumptions) <= set(site.report.accepted):
-                by_file.setdefault(site.exchange.located.path, []).append(site)
-        values = _Values(tile, depth, self.settings, trial)
+                kept = replace(site, judgement=plan.kept_apart) if in_place else site
+                by_file.setdefault(site.exchange.located.path, []).append(kept)
         return tuple(self._change(path, sites, values) for path, sites in by_file.items())
 
     def _change(self, path: str, sites: list[Site], values: _Values) -> Change:

@@ -140,7 +140,7 @@ def test_new_names_are_declared_and_begin_with_asphalt(tmp_path: Path) -> None:
     assert new - own <= {
         "include", "inc", "kind", "merge", "logical", "allocatable", "min", "max", "mod", "modulo",
         "else", "source", "size", "deallocate", "storage_size", "true", "false", "only", "and",
-        "asphalt", "if", "then", "count", "site",
+        "asphalt", "if", "then", "count", "site", "alone",
     }  # fmt: skip
 
 
@@ -153,7 +153,8 @@ def test_the_comment_in_front_of_the_nest_stays_in_front(tmp_path: Path) -> None
     lines = [line.strip() for line in text.splitlines()]
     where = lines.index("! planes")
     assert lines[where + 1] == "! asphalt: MPI_Alltoall of site 'exchange' prepushed along z"
-    assert lines[where + 2] == "asphalt_first = 1"
+    assert lines[where + 2] == "! no other message of the program may have the tag 0, or any"
+    assert lines[where + 3] == "asphalt_first = 1"
 
 
 def test_directives_of_the_loop_stay_with_the_loop(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
@@ -44,6 +44,15 @@ class Plan:
     def certain(self) -> bool:
         """Whether the choice at the entry is certainly the same on all ranks."""
         return self.proved is not None
+
+    @property
+    def kept_apart(self) -> Plan:
+        """The plan for sources that may change without being looked at again: what they would have
+        to keep to, if the messages were to travel on the program's communicator, nobody checks.
+
+        Where the program sends the messages itself, they stay where they are.
+        """
+        return self if self.exchange.open_coded is not None else replace(self, alone=False)
 
     @property
     def grain(self) -> int:

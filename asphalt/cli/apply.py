@@ -84,7 +84,7 @@ def apply(
         _refuse_unwritable(report, output)
     project = open_project(paths, common, assume)
     with judging.judges(project, paths) as judges:
-        outcome = project.outcome(tile, depth, judges=judges)
+        outcome = project.outcome(tile, depth, judges=judges, in_place=in_place)
     changes = outcome.changes
     sites = tuple(map(left_as_it_is, reports_after(project, outcome)))
     if output is None:

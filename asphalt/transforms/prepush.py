@@ -35,7 +35,7 @@ from dataclasses import replace
 from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.nest import Phase
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.plan import TAG, Plan
 from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Expr, Keyword, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
@@ -150,6 +150,8 @@ class _Emission:
         operation = self.plan.exchange.spelled
         marks = [f"asphalt: {operation} of site '{self.site}' prepushed along {along.var.spelled}"]
         marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
+        if self.plan.alone and self.plan.exchange.open_coded is None:
+            marks.append(f"no other message of the program may have the tag {TAG}, or any")
         if self.plan.sizes:
             marks.append("with other sizes than these, the call is made as it was")
         return marks

@@ -9,6 +9,8 @@ import pytest
 from judging import CALL, Case, assert_accepted, assert_refused, program, transformed
 
 from asphalt.analysis.conditions import own_messages
+from asphalt.cli.main import main
+from asphalt.project import Project
 
 COMM = CALL.replace("MPI_COMM_WORLD", "comm")
 INTER = """\
@@ -63,7 +65,19 @@ def _alone(text: str) -> bool:
 
 
 def test_what_nothing_can_meet_travels_on_the_communicator_of_the_user(tmp_path: Path) -> None:
-    assert _alone(transformed(tmp_path, program()))
+    text = transformed(tmp_path, program())
+    assert _alone(text)
+    assert "! no other message of the program may have the tag 0, or any\n" in text
+
+
+def test_what_is_written_in_place_keeps_its_messages_apart(tmp_path: Path) -> None:
+    """Nothing is proved again there when another file gets a receive of any tag."""
+    file = tmp_path / "program.f90"
+    file.write_text(program(), encoding="utf-8")
+    (change,) = Project(file).outcome(in_place=True).changes
+    assert not _alone(change.after.decode())
+    assert main(["apply", "--in-place", str(file)]) == 0
+    assert file.read_bytes() == change.after
 
 
 @pytest.mark.parametrize("number", [1, "2 + 3"])
