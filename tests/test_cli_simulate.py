@@ -41,10 +41,12 @@ program planes
     call MPI_Alltoall(a, n*n*nz/np, MPI_DOUBLE_PRECISION, b, n*n*nz/np, MPI_DOUBLE_PRECISION, &
                       MPI_COMM_WORLD, ierr)
   end do
-  if (me == 0) print '(es24.16)', sum(b)
-  open(7, file='sum.out')
-  write(7, *) sum(b)
-  close(7)
+  if (me == 0) then
+    print '(es24.16)', sum(b)
+    open(7, file='sum.out')
+    write(7, *) sum(b)
+    close(7)
+  end if
   call MPI_Finalize(ierr)
 end program planes
 """
