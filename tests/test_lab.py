@@ -54,6 +54,13 @@ def test_work_after_the_exchange_cannot_be_hidden() -> None:
     assert parts.efficiency(101.0) == 1.0
 
 
+def test_the_floor_is_that_of_the_fastest_exchange() -> None:
+    faster = PARTS.beside(95.0)
+    assert (faster.floor, faster.communication) == (50.0, 56.0)
+    assert faster.efficiency(95.0) == pytest.approx(6 / 51)
+    assert PARTS.beside(110.0).floor == PARTS.floor
+
+
 @given(before=st.floats(0.1, 10), communication=st.floats(0.1, 10), after=st.floats(0, 10))
 def test_efficiency_falls_with_time(before: float, communication: float, after: float) -> None:
     parts = Parts(before + communication + after, before, communication, after)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.measure import Parts, Simulator, kernel_name
 from bench.lab.run import LabError
-from bench.lab.sweep import CHOSEN, Run, Sweep, measure, runs_of
+from bench.lab.sweep import CHOSEN, Run, Sweep, measure, runs_of, sweep_of
 
 AT_ONCE = 2
 T = TypeVar("T")
@@ -122,5 +122,5 @@ def _collect(
         elif isinstance(result, Parts):
             parts = result
     known = {version: times for version, times in seconds.items() if times}
-    sweep = None if parts is None else Sweep(job.case, job.what, platform, parts, known)
+    sweep = None if parts is None else sweep_of(job.case, job.what, platform, parts, known)
     return sweep, failures

@@ -16,7 +16,7 @@ from bench.lab.build import Recipe, build
 from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.link import LinkLab
 from bench.lab.platforms import TEN_GIGABIT, Platform
-from bench.lab.rows import NOT_TILED, Row
+from bench.lab.rows import NOT_OVERLAPPED, NOT_TILED, Row
 from bench.lab.run import LabError, Run, run_program, same_output
 
 NOTHING_TO_HIDE = 1e-3  # of the original's time
@@ -39,6 +39,8 @@ class Parts:
     ``communication``, or the other way round; ``after`` the computation after it, which it may not.
     ``adds_up``: whether there is no time beside; ranks that wait for each other in turn, or one
     message after the other, leave no floor to be known.
+    ``exchange``: what the communication takes with the fastest algorithm that was seen; None: the
+    original's.
     """
 
     original: float
@@ -46,11 +48,19 @@ class Parts:
     communication: float
     after: float
     adds_up: bool = True
+    exchange: float | None = None
 
     @property
     def floor(self) -> float:
         """The shortest time that hiding can reach."""
-        return max(self.before, self.communication) + self.after
+        exchange = self.communication if self.exchange is None else self.exchange
+        return max(self.before, exchange) + self.after
+
+    def beside(self, not_overlapped: float) -> Parts:
+        """The same, known that another algorithm for the exchange makes it so many seconds in all,
+        without any overlap."""
+        exchange = not_overlapped - self.before - self.after
+        return replace(self, exchange=min(self.communication, exchange))
 
     def efficiency(self, seconds: float) -> float | None:
         """The part of what could be hidden that is hidden in a run of ``seconds``; None where
@@ -187,6 +197,8 @@ class Simulator:
             run = self.version(case, what, version, tiling)
             same_output(whole, run, f"{case.name}: {version} (SMPI)")
             seconds[version] = run.seconds
+        if NOT_OVERLAPPED in seconds:
+            parts = parts.beside(seconds[NOT_OVERLAPPED])
         title = self.platform.title
         return Measured(case.name, what.variant, title, what.ranks, tiling, parts, seconds)
 

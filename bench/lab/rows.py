@@ -11,7 +11,9 @@ from typing import Any
 SCHEMA = Path(__file__).with_name("rows.schema.json")
 ADDED = "+"
 """What the name of a version begins with that has the transformations up to one: ``+motion``."""
-NOT_TILED = ("original", "ialltoall")
+NOT_OVERLAPPED = "ialltoall"
+"""The version whose exchange is another operation, completed at once."""
+NOT_TILED = ("original", NOT_OVERLAPPED)
 """The versions that have neither K nor D."""
 
 

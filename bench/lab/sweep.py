@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bench.lab.case import Case, Simulated, Tiling
 from bench.lab.measure import Measured, Parts, Simulator, kernel_name
-from bench.lab.rows import NOT_TILED, Row
+from bench.lab.rows import NOT_OVERLAPPED, NOT_TILED, Row
 from bench.lab.run import same_output
 
 CHOSEN: Tiling = (0, 0)
@@ -97,6 +97,18 @@ class Sweep:
             )
 
 
+def sweep_of(
+    case: Case,
+    what: Simulated,
+    platform: str,
+    parts: Parts,
+    seconds: Mapping[str, Mapping[Tiling | None, float]],
+) -> Sweep:
+    """What was measured, the floor being that of the fastest exchange in it."""
+    plain = seconds.get(NOT_OVERLAPPED, {}).get(None)
+    return Sweep(case, what, platform, parts if plain is None else parts.beside(plain), seconds)
+
+
 def _order(tiling: Tiling | None) -> Tiling:
     return CHOSEN if tiling is None else tiling
 
@@ -139,4 +151,4 @@ def run_sweep(
     for run in runs_of(what, versions):
         seconds[run.version][run.tiling] = measure(case, what, run, simulator)
         advance()
-    return Sweep(case, what, simulator.platform.title, parts, seconds)
+    return sweep_of(case, what, simulator.platform.title, parts, seconds)
