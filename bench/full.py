@@ -42,10 +42,12 @@ from bench.lab.speed import as_json as speeds_as_json
 from bench.lab.speed import from_json as speeds_from_json
 from bench.lab.step_targets import step_targets
 from bench.lab.targets import SLOWER_THAN_HAND, rows_by_kernel, targets
+from bench.lab.targets_page import targets_text
 from bench.lab.terminal import kernel_figure, kernel_table, speed_table, target_table
 from bench.lab.transform import available
 
 RESULTS = ROOT / "bench" / "results"
+TARGETS = ROOT / "docs" / "targets.md"
 IMAGES = ROOT / "docs" / "images"
 QUICK_RESULTS = ROOT / "build" / "bench"
 ROW_FILES = ("simulated.json", "link.json", "figures.json", "ratios.json")
@@ -337,6 +339,9 @@ class Bench:
         )
         path.write_text(text, encoding="utf-8")
         self.written.append(path)
+        if not self.quick:
+            TARGETS.write_text(targets_text(found, rows), encoding="utf-8")
+            self.written.append(TARGETS)
 
 
 def progress_on(console: Console) -> Progress:

@@ -29,6 +29,7 @@ from bench.lab.rows import Row, as_json, from_json, schema
 from bench.lab.run import LabError
 from bench.lab.sweep import CHOSEN, Run, runs_of
 from bench.lab.targets import Target, rows_by_kernel, targets
+from bench.lab.targets_page import targets_text
 from bench.lab.terminal import kernel_figure, kernel_table
 
 ROW = Row("kernel/variant", "transformed", "SMPI 10 Gb/s", 16, 4, 2, 0.5, 0.5, 0.9)
@@ -316,6 +317,21 @@ def test_every_version_stands_in_the_terminal() -> None:
         console.print(kernel_figure("kernel/variant", rows))
     for shown in ("original", "4, 2", "chosen", "0.600", "24", "transformed, K chosen"):
         assert shown in captured.get()
+
+
+def test_the_page_of_targets_tells_where_hand_is_faster() -> None:
+    def row(kernel: str, version: str, seconds: float) -> Row:
+        return Row(kernel, version, "SMPI 10 Gb/s", 4, 1, 2, seconds, seconds, None)
+
+    rows = [row("fft", "hand", 1.0), row("fft", "transformed", 1.019)]
+    assert "Nowhere by more than 2 %" in targets_text(targets(rows), rows)
+    rows += [row("slabs", "hand", 1.0), row("slabs", "transformed", 1.05)]
+    later = [row(f"{LATER}slabs", "hand", 0.5), row(f"{LATER}slabs", "transformed", 0.501)]
+    text = targets_text(targets([*rows, *later]), [*rows, *later])
+    (told,) = (line for line in text.splitlines() if line.startswith("| slabs"))
+    assert told == "| slabs | SMPI 10 Gb/s | 4, 1, 2 | +5.0 % | +0.2 % |"
+    assert "| fft |" not in text
+    assert "+5.00 % of 2 (slabs, SMPI 10 Gb/s, 4 ranks, K, D: 1, 2); 1 above | missed |" in text
 
 
 def test_rows_of_kernels_that_were_not_chosen_stay(tmp_path: Path) -> None:

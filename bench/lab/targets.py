@@ -84,6 +84,29 @@ def _against_hand_later(rows: Sequence[Row]) -> Target:
     return worst(demand, gaps, SLOWER_THAN_HAND)
 
 
+@dataclass(frozen=True, slots=True)
+class Slower:
+    """A place where the transformed version is slower than hand by more than the demand; parts of
+    hand's time, ``later``: behind the first exchange, if that was measured."""
+
+    kernel: str
+    platform: str
+    where: str
+    gap: float
+    later: float | None
+
+
+def slower_than_hand(rows: Sequence[Row]) -> list[Slower]:
+    """All such places on simulated platforms, the widest gap first."""
+    gaps = _gaps([row for row in rows if row.platform.startswith(SIMULATED)])
+    found = [
+        Slower(*place, gap, gaps.get((LATER + place[0], *place[1:])))
+        for place, gap in gaps.items()
+        if gap > SLOWER_THAN_HAND and not place[0].startswith(LATER)
+    ]
+    return sorted(found, key=lambda one: -one.gap)
+
+
 def _gaps(rows: Sequence[Row]) -> dict[tuple[str, str, str], float]:
     """How much slower the transformed version is, by kernel, platform and place."""
     hand = {
