@@ -37,6 +37,8 @@ FAMILY: Mapping[str, str] = MappingProxyType(
 INTEGER = ("integer", "integer_divide", "convert")
 REFERENCES = ("load", "load_far", "load_indexed", "store", "store_far", "store_indexed")
 CONTROL = ("loop", "loop_entry", "branch", "branch_on_data", "call")
+UNITS = (("divide", "sqrt"), ("integer_divide",))
+"""Classes of which a core does one operation at a time, beside all others: its dividers."""
 CLASSES = (*ARITHMETIC, "power", *ELEMENTARY, *INTEGER, *REFERENCES, *CONTROL)
 """All classes.
 
@@ -77,8 +79,20 @@ class Counts:
         return dict(self.entries).get(name, 0)
 
     def seconds(self, weights: Mapping[str, float]) -> float:
-        """The time of all operations, one after the other; ``weights``: seconds of each class."""
+        """The time of all operations that do not wait for each other; ``weights``: seconds of each
+        class.  Divisions are made beside the other operations, so that the longer of both counts.
+        """
+        return max(part.time(weights) for part in self.parts())
+
+    def time(self, weights: Mapping[str, float]) -> float:
+        """The time of all operations, one after the other."""
         return sum(number * weights.get(name, 0.0) for name, number in sorted(self.entries))
+
+    def parts(self) -> tuple[Counts, ...]:
+        """What each divider does, and what all else of the core does."""
+        alone = [frozenset(e for e in self.entries if e[0] in unit) for unit in UNITS]
+        rest = self.entries.difference(*alone)
+        return tuple(Counts(entries) for entries in (rest, *alone))
 
 
 def total(counts: Iterable[Counts]) -> Counts:

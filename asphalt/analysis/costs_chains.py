@@ -179,7 +179,7 @@ class _Chains:
             return _later(given, self.values[ref.name])  # it is still in a register
         if not self._reads_turn_before(ref):
             return given
-        return _later(given, {ref.name: self.latency.get("load", 0.0)})
+        return _later(given, {ref.name: self.latency.get("store", 0.0)})
 
     def _reads_turn_before(self, ref: Ref) -> bool:
         """Whether an element is, as far as can be told, one that the turn before wrote."""

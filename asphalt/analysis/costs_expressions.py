@@ -14,6 +14,7 @@ from asphalt.analysis.algebra import folded, folded_expr
 from asphalt.analysis.constants import constant
 from asphalt.analysis.costs import Counts, total
 from asphalt.analysis.costs_arrays import assign_array, matmul, reduction
+from asphalt.analysis.costs_calls import is_inlined
 from asphalt.analysis.costs_operators import RELATIONS, function, is_constant, operator, power
 from asphalt.analysis.costs_references import (
     LoopAround,
@@ -166,7 +167,7 @@ class Counter:
             case Ref() | Component() if is_user_function(expr, self.around):
                 for arg in expr.args or ():
                     self.value(arg)
-                self.add(self.depth, call=1)
+                self.called(expr)
                 return self.depth
             case Ref() | Component():
                 return self._element(expr)
@@ -177,6 +178,11 @@ class Counter:
             case Op():
                 return self._operation(expr)
         return 0
+
+    def called(self, procedure: Expr) -> None:
+        """Notes the call of a procedure of the program."""
+        if not is_inlined(procedure, self.around.scope):
+            self.add(self.depth, call=1)
 
     def level_of(self, names: Iterable[str]) -> int:
         """The number of the innermost loop in which one of some names changes; 0: in none."""

@@ -6,9 +6,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from asphalt.analysis.algebra import poly
+from asphalt.analysis.constants import constant
 from asphalt.analysis.costs import Counts
-from asphalt.analysis.costs_types import Surroundings, base_of, is_array
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Ref, Section, children, names_in
+from asphalt.analysis.costs_types import Surroundings, base_of, dims_of, is_array
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Ref,
+    Section,
+    children,
+    names_in,
+)
+from asphalt.ir.stmt import Dim
+
+_NEAR = 8
+"""Elements: what is no further apart lies in one line of a cache, or in the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,28 +39,52 @@ def reference(
 ) -> Counts:
     """A load or store by the distance between two turns of the loop that it changes in."""
     number = 2 if base_of(expr, around) == "complex" else 1
-    args = expr.args if isinstance(expr, Ref | Component) else None
-    if args is None:
+    if not isinstance(expr, Ref | Component) or expr.args is None:
         return Counts.from_mapping({kind: number})
+    args = expr.args
     if level > len(loops):  # by elements
-        near = isinstance(args[0], Section) and args[0].stride is None
-        return Counts.from_mapping({kind if near else f"{kind}_far": number})
+        first = args[0]
+        way = "far" if not isinstance(first, Section) else "indexed" if first.stride else ""
+        return Counts.from_mapping({f"{kind}_{way}" if way else kind: number})
     if level == 0:
         return Counts.from_mapping({kind: number})
     loop = loops[level - 1]
     others = loop.varying - {loop.variable}
     if any(names_in(arg) & others or holds_element(arg, loops, around) for arg in args):
         return Counts.from_mapping({f"{kind}_indexed": number})
-    variable = Ref(loop.variable, loop.variable)
-    if any(loop.variable in names_in(arg) for arg in args[1:]):
-        return Counts.from_mapping({f"{kind}_far": number})
-    first = args[0]
-    if isinstance(first, Section | Keyword):
-        return Counts.from_mapping({kind: number})
-    steps = poly(first).coefficients(variable)  # type: ignore[arg-type]
-    coefficient = steps[1].value if set(steps) <= {0, 1} and 1 in steps else None
-    near = coefficient in (1, -1) and not inner(expr)
-    return Counts.from_mapping({kind if near else f"{kind}_far": number})
+    way = _way(expr, loop.variable, around)
+    return Counts.from_mapping({f"{kind}_{way}" if way else kind: number})
+
+
+def _way(expr: Ref | Component, variable: str, around: Surroundings) -> str:
+    """From the element of one turn to that of the next: '' (near), far or indexed."""
+    if inner(expr):
+        return "indexed"
+    apart: int | None = 1
+    dims = dims_of(expr, around)
+    for number, arg in enumerate(expr.args or ()):
+        if variable in names_in(arg):
+            if isinstance(arg, Section | Keyword | AltReturn):
+                return "far" if number else ""
+            steps = poly(arg).coefficients(Ref(variable, variable))
+            coefficient = steps[1].value if set(steps) <= {0, 1} and 1 in steps else None
+            if apart is None or (number and coefficient is None):
+                return "far"
+            if coefficient is None:
+                return "indexed"
+            return "" if abs(coefficient * apart) <= _NEAR else "far"
+        extent = None if dims is None or number >= len(dims) else _extent(dims[number], around)
+        apart = None if apart is None or extent is None else apart * extent
+    return ""
+
+
+def _extent(dim: Dim, around: Surroundings) -> int | None:
+    """A constant extent of a dimension, None for any other."""
+    if dim.kind != "explicit" or dim.upper is None:
+        return None
+    upper = constant(dim.upper, around.scope)
+    lower = 1 if dim.lower is None else constant(dim.lower, around.scope)
+    return None if upper is None or lower is None else upper - lower + 1
 
 
 def holds_element(expr: Arg, loops: tuple[LoopAround, ...], around: Surroundings) -> bool:

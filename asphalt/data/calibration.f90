@@ -2,7 +2,8 @@
 ! operations.  All have the same arguments: real a to d (b, c between 1/2 and 3/2, d between -8 and
 ! 8), integers k, l (l between 1 and n, in no order), complex z, w.  What is called busy_* keeps the
 ! processor busy, what is called wait_* waits for one result after the other, and in what is called
-! window_* a turn is so long that few turns overlap.
+! window_* a turn is so long that few turns overlap.  No loop copies or fills an array alone, since
+! compilers make calls of memcpy and memset of such loops.
 module calibration
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
@@ -10,12 +11,12 @@ module calibration
 
 contains
 
-  subroutine busy_copy(n, side, a, b, c, d, k, l, z, w)
+  subroutine busy_add(n, side, a, b, c, d, k, l, z, w)
     include 'arguments.inc'
     do i = 1, n
-      a(i) = b(i)
+      a(i) = b(i) + 0.3_real64
     end do
-  end subroutine busy_copy
+  end subroutine busy_add
 
   subroutine busy_fill(n, side, a, b, c, d, k, l, z, w)
     include 'arguments.inc'
@@ -23,6 +24,14 @@ contains
       a(i) = i
     end do
   end subroutine busy_fill
+
+  subroutine busy_two_adds(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    do i = 1, n
+      a(i) = b(i) + 0.3_real64
+      d(i) = c(i) - 0.3_real64
+    end do
+  end subroutine busy_two_adds
 
   subroutine busy_sum(n, side, a, b, c, d, k, l, z, w)
     include 'arguments.inc'
@@ -250,7 +259,7 @@ contains
     four = k(1)
     do i = 1, n/4
       do j = 1, four
-        a(4*i + j - 4) = b(4*i + j - 4)
+        a(4*i + j - 4) = b(4*i + j - 4) + c(4*i + j - 4)
       end do
     end do
   end subroutine busy_short_loops
@@ -261,7 +270,7 @@ contains
     two = k(2)
     do i = 1, n/2
       do j = 1, two
-        a(2*i + j - 2) = b(2*i + j - 2)
+        a(2*i + j - 2) = b(2*i + j - 2) + c(2*i + j - 2)
       end do
     end do
   end subroutine busy_shorter_loops

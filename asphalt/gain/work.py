@@ -23,6 +23,7 @@ from asphalt.ir.source import Form
 from asphalt.ir.stmt import Call, DoHead, UnitHead
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.charge import Charger, Costs
+from asphalt.transforms.charge_edit import together
 
 Procedures = Callable[[Call, Scope], tuple[Located, Scope] | None]
 """The procedure of the tree that a statement calls, with what names mean in it."""
@@ -83,7 +84,7 @@ class Work:
         """What has no calls of procedures of the tree in it."""
         charger = Charger(scope, self.costs, lambda call, scope: False, Form.FREE, "\n")
         total = Amount()
-        for charge in charger.estimate((node,)):
+        for charge in together(charger.estimate((node,))):
             one = Amount.of(charge.counts.seconds(self.costs.seconds) + charge.waiting)
             for trips in charge.trips:
                 one *= turns(_known(trips, given), scope)

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from asphalt.analysis.algebra import poly
-from asphalt.analysis.costs import CLASSES
+from asphalt.analysis.costs import CLASSES, Counts
 from asphalt.analysis.costs_trips import Trips
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.errors import UsageError
@@ -30,7 +30,7 @@ from asphalt.running.process import run
 from asphalt.settings import Settings
 from asphalt.simulation.machine import LATENCIES, Machine
 from asphalt.transforms.charge import Charger, Costs
-from asphalt.transforms.charge_edit import Charge
+from asphalt.transforms.charge_edit import Charge, together
 
 LENGTH, SIDE = 1000, 31
 _BOUNDS = {"n": LENGTH, "side": SIDE, "four": 4, "two": 2}
@@ -39,6 +39,7 @@ _FILES = ("calibration.f90", "arguments.inc", "plane.inc")
 _LINE = re.compile(r"^(\w+)\s+(\S+)$", re.MULTILINE)
 _TIMEOUT = 300.0
 _AT_ONCE = 5  # repeats that one run does
+_ROUNDS = 10  # until it is known what each loop takes longest for
 _WINDOWS = tuple(round(10 ** (-9 + step / 20), 11) for step in range(61))
 """Windows that are tried: from one nanosecond to one microsecond."""
 
@@ -81,7 +82,7 @@ def calibrate(
     units = {name: unit for name, unit in _units().items() if name in times}
     busy = {n: _counts(u) for n, u in units.items() if n.startswith("busy_")}
     waits = {n: _chain(u) for n, u in units.items() if n.startswith("wait_")}
-    seconds = _fitted(busy, times, CLASSES)
+    seconds = _longest(busy, times)
     latency = _fitted(waits, times, LATENCIES)
     long = {n: u for n, u in units.items() if n.startswith(("busy_", "window_"))}
     window = _window(long, times, seconds, latency)
@@ -278,7 +279,7 @@ def _time(unit: _Unit, costs: Costs) -> float:
     """What a machine with these costs is charged for a loop, in seconds."""
     return sum(
         (charge.counts.seconds(costs.seconds) + charge.waiting) * _times(charge.trips)
-        for charge in unit.charges(costs)
+        for charge in together(unit.charges(costs))
     )
 
 
@@ -310,6 +311,22 @@ def _known(expr: Expr) -> Expr | None:
     if isinstance(expr, Ref) and expr.args is None and expr.name in _BOUNDS:
         return Lit("integer", str(_BOUNDS[expr.name]))
     return None
+
+
+def _longest(
+    rows: Mapping[str, Mapping[str, float]], times: Mapping[str, float]
+) -> dict[str, float]:
+    """Seconds of each class, where what is done beside each other takes as long as the longest."""
+    parts = {name: Counts.from_mapping(row).parts() for name, row in rows.items()}
+    longest = {name: next(filter(None, reversed(own))) for name, own in parts.items()}
+    for _ in range(_ROUNDS):
+        known = {name: dict(part.entries) for name, part in longest.items()}
+        seconds = _fitted(known, times, CLASSES)
+        before = longest
+        longest = {n: max(own, key=lambda part: part.time(seconds)) for n, own in parts.items()}
+        if longest == before:
+            break
+    return seconds
 
 
 def _fitted(

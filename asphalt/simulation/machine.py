@@ -18,9 +18,9 @@ _TABLES = ("seconds", "latency")
 LATENCIES = tuple(
     name
     for name in CLASSES
-    if not name.startswith(("store", "load_", "loop", "branch")) and name != "call"
+    if not name.startswith(("store_", "load_", "loop", "branch")) and name != "call"
 )
-"""The classes whose results others wait for."""
+"""The classes whose results others wait for; ``store``: until what it stored can be loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,8 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     if missing:
         raise InputError(str(file), None, f"seconds.{missing[0]}: is missing")
     latency = _times(file, "latency", table.get("latency", {}), LATENCIES)
+    if "load" in latency:
+        latency.setdefault("store", latency["load"])
     window = _time(file, "window", table.get("window", 0.0))
     return Machine(
         str(table["name"]), str(table["compiler"]), tuple(flags), seconds, latency, window

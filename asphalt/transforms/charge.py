@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.control_flow import jump_targets
 from asphalt.analysis.costs_expressions import Counter
 from asphalt.analysis.costs_names import defined_in
 from asphalt.analysis.costs_trips import usable
 from asphalt.ir.insertion import last_declaration
-from asphalt.ir.stmt import Decl, DoHead, Entity, Plain
+from asphalt.ir.stmt import Decl, DoHead, Entity, Guarded, Jump, JumpKind, Opaque, Plain, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.charge_concurrent import charge_forall
 from asphalt.transforms.charge_constructs import charge_branch, charge_grouped, charge_where
@@ -55,6 +56,7 @@ class Charger(State):
             for leaf in leaves(node)
             if isinstance(leaf.what, DoHead) and leaf.what.label is not None
         )
+        self.targets = _targets(unit)
         if not unit.body:
             return unit
         if not usable(self.around):
@@ -145,9 +147,7 @@ class Charger(State):
             return False
         first = next(iter(leaves(node)))
         entry = isinstance(first.what, Plain) and first.what.keyword == "entry"
-        if isinstance(first.what, Plain) and first.what.keyword == "format":
-            return False
-        return entry or first.label is not None
+        return entry or first.label in self.targets
 
     def _node(self, node: Node, counter: Counter) -> Placed:
         """Charges one statement or construct; ``due`` is to be charged before it."""
@@ -165,6 +165,23 @@ class Charger(State):
             case Block():
                 return charge_grouped(self, node, self._block)
         return Placed((node,), (), 0, True)
+
+
+def _targets(unit: Unit) -> frozenset[int]:
+    """The labels that statements of a unit go to."""
+    own = [leaf for node in unit.body for leaf in leaves(node)]
+    if any(_may_go_anywhere(leaf.what) for leaf in own):
+        return frozenset(leaf.label for leaf in own if leaf.label is not None)
+    return frozenset(label for leaf in own for label in jump_targets(leaf.what))
+
+
+def _may_go_anywhere(what: What) -> bool:
+    match what:
+        case Guarded(action=action):
+            return _may_go_anywhere(action)
+        case Jump(kind=JumpKind.ASSIGNED_GOTO, labels=()) | Opaque():
+            return True
+    return False
 
 
 __all__ = ["Charger", "Costs", "NotCharged", "Waits"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.costs import Counts
+from asphalt.analysis.costs import Counts, total
 from asphalt.analysis.costs_trips import Trips, as_expression
 from asphalt.ir.expr import Expr, Lit, Op
 from asphalt.ir.source import TriviaKind
@@ -33,26 +33,37 @@ class Charge:
         return frozenset().union(*(one.names for one in self.trips))
 
 
+def together(charges: Iterable[Charge]) -> tuple[Charge, ...]:
+    """What is done equally often as one charge each, since operations overlap: what is done a known
+    number of times counts as so many operations."""
+    found: dict[tuple[Trips, ...], list[Charge]] = {}
+    for charge in charges:
+        times = 1
+        for trip in charge.trips:
+            times *= 1 if trip.value is None else trip.value
+        rest = tuple(trip for trip in charge.trips if trip.value is None)
+        counts, waiting = charge.counts * times, charge.waiting * times
+        found.setdefault(rest, []).append(Charge(charge.level, counts, rest, waiting))
+    return tuple(
+        Charge(
+            max(one.level for one in same),
+            total(one.counts for one in same),
+            trips,
+            sum(one.waiting for one in same),
+        )
+        for trips, same in found.items()
+    )
+
+
 class CannotInsertError(Exception):
     """There is no place for a statement before this one."""
 
 
 def seconds_expression(charges: Iterable[tuple[float, tuple[Trips, ...]]]) -> Expr | None:
-    """The sum of products of seconds and trips, of type ``real(8)``; None: nothing is to be
-    charged."""
-    by_trips: dict[tuple[Trips, ...], float] = {}
-    for seconds, trips in charges:
-        constant = 1
-        rest = []
-        for one in trips:
-            if one.value is None:
-                rest.append(one)
-            else:
-                constant *= one.value
-        key = tuple(rest)
-        by_trips[key] = by_trips.get(key, 0.0) + seconds * constant
+    """The sum of products of seconds and trips, which are not known, of type ``real(8)``; None:
+    nothing is to be charged."""
     terms: list[Expr] = []
-    for trips, seconds in by_trips.items():
+    for seconds, trips in charges:
         if seconds <= 0:
             continue
         term: Expr = Lit("real", literal(seconds))

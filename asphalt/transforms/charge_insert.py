@@ -14,6 +14,7 @@ from asphalt.transforms.charge_edit import (
     Charge,
     before,
     seconds_expression,
+    together,
 )
 from asphalt.transforms.charge_state import Placed, State
 from asphalt.transforms.make import maker_at
@@ -59,7 +60,7 @@ def put_before(state: State, node: Node, call: Leaf) -> tuple[Node, ...]:
 def charge_call(state: State, beside: Node, due: Iterable[Charge]) -> Leaf | None:
     """The statement that charges what is due, None for nothing; it will stand at ``beside``."""
     amounts = []
-    for charge in due:
+    for charge in together(due):
         seconds = charge.counts.seconds(state.costs.seconds) + charge.waiting
         if all(is_repeatable(t, state.around) for t in charge.trips):
             amounts.append((seconds, charge.trips))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.costs import Counts
+from asphalt.analysis.costs import Counts, total
 from asphalt.analysis.costs_chains import waits
 from asphalt.analysis.costs_expressions import LoopAround
 from asphalt.analysis.costs_names import defined_in, kept_in_registers
@@ -84,9 +84,8 @@ def _waiting(state: State, do: Do, placed: Placed, variable: str) -> tuple[Charg
     if any(isinstance(what, DoHead | Call | IO) for what in own):
         return ()
     depth = len(state.loops)
-    busy = sum(
-        c.counts.seconds(state.costs.seconds) for c in placed.due if c.level == depth
-    ) + state.costs.seconds.get("loop", 0.0)
+    counts = total(c.counts for c in placed.due if c.level == depth) + Counts.of(loop=1)
+    busy = counts.seconds(state.costs.seconds)
     found = waits(do.body, variable, state.around, state.costs.latency)
     least = found.least(busy, state.costs.window)
     return (Charge(depth, Counts(), (), least - busy),) if least > busy else ()

@@ -33,8 +33,10 @@ def may_lose_purity(units: Iterable[Located]) -> frozenset[str]:
     units = tuple(units)
     candidates = {located.unit.name for located in units if is_pure(located.unit)}
     for located in units:
+        own = _result(located.unit)
         for used in _where_purity_is_needed(located.unit):
-            candidates.discard(used)
+            if used != own:
+                candidates.discard(used)
     while True:
         kept = {
             name
@@ -45,6 +47,12 @@ def may_lose_purity(units: Iterable[Located]) -> frozenset[str]:
         if not kept:
             return frozenset(candidates)
         candidates -= kept
+
+
+def _result(unit: Unit) -> str | None:
+    """The name of a function that is its result's, too."""
+    head = unit.head.what if unit.head is not None else None
+    return unit.name if isinstance(head, UnitHead) and head.result is None else None
 
 
 def _mentioned(unit: Unit) -> frozenset[str]:

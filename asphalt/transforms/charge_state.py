@@ -65,6 +65,7 @@ class State:
 
     ``estimating``: costs are summed up, nothing is inserted.  ``floor``: what is invariant is not
     moved out of the loops up to this number.  ``selectors``: of the ASSOCIATE constructs around.
+    ``ends_of_loops``, ``targets``: labels that end loops, and labels that statements go to.
     """
 
     scope: Scope
@@ -79,6 +80,7 @@ class State:
     floor: int = 0
     selectors: Mapping[str, Expr] = field(default_factory=dict)
     ends_of_loops: frozenset[int] = frozenset()
+    targets: frozenset[int] = frozenset()
     _line: int = 0
 
     @property

@@ -45,11 +45,12 @@ def statement(state: State, leaf: Leaf, counter: Counter, block: Blocks) -> Plac
         case Assign(target=target) | Allocation(objects=(target, *_)):
             for name in defined_by(what):
                 counter.changed(name)
-        case Call(args=args):
+        case Call(procedure=procedure, args=args):
             for arg in args:
                 _argument(state, arg, counter)
             flush = flush or state.waits(what, state.scope)
-            counter.add(counter.depth, call=0 if flush else 1)
+            if not flush:
+                counter.called(procedure)
             counter.forget()
             closed = False
         case Guarded(condition=header, action=action, kind="forall"):
@@ -107,11 +108,12 @@ def _guarded(
     match action:
         case Assign(target=target, value=value, pointer=False):
             inner.assign(target, value)
-        case Call(args=args):
+        case Call(procedure=procedure, args=args):
             for arg in args:
                 _argument(state, arg, inner)
             flush = flush or state.waits(action, state.scope)
-            inner.add(inner.depth, call=0 if flush else 1)
+            if not flush:
+                inner.called(procedure)
             closed = False
         case Jump(kind=kind):
             closed = closed and kind in ENDS
