@@ -8,7 +8,8 @@ summary of the procedure (``effects``); what cannot be seen through is an ``Effe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import ALIASED as ALIASED
@@ -32,6 +33,7 @@ from asphalt.ir.expr import (
     Op,
     OpaqueExpr,
     Ref,
+    Section,
     children,
 )
 from asphalt.ir.stmt import (
@@ -51,6 +53,30 @@ from asphalt.ir.stmt import (
 )
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
 
+CONCURRENT, FORALL = "do concurrent", "forall"
+"""What effects of constructs with indexes of their own say."""
+_TYPED = re.compile(r"\(\s*(integer)\b[^:]*::", re.IGNORECASE)
+_INDEX = re.compile(r"(?:[(,]|::)\s*(\w+)\s*=(?!=)")
+
+
+def concurrent_indexes(header: Expr | None) -> frozenset[str]:
+    """What is no variable of the unit in the header of a DO CONCURRENT or FORALL, as far as it is
+    seen: its indexes, and the keyword of their type (folded)."""
+    if not isinstance(header, OpaqueExpr):
+        return frozenset()
+    depth = 0
+    outer: list[str] = []
+    for char in header.text:
+        depth -= char == ")"
+        if depth == 0 and outer:
+            outer.append(char)
+            break  # what follows is locality
+        if depth <= 1:
+            outer.append(char)
+        depth += char == "("
+    text = "".join(outer)
+    return frozenset(name.lower() for name in (*_INDEX.findall(text), *_TYPED.findall(text)))
+
 
 def examine(nodes: Iterable[Node], names: Names) -> Footprint:
     """The footprint of some statements of one unit."""
@@ -67,11 +93,17 @@ class _Visitor:
         self.names = names
         self.accesses: list[Access] = []
         self.effects: list[Effect] = []
+        self.indexes: frozenset[str] = frozenset()
 
     def node(self, node: Node, loops: tuple[Do, ...], sure: bool) -> None:
         match node:
             case Leaf():
                 self.statement(node.what, node, loops, sure)
+            case Do(head=Leaf(what=DoHead(kind="concurrent", condition=header)) as head, body=body):
+                with self._in_no_order(header, loops):
+                    self.statement(head.what, head, loops, sure)
+                    for child in body:
+                        self.node(child, (*loops, node), False)
             case Do(head=head, body=body):
                 self.statement(head.what, head, loops, sure)
                 counted = isinstance(head.what, DoHead) and head.what.kind == "count"
@@ -93,6 +125,27 @@ class _Visitor:
             case Unit():
                 pass
 
+    @contextmanager
+    def _in_no_order(self, header: Expr | None, loops: tuple[Do, ...]) -> Iterator[None]:
+        """Record what a DO CONCURRENT or FORALL does, for all values of its indexes: each access is
+        one to all of its array, maybe.  The indexes are names of its own (F2018 19.4)."""
+        begun, outer = len(self.accesses), self.indexes
+        self.indexes = outer | concurrent_indexes(header)
+        yield
+        self.indexes = outer
+        self.accesses[begun:] = [
+            replace(
+                access,
+                mode=Mode.MAYBE_WRITE if access.mode is Mode.WRITE else access.mode,
+                subscripts=_all_of(access.subscripts),
+                inside=_all_of(access.inside),
+                part=None,
+                loops=loops,
+                sure=False,
+            )
+            for access in self.accesses[begun:]
+        ]
+
     def effect(self, kind: EffectKind, leaf: Leaf, detail: str, loops: tuple[Do, ...]) -> None:
         self.effects.append(Effect(kind, leaf, detail, loops))
 
@@ -113,16 +166,19 @@ class _Visitor:
                 at.call(what)
             case DoHead(kind=kind, var=var, first=first, last=last, step=step, condition=condition):
                 if kind == "concurrent":
-                    at.effect(EffectKind.OPAQUE, "do concurrent")
+                    at.effect(EffectKind.OPAQUE, CONCURRENT)
                 at.read(first, last, step, condition)
                 if var is not None:
                     at.define(var)
             case ArmHead(exprs=exprs):
                 at.read(*exprs)
-            case Guarded(condition=condition, action=action, kind=kind):
+            case Guarded(condition=header, action=action, kind="forall"):
+                with self._in_no_order(header, loops):
+                    at.read(header)
+                    at.effect(EffectKind.OPAQUE, FORALL)
+                    self.statement(action, leaf, loops, False)
+            case Guarded(condition=condition, action=action):
                 at.read(condition)
-                if kind == "forall":
-                    at.effect(EffectKind.OPAQUE, "forall")
                 self.statement(action, leaf, loops, False)
             case Jump(kind=kind, exprs=exprs):
                 at.read(*exprs)
@@ -145,6 +201,10 @@ class _Visitor:
                 pass
             case _:  # declarations inside BLOCK constructs
                 at.effect(EffectKind.OPAQUE, "declaration among executable statements")
+
+
+def _all_of(subscripts: tuple[Subscript, ...] | None) -> tuple[Subscript, ...] | None:
+    return None if subscripts is None else (Section(None, None, None),) * len(subscripts)
 
 
 def _may_skip(node: Node) -> bool:
@@ -172,6 +232,8 @@ class _At:
         self.visitor.effect(kind, self.leaf, detail, self.loops)
 
     def _access(self, name: str, mode: Mode, subscripts: tuple[Subscript, ...] | None) -> None:
+        if name in self.visitor.indexes:
+            return
         storage = self.visitor.names.storage(name)
         if storage == ALIASED:
             self._through_pointer(mode, name, subscripts)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, walk
-from asphalt.ir.stmt import ArmHead, Assign, Guarded
+from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 Comparison = tuple[str, Expr, Expr, tuple[Do, ...]]
@@ -78,6 +78,8 @@ def _is_target(access: Access, statement: Guarded) -> bool:
 
 def _search(node: Node, leaf: Leaf, loops: tuple[Do, ...]) -> Iterator[Comparison]:
     match node:
+        case Do(head=Leaf(what=DoHead(kind="concurrent"))):
+            return  # its indexes are names of its own
         case Do(body=body):
             for child in body:
                 if _has(child, leaf):

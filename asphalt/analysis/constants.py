@@ -39,6 +39,12 @@ def constant(expr: Arg | None, scope: Names) -> int | None:
     return _value(expr, scope, _DEPTH)
 
 
+def value_now(expr: Arg, scope: Names) -> int | None:
+    """The value that an integer constant expression has with the sizes of the program as they are:
+    for estimates, not for proofs."""
+    return _value(expr, scope, _DEPTH)
+
+
 def is_size(part: Arg, scope: Names) -> bool:
     """Whether ``part`` is a named integer constant of the program (not of an intrinsic module)."""
     if not isinstance(part, Ref) or part.args is not None:

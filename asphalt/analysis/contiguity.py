@@ -10,7 +10,7 @@ from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.answer import Finding, no, unknown, yes
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.objects import designator_name, symbol_named
-from asphalt.analysis.shapes import is_scalar
+from asphalt.analysis.shapes import gives_array, is_scalar
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Span
@@ -116,6 +116,8 @@ def may_be_array(expr: Arg, scope: Scope) -> bool:
         case Ref(name=name, args=args):
             symbol = scope.lookup(name)
             if symbol is not None and symbol.dims is not None and args is None:
+                return True
+            if gives_array(expr, scope):
                 return True
             inner = args or ()
             return not is_scalar(expr, scope) and any(may_be_array(a, scope) for a in inner)

@@ -7,7 +7,11 @@ one, so that sizes that are components can be followed where definitions are vis
 from __future__ import annotations
 
 from asphalt.analysis.derived_types import component_type
-from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
+from asphalt.analysis.operators import (
+    finalizers_visible,
+    is_intrinsic_assignment,
+    is_intrinsic_operation,
+)
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Op, Ref
 from asphalt.ir.stmt import Assign, TypeSpec
@@ -26,6 +30,14 @@ def may_be_function(op: Op, scope: Scope) -> bool:
 def may_be_subroutine(assign: Assign, scope: Scope) -> bool:
     """Whether an assignment may be the call of a subroutine."""
     if assign.pointer or is_intrinsic_assignment(assign, scope):
+        return False
+    return may_be_derived(assign.target, scope) or may_be_derived(assign.value, scope)
+
+
+def may_finalize(assign: Assign, scope: Scope) -> bool:
+    """Whether an assignment may call a final subroutine for what its target was before, or for the
+    result of a function in it (F2018 7.5.6.3)."""
+    if assign.pointer or not finalizers_visible(scope):
         return False
     return may_be_derived(assign.target, scope) or may_be_derived(assign.value, scope)
 

@@ -26,6 +26,7 @@ from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.assumed_calls import assumed_effect
 from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
+from asphalt.analysis.defined_operations import may_finalize
 from asphalt.analysis.fixpoint import Fixpoint
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.invoked import invoked
@@ -101,7 +102,9 @@ class Effects:
             storage=lambda name: storage_of(name, scope),
             call=lambda call: self.call(call, scope),
             own_operation=lambda op: is_intrinsic_operation(op, scope),
-            own_assignment=lambda assign: is_intrinsic_assignment(assign, scope),
+            own_assignment=lambda assign: (
+                is_intrinsic_assignment(assign, scope) and not may_finalize(assign, scope)
+            ),
             component=lambda component: component_storage(component, scope),
             pointer=lambda component: pointer_component(component, scope),
             bound_function=lambda component: may_be_function(component, scope),

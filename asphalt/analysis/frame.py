@@ -15,10 +15,10 @@ from asphalt.analysis.algebra import Poly
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import component_storage, pointer_component, storage_of
 from asphalt.analysis.objects import designator_name, symbol_named
-from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.shapes import Shape, gives_array, shape_of
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
-from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, children, walk
+from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, Section, children, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 
@@ -50,7 +50,8 @@ class Frame:
 
     def value(self, expr: Expr, at: Leaf, loops: Iterable[Do]) -> Poly | None:
         """The value of an expression at a statement inside ``loops``: a polynomial over their
-        variables and over what does not change in the frame; None if anything else is in it."""
+        variables and over what does not change in the frame; None if anything else is in it, or if
+        it may be an array (a vector subscript stands for many elements)."""
         variables = {loop_variable(loop) for loop in loops}
         poly = self.values.polynomial(expr, at)
         scope = self.scope
@@ -58,7 +59,7 @@ class Frame:
             if isinstance(atom, Ref) and atom.args is None and atom.name in variables:
                 continue
             for part in _evaluated(atom):
-                if isinstance(part, OpaqueExpr):
+                if isinstance(part, OpaqueExpr | Section) or gives_array(part, scope):
                     return None
                 if isinstance(part, Component) and not self._stays(part):
                     return None

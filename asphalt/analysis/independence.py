@@ -18,7 +18,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.access import ALIASED, Access, EffectKind, Mode
+from asphalt.analysis.access import (
+    ALIASED,
+    CONCURRENT,
+    FORALL,
+    Access,
+    Effect,
+    EffectKind,
+    Mode,
+    concurrent_indexes,
+)
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
@@ -39,7 +48,7 @@ from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import Store, library_row, needs_the_receive
 from asphalt.analysis.mpi_table import table
 from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.regions import Region
+from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.scalars import exposed
 from asphalt.analysis.sets import Problem
 from asphalt.analysis.symbols import Origin, Scope, Scopes
@@ -49,7 +58,7 @@ from asphalt.analysis.unseen import Unseen, unseen_module
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Arg, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import DoHead, StatementFunction
+from asphalt.ir.stmt import DoHead, Guarded, StatementFunction
 from asphalt.ir.tree import Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
@@ -114,9 +123,30 @@ class Independence:
         if volatile is not None:
             return volatile
         for effect in self.facts.footprint(node).effects:
-            if effect.kind not in _PLAIN and not goes_on_inside(effect, node):
+            if effect.kind in _PLAIN or goes_on_inside(effect, node):
+                continue
+            if not self._is_in_no_order(effect):
                 return Unseen(f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})")
         return None
+
+    def _is_in_no_order(self, effect: Effect) -> bool:
+        """Whether an effect is but a DO CONCURRENT or FORALL whose indexes have not the names of
+        variables of loops around it: what its iterations do is seen, all together."""
+        seen = effect.kind is EffectKind.OPAQUE and effect.detail in (CONCURRENT, FORALL)
+        if not seen or effect.loops:
+            return False
+        what = effect.leaf.what
+        while isinstance(what, Guarded) and what.kind == "if":
+            what = what.action
+        header = getattr(what, "condition", None)
+        own = concurrent_indexes(header)
+        outer = {
+            loop_variable(loop)
+            for node in self.facts.unit.body
+            for loop in loops_in(node)
+            if any(leaf is effect.leaf for leaf in leaves(loop))
+        }
+        return bool(own) and not own & outer
 
     def _form(self, node: Node) -> str | None:
         """Why a statement or construct has to stay for what it is, and what stands beside it."""

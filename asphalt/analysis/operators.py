@@ -6,6 +6,7 @@ reference wherever a definition may be visible.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from asphalt.analysis.runtime_calls import MODULE as RUNTIME_MODULE
@@ -18,6 +19,7 @@ _KNOWN_MODULES = frozenset(
     {"mpi", "mpi_f08", "iso_c_binding", "iso_fortran_env", "ieee_arithmetic", "ieee_exceptions",
      "ieee_features", "omp_lib", "openacc", RUNTIME_MODULE}
 )  # fmt: skip
+_DERIVED = frozenset({"type", "class"})
 _NUMERIC = frozenset({"integer", "real", "double_precision", "complex", "double_complex"})
 
 
@@ -39,6 +41,13 @@ def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
         return True
     classes = {type_class(assign.target, scope), type_class(assign.value, scope)}
     return len(classes) == 1 and None not in classes
+
+
+@lru_cache(maxsize=256)
+def finalizers_visible(scope: Scope) -> bool:
+    """Whether a type of what the unit sees may have a final subroutine."""
+    seen: set[str] = set()
+    return any(_defined_in(host, seen, _finalizes) for host in _hosts(scope))
 
 
 def type_class(expr: Arg, scope: Scope) -> str | None:
@@ -78,16 +87,19 @@ _NOT_NUMERIC = frozenset(
 def definitions_visible(scope: Scope) -> bool:
     """Whether an operator or an assignment may be defined in what the unit sees."""
     seen: set[str] = set()
+    return any(_defined_in(host, seen, _defines) for host in _hosts(scope))
+
+
+def _hosts(scope: Scope) -> Iterator[Scope]:
+    """A scope and those around it."""
     host: Scope | None = scope
     while host is not None:
-        if _defined_in(host, seen):
-            return True
+        yield host
         host = host.host
-    return False
 
 
-def _defined_in(scope: Scope, seen: set[str]) -> bool:
-    if any(_defines(node) for node in scope.unit.spec):
+def _defined_in(scope: Scope, seen: set[str], defines: Callable[[Node], bool]) -> bool:
+    if any(defines(node) for node in scope.unit.spec):
         return True
     for use in scope.declared.uses:
         if use.module in _KNOWN_MODULES or use.intrinsic or use.module in seen:
@@ -96,16 +108,20 @@ def _defined_in(scope: Scope, seen: set[str]) -> bool:
             continue
         seen.add(use.module)
         module = scope.scopes.module(use.module)
-        if module is None or _defined_in(module, seen):
+        if module is None or _defined_in(module, seen, defines):
             return True
     return False
 
 
 def _types(use: Use, scope: Scope) -> bool:
-    """Whether an only list may bring in a derived type, with its type-bound operators."""
+    """Whether an only list may bring in a derived type, or a variable of one, with its type-bound
+    operators."""
     module = scope.scopes.module(use.module)
+    symbols = [scope.lookup(item.local) for item in use.items]
+    if any(s is not None and s.type is not None and s.type.base in _DERIVED for s in symbols):
+        return True
     if module is None:
-        return any(scope.lookup(item.local) is None for item in use.items)
+        return None in symbols
     names = {item.name for item in use.items}
     return any(
         isinstance(node, Block)
@@ -128,4 +144,15 @@ def _defines(node: Node) -> bool:
         and "generic" in leaf.what.attrs
         and any("(" in name for name, _ in leaf.what.groups)
         for leaf in node.body
+    )
+
+
+def _finalizes(node: Node) -> bool:
+    return (
+        isinstance(node, Block)
+        and node.kind == "type"
+        and any(
+            isinstance(leaf, Leaf) and isinstance(leaf.what, Decl) and "final" in leaf.what.attrs
+            for leaf in node.body
+        )
     )

@@ -255,6 +255,32 @@ def is_scalar(expr: Arg, scope: Scope) -> bool:
     return False
 
 
+def gives_array(expr: Arg, scope: Scope) -> bool:
+    """Whether an expression is the reference of a function that may have an array for its result,
+    although no argument is one.
+
+    A function without an explicit interface has a scalar (F2018 15.4.2.2).
+    """
+    if not isinstance(expr, Ref) or expr.args is None:
+        return False
+    match name_kind(expr.name, True, scope):
+        case NameKind.VARIABLE | NameKind.CONSTANT:
+            return False
+        case NameKind.INQUIRY | NameKind.PURE_FUNCTION:
+            bounds = expr.name in ("lbound", "ubound") and len(expr.args) == 1
+            return bounds or expr.name in ("shape", "spread")
+    symbol = scope.lookup(expr.name)
+    if symbol is None:
+        return True
+    located = procedure_named(Ref(expr.name, expr.spelled), scope)
+    head = None if located is None else located.unit.head
+    if located is None or head is None or not isinstance(head.what, UnitHead):
+        implicit = symbol.origin is Origin.LOCAL or "external" in symbol.attrs
+        return not implicit or "procedure" in symbol.attrs
+    result = scope.scopes.of(located).lookup(head.what.result or located.unit.name)
+    return result is None or result.dims is not None
+
+
 def _may_reallocate(array: str, leaf: Leaf, scope: Scope) -> bool:
     """Whether a statement that writes a whole allocatable may change its bounds.
 

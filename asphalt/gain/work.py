@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.costs_trips import Trips, loop_trips
 from asphalt.analysis.costs_types import Surroundings
+from asphalt.analysis.declared_extents import factors
 from asphalt.analysis.messages import called
 from asphalt.analysis.references import bind
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import constants_in
+from asphalt.frontend.concurrent import concurrent_header
 from asphalt.gain.amounts import Amount, turns
 from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_expr
@@ -82,12 +84,15 @@ class Work:
 
     def _charged(self, node: Node, scope: Scope, given: Given) -> Amount:
         """What has no calls of procedures of the tree in it."""
-        charger = Charger(scope, self.costs, lambda call, scope: False, Form.FREE, "\n")
+        charger = Charger(
+            scope, self.costs, lambda call, scope: False, Form.FREE, "\n", concurrent_header
+        )
         total = Amount()
         for charge in together(charger.estimate((node,))):
             one = Amount.of(charge.counts.seconds(self.costs.seconds) + charge.waiting)
             for trips in charge.trips:
-                one *= turns(_known(trips, given), scope)
+                for each in factors(trips, Surroundings(scope)):
+                    one *= turns(_known(each, given), scope)
             total += one
         return total
 

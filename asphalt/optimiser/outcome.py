@@ -52,9 +52,9 @@ class Dropped:
 class Transfer:
     """A blocking call that was split or posted ahead: the line where it stood, the MPI procedure,
     and how many operations it starts; ``assumed``: what that rests on, by name.  ``beside``: the
-    loops and calls that it overlaps with now.  ``path``: the file where it stood; ``inlined``: in
-    another unit, from which it came here; ``does``: what becomes of it where nothing is told to
-    come beside it."""
+    loops, calls and array statements that it overlaps with now.  ``path``: the file where it stood;
+    ``inlined``: in another unit, from which it came here; ``does``: what becomes of it where
+    nothing is told to come beside it."""
 
     line: int
     operation: str

@@ -104,9 +104,9 @@ class SiteReport:
     ``verdict``: applied, proved, assumed, refused or skipped; or a finding: an error of the program
     in its messages or requests, which is no exchange to be overlapped.  ``line`` counts from 1 and
     is that of the call.  ``steps``: all that was done to the procedure; ``dropped``: what was
-    tried for it and not kept; ``overlaps``: the loops and calls that stand in the window of the
-    transfer now, by their first lines; ``ended``: the rule that ended the steps, None where none
-    were tried.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is tiled).
+    tried for it and not kept; ``overlaps``: the loops, calls and array statements in the window of
+    the transfer now, by their first lines; ``ended``: the rule that ended the steps, None where
+    none were tried.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is tiled).
     """
 
     id: str

@@ -19,7 +19,7 @@ from asphalt.transforms.windows import in_window, takes_time, windows_of
 @dataclass(frozen=True, slots=True)
 class Started:
     """An operation that a call of the program itself starts: its line, the MPI procedure, and the
-    loops and calls in its window, each by its first line."""
+    loops, calls and array statements in its window, each by its first line."""
 
     line: int
     operation: str
@@ -27,8 +27,8 @@ class Started:
 
 
 def work_beside(facts: UnitFacts) -> Mapping[str, tuple[str, ...]]:
-    """The loops and calls in the windows of a unit, each by its first line, by the variables of the
-    request that the window belongs to."""
+    """The loops, calls and array statements in the windows of a unit, each by its first line, by
+    the variables of the request that the window belongs to."""
     found: dict[str, list[str]] = {}
     for _, call, texts in _windows(facts):
         for name in names_in(call.args["request"]):

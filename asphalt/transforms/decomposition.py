@@ -119,8 +119,8 @@ def parts_of(facts: UnitFacts) -> tuple[Part, ...]:
 
 
 def hidden_work(facts: UnitFacts) -> int:
-    """How much work stands between starts and ends of what was decomposed, as a number of loops and
-    calls."""
+    """How much work stands between starts and ends of what was decomposed, as a number of loops,
+    calls and array statements."""
     messages = facts.once(Messages)
     found = 0
     for _, siblings in lists_in(facts.unit.body):

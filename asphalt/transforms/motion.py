@@ -19,8 +19,9 @@ After::
 Three moves, each a chain of exchanges of neighbours that ``independence`` allows: the start goes
 up, the wait goes down, and work beyond a statement that neither can pass is itself moved into the
 window, from behind the wait or from before the start (Danalis et al., ICS 2009, section 5, "overlap
-window expansion", footnote 3).  A move is a step only if the window gains work by it: a loop or a
-call.  All of it stays in one statement list: every statement is executed as often as before.
+window expansion", footnote 3).  A move is a step only if the window gains work by it: a loop, a
+call, or a statement for whole arrays (``analysis.array_work``).  All of it stays in one statement
+list: every statement is executed as often as before.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def busy_requests(facts: UnitFacts) -> frozenset[str]:
 
 
 def hidden_work(facts: UnitFacts) -> int:
-    """How much work stands between starts and what completes them, as a number of loops and
-    calls; what stands in several windows counts for each of them."""
+    """How much work stands between starts and what completes them, as a number of loops, calls
+    and array statements; what stands in several windows counts for each of them."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     return sum(
@@ -162,8 +163,8 @@ class _Window:
             yield cls(siblings, path, window, messages, order), window.call
 
     def amount(self) -> int:
-        """How many loops and calls stand behind the start and in front of the first completion, on
-        any path."""
+        """How many loops, calls and array statements stand behind the start and in front of the
+        first completion, on any path."""
         start = self.window.start
         ends = {id(leaf) for leaf in self.messages.completion(start) or ()}
         found = 0
@@ -183,7 +184,7 @@ class _Window:
         return self.work() > 0
 
     def work(self) -> int:
-        """How many loops and calls stand in the window."""
+        """How many loops, calls and array statements stand in the window."""
         inside = in_window(self.siblings, self.window, self.messages)
         return sum(
             takes_time(leaf, self.messages)

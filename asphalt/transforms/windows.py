@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from asphalt.analysis.array_work import ArrayWork
 from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts
@@ -95,15 +96,19 @@ def _is_marked(node: Node, comment: str) -> bool:
 
 
 def is_work(node: Node, messages: Messages) -> bool:
-    """Whether a statement takes time: it has a loop, or calls a procedure that is not MPI's."""
+    """Whether a statement takes time: it has a loop, calls a procedure that is not MPI's, or works
+    on arrays as a whole."""
     return not messages.only_starts(node) and any(takes_time(x, messages) for x in leaves(node))
 
 
 def takes_time(leaf: Leaf, messages: Messages) -> bool:
-    """Whether one line begins a loop, or calls a procedure that is not MPI's."""
+    """Whether one line begins a loop, calls a procedure that is not MPI's, or works on more than a
+    few elements of arrays."""
     if isinstance(leaf.what, DoHead):
         return True
-    return called(leaf.what) is not None and messages.call(leaf) is None
+    if called(leaf.what) is not None:
+        return messages.call(leaf) is None
+    return messages.facts.once(ArrayWork).in_line(leaf)
 
 
 def work_in_windows(facts: UnitFacts) -> Mapping[str, int]:

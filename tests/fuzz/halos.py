@@ -13,7 +13,7 @@ from random import Random
 
 from fuzz.text import free_form
 
-_HEAD = """\
+HEAD = """\
 subroutine {tag}
   use mpi
   implicit none
@@ -60,7 +60,7 @@ subroutine {tag}
     y(i) = me - i
   end do
 """
-_TAIL = """\
+TAIL = """\
   call fz_real8('u', u, size(u))
   call fz_real8('v', v, size(v))
   call fz_real8('w', w, n)
@@ -71,7 +71,7 @@ _TAIL = """\
   call fz_real8('s', [s, t, dble(k)], 3)
 end subroutine {tag}
 """
-_NEIGHBOURS = (
+NEIGHBOURS = (
     ("modulo(me - 1, np)", "modulo(me + 1, np)"),
     ("merge(MPI_PROC_NULL, me - 1, me == 0)", "merge(MPI_PROC_NULL, me + 1, me == np - 1)"),
 )
@@ -80,7 +80,7 @@ _COLUMNS = ("1, n", "1, n", "2, n - 1", "1, n - 1", "2, n")
 Lines = list[str]
 
 
-class _Halos:
+class Halos:
     """The statements of one procedure."""
 
     def __init__(self, random: Random) -> None:
@@ -245,8 +245,8 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
     """The name of the file and the text of one random procedure."""
     random = Random(f"halos/{seed}/{number}")
     tag = f"h{number}"
-    left, right = random.choice(_NEIGHBOURS)
+    left, right = random.choice(NEIGHBOURS)
     n, m = random.randint(1, 6), random.randint(1, 6)
-    head = _HEAD.format(tag=tag, n=n, m=m, left=left, right=right)
-    text = [*head.splitlines(), *_Halos(random).body(), *_TAIL.format(tag=tag).splitlines()]
+    head = HEAD.format(tag=tag, n=n, m=m, left=left, right=right)
+    text = [*head.splitlines(), *Halos(random).body(), *TAIL.format(tag=tag).splitlines()]
     return f"{tag}.f90", free_form(line.strip() for line in text)

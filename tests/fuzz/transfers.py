@@ -23,7 +23,7 @@ from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
 from asphalt.settings import Settings
 from asphalt.unparse.params import Parameter, merge_header
-from fuzz import alltoalls, exchanges, gathers, halos, waves
+from fuzz import alltoalls, arrays, exchanges, gathers, halos, waves
 from fuzz.batch import _MAIN, SUPPORT, _common, _compiled, execute
 from fuzz.typed_handles import typed
 
@@ -33,6 +33,7 @@ SEVERAL = RANKS[1:]
 """Where collective operations are started: SMPI's MPI_Ibcast does not survive one rank."""
 KINDS = {
     "alltoalls": alltoalls.procedure,
+    "arrays": arrays.procedure,
     "exchanges": exchanges.procedure,
     "fields": gathers.fields,
     "gathers": gathers.procedure,
@@ -183,7 +184,7 @@ def _leaked(said: str) -> int:
 def _task(task: tuple[int, int, int, str, str, Path, str]) -> Count:
     seed, first, count, name, level, keep, kind = task
     mpi = next(m for m in MPIS if m.name == name)
-    ranks = SEVERAL if kind in ("halos", "waves") else RANKS
+    ranks = SEVERAL if kind in ("arrays", "halos", "waves") else RANKS
     return batch(seed, first, count, mpi, level, keep, ranks, kind)
 
 
