@@ -10,10 +10,11 @@
 module asphalt_rt
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc, c_null_ptr, c_ptr, c_signed_char, &
                                          c_size_t
-  use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_COMM_SELF, &
-                 MPI_DATATYPE_NULL, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, &
-                 MPI_INTEGER, MPI_MAX, MPI_REQUEST_NULL, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, &
-                 MPI_STATUSES_IGNORE, MPI_SUCCESS
+  use mpi, only: MPI_ADDRESS_KIND, MPI_ANY_TAG, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, &
+                 MPI_COMM_SELF, MPI_DATATYPE_NULL, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, &
+                 MPI_INTEGER, MPI_MAX, MPI_PACKED, MPI_PROC_NULL, MPI_REQUEST_NULL, &
+                 MPI_SOURCE, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, MPI_SUCCESS, &
+                 MPI_TAG
   implicit none
   private
   public :: asphalt_enter, asphalt_ranks, asphalt_window
@@ -24,11 +25,13 @@ module asphalt_rt
   public :: asphalt_pieces_of, asphalt_most_pieces, asphalt_next_piece
   public :: asphalt_posts_of, asphalt_enter_packed, asphalt_rank
   public :: asphalt_iterations, asphalt_isend_at, asphalt_irecv_at
-  public :: asphalt_issend, asphalt_wait, asphalt_wait_both
+  public :: asphalt_issend, asphalt_isendrecv_replace, asphalt_wait, asphalt_wait_both
   public :: asphalt_ibcast, asphalt_ireduce, asphalt_iallreduce
   public :: asphalt_igather, asphalt_igatherv, asphalt_iscatter, asphalt_iscatterv
   public :: asphalt_iallgather, asphalt_iallgatherv
   public :: asphalt_ialltoall, asphalt_ialltoallv, asphalt_ialltoallw
+  public :: asphalt_iscan, asphalt_iexscan, asphalt_ireduce_scatter, asphalt_ireduce_scatter_block
+  public :: asphalt_in_place
   public :: asphalt_queue, asphalt_post, asphalt_take, asphalt_send
   public :: asphalt_private
   public :: asphalt_segment
@@ -41,6 +44,10 @@ module asphalt_rt
 
   !> The kind of integers in which memory is counted where the type does not matter.
   integer, parameter :: asphalt_byte = c_signed_char
+
+  !> Stands for MPI_IN_PLACE in calls of the procedures below: that of `mpi_f08` is not that of `mpi`
+  !! under MPICH, and under SMPI it is no variable.
+  integer, save :: asphalt_in_place = 0
 
   !> A request that is complete.
   integer, parameter :: asphalt_no_request = MPI_REQUEST_NULL
@@ -161,8 +168,9 @@ module asphalt_rt
     integer(asphalt_byte), allocatable :: copy(:)
     !> What it is asked for with.
     integer :: count, datatype, source, tag, comm
-    !> Bytes of an element, 0 where elements have gaps; its receive, once it is started.
-    integer :: bytes = 0, request = MPI_REQUEST_NULL
+    !> Bytes of an element, 0 where elements have gaps; its receive or send, once it is started, and
+    !! the receive into the buffer that it leaves.
+    integer :: bytes = 0, request = MPI_REQUEST_NULL, received = MPI_REQUEST_NULL
     logical :: posted = .false.
     type(message), pointer :: next => null()
   end type message
@@ -185,6 +193,9 @@ module asphalt_rt
   type(message), pointer :: leaving => null(), last_leaving => null()
   integer, parameter :: most_leaving = 16
   integer :: now_leaving = 0
+
+  !> Messages that leave from copies of buffers into which others come.
+  type(message), pointer :: replaced => null()
 
   !> The key under which MPI_COMM_SELF sees to it that MPI_Finalize waits for them.
   integer :: finalize_key
@@ -346,6 +357,55 @@ module asphalt_rt
       integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
       integer, intent(out) :: request, ierror
     end subroutine MPI_Ialltoallw
+
+    subroutine MPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: count, datatype, op, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Iscan
+
+    subroutine MPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: count, datatype, op, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Iexscan
+
+    subroutine MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
+                                   ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in), dimension(*), asynchronous :: recvcounts
+      integer, intent(in) :: datatype, op, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Ireduce_scatter
+
+    subroutine MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+                                         request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: recvcount, datatype, op, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Ireduce_scatter_block
+
+    subroutine MPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: inbuf, outbuf
+      !DIR$ ignore_tkr inbuf, outbuf
+      integer, dimension(*) :: inbuf, outbuf
+      integer, intent(in) :: incount, datatype, outsize, comm
+      integer, intent(inout) :: position
+      integer, intent(out) :: ierror
+    end subroutine MPI_Pack
 
     subroutine MPI_Get_address(location, address, ierror)
       import :: MPI_ADDRESS_KIND
@@ -1594,6 +1654,100 @@ contains
     call keep_first(error, ierror)
   end subroutine asphalt_irecv
 
+  !> MPI_Isendrecv_replace of MPI-4.0 (section 3.10): what is in `buf` leaves from a copy, which
+  !! MPI_Sendrecv_replace makes as well, and what comes is received into it.  `request` is that of
+  !! the receive; `asphalt_wait` waits for both.
+  !!
+  !! It waits for nobody, so that the copy is made however long it is; elements with gaps are packed.
+  subroutine asphalt_isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
+                                       request)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: count, datatype, dest, sendtag, source, recvtag, comm
+    integer, intent(out) :: request
+    type(message), pointer :: new
+    type(c_ptr) :: unused
+    integer(int64) :: room
+    integer :: length, error
+    logical :: dense
+
+    allocate (new)
+    new%count = count
+    new%source = source
+    dense = .false.
+    if (dest /= MPI_PROC_NULL) then
+      call MPI_Type_size(datatype, new%bytes, error)
+      if (error == MPI_SUCCESS) call is_dense(datatype, new%bytes, dense, error)
+      if (.not. dense) then
+        new%count = 1
+        call MPI_Pack_size(count, datatype, comm, new%bytes, error)
+      end if
+      call find_room(new, int(usual_mebibytes, int64) * 1048576_int64)
+      if (.not. allocated(new%copy)) then
+        room = max(1_int64, int(new%count, int64) * new%bytes)
+        allocate (new%copy(room))
+        copied = copied + room
+      end if
+      call asphalt_sync(buf)
+      length = 0
+      if (dense) then
+        unused = memcpy(new%copy, buf, int(count, c_size_t) * new%bytes)
+      else
+        call MPI_Pack(buf, count, datatype, new%copy, new%bytes, length, comm, error)
+      end if
+      call asphalt_sync(new%copy)
+    end if
+    call MPI_Irecv(buf, count, datatype, source, recvtag, comm, request, error)
+    if (dense) then
+      call MPI_Isend(new%copy, count, datatype, dest, sendtag, comm, new%request, error)
+    else if (dest /= MPI_PROC_NULL) then
+      call MPI_Isend(new%copy, length, MPI_PACKED, dest, sendtag, comm, new%request, error)
+    end if
+    new%received = request
+    new%next => replaced
+    replaced => new
+  end subroutine asphalt_isendrecv_replace
+
+  !> Waits for what left the buffer of a receive that is complete, if that is one of those above:
+  !! requests of receives from nobody may be all the same, and any of their messages will do.
+  !!
+  !! `status`: that of the receive; under MPICH 4.0 it does not say that nobody sent something.
+  subroutine finish_replaced(received, status)
+    integer, intent(in) :: received
+    integer, intent(inout) :: status(MPI_STATUS_SIZE)
+    type(message), pointer :: one, previous
+    integer :: ignored(MPI_STATUS_SIZE), error
+
+    nullify (previous)
+    one => replaced
+    do while (associated(one))
+      if (one%received == received) exit
+      previous => one
+      one => one%next
+    end do
+    if (.not. associated(one)) return
+    if (one%source == MPI_PROC_NULL) then
+      status(MPI_SOURCE) = MPI_PROC_NULL
+      status(MPI_TAG) = MPI_ANY_TAG
+    end if
+    call MPI_Wait(one%request, ignored, error)
+    if (associated(previous)) then
+      previous%next => one%next
+    else
+      replaced => one%next
+    end if
+    if (.not. allocated(one%copy)) then
+      deallocate (one)
+    else if (copied <= int(usual_mebibytes, int64) * 1048576_int64) then
+      one%next => spare
+      spare => one
+    else
+      copied = copied - size(one%copy, kind=int64)
+      deallocate (one)
+    end if
+  end subroutine finish_replaced
+
   !> Reports the first error alone.
   subroutine keep_first(error, ierror)
     integer, intent(in) :: error
@@ -1613,15 +1767,44 @@ contains
     !DIR$ ignore_tkr buf
     integer, dimension(*), asynchronous :: buf
     integer, intent(out), optional :: status(MPI_STATUS_SIZE)
-    integer :: found(MPI_STATUS_SIZE), error
+    integer :: found(MPI_STATUS_SIZE), started, error
 
+    started = request
     call MPI_Wait(request, found, error)
+    if (associated(replaced)) call finish_replaced(started, found)
     if (present(status)) status = found
     call asphalt_sync(buf)
   end subroutine asphalt_wait
 
   ! The non-blocking forms of collective operations.  An operation has to have the same form on all
-  ! ranks (MPI-4.0 section 6.12): calls of these stand where all ranks come.
+  ! ranks (MPI-4.0 section 6.12): calls of these stand where all ranks come.  The buffer that may be
+  ! MPI_IN_PLACE is `asphalt_in_place` then.
+
+  !> The first byte of a buffer, or what MPI has for MPI_IN_PLACE.
+  subroutine find_given(buf, byte)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer(int8), pointer, intent(out) :: byte
+    integer(MPI_ADDRESS_KIND) :: address, own
+    integer :: ierror
+
+    call MPI_Get_address(buf, address, ierror)
+    call MPI_Get_address(asphalt_in_place, own, ierror)
+    if (address == own) call find_in_place(MPI_Get_address, address)
+    call c_f_pointer(transfer(address, c_null_ptr), byte)
+  end subroutine find_given
+
+  !> The address of MPI_IN_PLACE.  `get_address`: MPI_Get_address, without the interface that it has
+  !! here, for under SMPI MPI_IN_PLACE is an external procedure.
+  subroutine find_in_place(get_address, address)
+    use mpi, only: MPI_IN_PLACE
+    external :: get_address
+    integer(MPI_ADDRESS_KIND), intent(out) :: address
+    integer :: ierror
+
+    call get_address(MPI_IN_PLACE, address, ierror)
+  end subroutine find_in_place
 
   !> MPI_Ibcast with an explicit interface.
   subroutine asphalt_ibcast(buffer, count, datatype, root, comm, request)
@@ -1642,9 +1825,11 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: count, datatype, op, root, comm
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, error)
+    call find_given(sendbuf, sent)
+    call MPI_Ireduce(sent, recvbuf, count, datatype, op, root, comm, request, error)
   end subroutine asphalt_ireduce
 
   !> MPI_Iallreduce with an explicit interface.
@@ -1654,10 +1839,69 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: count, datatype, op, comm
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, error)
+    call find_given(sendbuf, sent)
+    call MPI_Iallreduce(sent, recvbuf, count, datatype, op, comm, request, error)
   end subroutine asphalt_iallreduce
+
+  !> MPI_Iscan with an explicit interface.
+  subroutine asphalt_iscan(sendbuf, recvbuf, count, datatype, op, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: count, datatype, op, comm
+    integer, intent(out) :: request
+    integer(int8), pointer :: sent
+    integer :: error
+
+    call find_given(sendbuf, sent)
+    call MPI_Iscan(sent, recvbuf, count, datatype, op, comm, request, error)
+  end subroutine asphalt_iscan
+
+  !> MPI_Iexscan with an explicit interface.
+  subroutine asphalt_iexscan(sendbuf, recvbuf, count, datatype, op, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: count, datatype, op, comm
+    integer, intent(out) :: request
+    integer(int8), pointer :: sent
+    integer :: error
+
+    call find_given(sendbuf, sent)
+    call MPI_Iexscan(sent, recvbuf, count, datatype, op, comm, request, error)
+  end subroutine asphalt_iexscan
+
+  !> MPI_Ireduce_scatter with an explicit interface.
+  subroutine asphalt_ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in), dimension(*), asynchronous :: recvcounts
+    integer, intent(in) :: datatype, op, comm
+    integer, intent(out) :: request
+    integer(int8), pointer :: sent
+    integer :: error
+
+    call find_given(sendbuf, sent)
+    call MPI_Ireduce_scatter(sent, recvbuf, recvcounts, datatype, op, comm, request, error)
+  end subroutine asphalt_ireduce_scatter
+
+  !> MPI_Ireduce_scatter_block with an explicit interface.
+  subroutine asphalt_ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    integer, dimension(*), asynchronous :: sendbuf, recvbuf
+    integer, intent(in) :: recvcount, datatype, op, comm
+    integer, intent(out) :: request
+    integer(int8), pointer :: sent
+    integer :: error
+
+    call find_given(sendbuf, sent)
+    call MPI_Ireduce_scatter_block(sent, recvbuf, recvcount, datatype, op, comm, request, error)
+  end subroutine asphalt_ireduce_scatter_block
 
   !> MPI_Igather with an explicit interface.
   subroutine asphalt_igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
@@ -1667,9 +1911,11 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
+    call find_given(sendbuf, sent)
+    call MPI_Igather(sent, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
                      request, error)
   end subroutine asphalt_igather
 
@@ -1682,9 +1928,11 @@ contains
     integer, intent(in) :: sendcount, sendtype, recvtype, root, comm
     integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
+    call find_given(sendbuf, sent)
+    call MPI_Igatherv(sent, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
                       comm, request, error)
   end subroutine asphalt_igatherv
 
@@ -1696,9 +1944,11 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
     integer, intent(out) :: request
+    integer(int8), pointer :: received
     integer :: error
 
-    call MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
+    call find_given(recvbuf, received)
+    call MPI_Iscatter(sendbuf, sendcount, sendtype, received, recvcount, recvtype, root, comm, &
                       request, error)
   end subroutine asphalt_iscatter
 
@@ -1711,10 +1961,12 @@ contains
     integer, intent(in) :: sendtype, recvcount, recvtype, root, comm
     integer, intent(in), dimension(*), asynchronous :: sendcounts, displs
     integer, intent(out) :: request
+    integer(int8), pointer :: received
     integer :: error
 
-    call MPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
-                       comm, request, error)
+    call find_given(recvbuf, received)
+    call MPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, received, recvcount, recvtype, &
+                       root, comm, request, error)
   end subroutine asphalt_iscatterv
 
   !> MPI_Iallgather with an explicit interface.
@@ -1725,9 +1977,11 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
+    call find_given(sendbuf, sent)
+    call MPI_Iallgather(sent, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
                         error)
   end subroutine asphalt_iallgather
 
@@ -1740,10 +1994,12 @@ contains
     integer, intent(in) :: sendcount, sendtype, recvtype, comm
     integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-                         comm, request, error)
+    call find_given(sendbuf, sent)
+    call MPI_Iallgatherv(sent, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
+                         request, error)
   end subroutine asphalt_iallgatherv
 
   !> MPI_Ialltoall with an explicit interface.
@@ -1754,9 +2010,11 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
+    call find_given(sendbuf, sent)
+    call MPI_Ialltoall(sent, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
                        error)
   end subroutine asphalt_ialltoall
 
@@ -1769,9 +2027,11 @@ contains
     integer, intent(in) :: sendtype, recvtype, comm
     integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
+    call find_given(sendbuf, sent)
+    call MPI_Ialltoallv(sent, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
                         recvtype, comm, request, error)
   end subroutine asphalt_ialltoallv
 
@@ -1785,9 +2045,11 @@ contains
     integer, intent(in) :: comm
     integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
     integer, intent(out) :: request
+    integer(int8), pointer :: sent
     integer :: error
 
-    call MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
+    call find_given(sendbuf, sent)
+    call MPI_Ialltoallw(sent, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
                         recvtypes, comm, request, error)
   end subroutine asphalt_ialltoallw
 

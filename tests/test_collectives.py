@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mpi_run import SMPI, Mpi, build, installed, run
+from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.tree import load_tree
@@ -251,8 +251,6 @@ GATHER = f"  call MPI_Allgatherv(b, n, {REAL}, all, counts, starts, {REAL}, {WOR
 
 STAY = {
     "counts-that-change-later": GATHER + work("c") + "  counts = 0\n",
-    "in-place": f"  call MPI_Allgather(MPI_IN_PLACE, 0, {REAL}, all, n, {REAL}, {WORLD}"
-    + work("c"),
     "a-copy": f"  call MPI_Bcast(a(1:n:2), n/2, {REAL}, 0, {WORLD}" + work("c"),
     "computed-counts": GATHER.replace("counts", "2*counts/2") + work("c"),
     "error-code": BCAST + work("c") + "  if (ierr /= MPI_SUCCESS) stop 1\n",
@@ -266,6 +264,57 @@ def test_it_stays_blocking(name: str, tmp_path: Path) -> None:
     assert {refused.code.id for refused in refusals(tmp_path, text)} <= {
         "ASP020", "ASP021", "ASP023",
     }  # fmt: skip
+
+
+def test_what_is_done_in_place_is_read_and_written_until_the_wait(tmp_path: Path) -> None:
+    call = reduction("MPI_MAX", "MPI_IN_PLACE, a")
+    found = optimised(tmp_path, program(call + work("b") + work("c", "a(i)")))
+    assert statements(found) == ["iallreduce", "work b", "wait a", "work c"]
+    assert "asphalt_iallreduce(asphalt_in_place, a, n" in (found.content or b"").decode()
+    assert optimised(tmp_path, program(call + work("c", "a(i)"))).content is None
+    assert optimised(tmp_path, program(call + work("a"))).content is None
+
+
+def test_one_count_may_stand_for_a_block_of_each_rank(tmp_path: Path) -> None:
+    """The buffer has more of them than the operation gives."""
+    call = f"  call MPI_Reduce_scatter_block(all(1), b, n, {REAL}, MPI_MAX, {WORLD}"
+    behind = "  do i = n + 1, n*np\n    all(i) = 1\n  end do\n"
+    assert optimised(tmp_path, program(call + behind)).content is None
+    reads = "  do i = n + 1, n*np\n    c(1) = c(1) + all(i)\n  end do\n"
+    assert optimised(tmp_path, program(call + reads)).content is not None
+
+
+def test_a_barrier_stays(tmp_path: Path) -> None:
+    (refused,) = refusals(tmp_path, program(work("b") + BARRIER + work("c")))
+    assert refused.code.id == "ASP023"
+    assert "all ranks have come here" in refused.message
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
+def test_in_place_with_typed_handles(mpi: Mpi, tmp_path: Path) -> None:
+    """MPI_IN_PLACE of ``mpi_f08`` is another variable than that of ``mpi``."""
+    calls = (reduction("MPI_MAX", "here, a"), reduction("MPI_MIN", "here, b"))
+    text = program("".join(call + work("c") for call in calls)).replace("integer :: k(n)", _TYPES)
+    text = text.replace("use mpi\n", "use mpi_f08, here => MPI_IN_PLACE\n")
+    text = text.replace("types = MPI", "kinds = MPI").replace("types(np)", "kinds(np)")
+    found = optimised(tmp_path, text)
+    assert found.content is not None
+    assert len(found.transfers) == 2
+    printed = []
+    for kind, made in (("before", text.encode()), ("after", found.content)):
+        folder = tmp_path / kind
+        folder.mkdir()
+        (folder / "main.f90").write_bytes(made)
+        built = build(mpi, [shipped(RUNTIME), folder / "main.f90"], folder, ["-O2"])
+        outcome = run(mpi, built, 3)
+        assert outcome.code == 0, outcome.stderr
+        printed.append(sorted(outcome.stdout.splitlines()))
+    assert printed[0] == printed[1]
+    assert len(printed[0]) == 3
+
+
+_TYPES = "type(MPI_Datatype), allocatable :: kinds(:)\n  integer :: k(n)"
 
 
 @pytest.mark.wide
@@ -294,6 +343,14 @@ ALL = (
     f"MPI_Alltoall(parts, {BLOCKS}, all, {BLOCKS},",
     f"MPI_Alltoallv(parts, counts, starts, {REAL}, all, counts, starts, {REAL},",
     "MPI_Alltoallw(parts, counts, bytes, types, all, counts, places, types,",
+    "MPI_Scan(k, sums, n, MPI_INTEGER, MPI_SUM,",
+    "MPI_Exscan(k, sums, n, MPI_INTEGER, MPI_SUM,",
+    f"MPI_Reduce_scatter(parts, least, counts, {REAL}, MPI_MAX,",
+    f"MPI_Reduce_scatter_block(all, d, {BLOCKS}, MPI_MIN,",
+    f"MPI_Allreduce(MPI_IN_PLACE, b, {BLOCKS}, MPI_MAX,",
+    f"MPI_Allgather(MPI_IN_PLACE, 0, {REAL}, all, {BLOCKS},",
+    "MPI_Scan(MPI_IN_PLACE, k, n, MPI_INTEGER, MPI_SUM,",
+    f"MPI_Alltoall(MPI_IN_PLACE, 0, {REAL}, parts, {BLOCKS},",
 )
 CHANGE = "".join(work(x, "dble(me*i)") for x in "abd") + (
     "  do i = 1, n*np\n    parts(i) = parts(i) + 0.5d0*all(i)\n  end do\n"

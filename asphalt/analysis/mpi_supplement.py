@@ -261,6 +261,11 @@ WRITTEN_LATER = {
     "precv_init": "buf",
 }
 
+# The count is that of one rank's block, of which a buffer has one for each rank (6.10.1).
+COUNT_OF_A_BLOCK = Row(
+    words("reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init"), "6.10.1"
+)
+
 # Removed in MPI-3.0 (MPI-4.0 chapter 17), arguments as in MPI-1.1; (name, kind, direction).
 _ERROR = ("ierror", "ERROR_CODE", "out")
 REMOVED: dict[str, tuple[tuple[str, str, str], ...]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asphalt.analysis.runtime_calls import IN_PLACE
 from asphalt.analysis.symbol import Names, Origin
 from asphalt.ir.expr import Component, Expr, Op, Ref
 
@@ -73,6 +74,8 @@ def mpi_constant(expr: Expr, scope: Names) -> str | None:
                 expr = inner
             case Component(name="mpi_val", base=base):
                 expr = base
+            case Ref(name=name, args=None) if name == IN_PLACE:
+                return "mpi_in_place"
             case Ref(name=name, args=None):
                 symbol = scope.lookup(name)
                 if symbol is None:

@@ -17,6 +17,8 @@ BLOCKS = "asphalt_decomposition"
 
 
 QUEUE = "queue"
+IN_PLACE = "asphalt_in_place"
+"""The variable of the module that stands for MPI_IN_PLACE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,14 @@ RUNTIME_FUNCTIONS = frozenset({"asphalt_segment"})
 """The functions of the module that code in tiles calls: they give a number, and do nothing else."""
 
 _SEND = ("buf", "count", "datatype", "dest", "tag", "comm", "request", "")
+_REPLACE = (
+    "buf", "count", "datatype", "dest", "sendtag", "source", "recvtag", "comm", "request",
+)  # fmt: skip
 _RECEIVE = ("buf", "count", "datatype", "source", "tag", "comm", "request", "")
 
 COLLECTIVES = words(
     "ibcast ireduce iallreduce igather igatherv iscatter iscatterv iallgather iallgatherv"
-    " ialltoall ialltoallv ialltoallw"
+    " ialltoall ialltoallv ialltoallw iscan iexscan ireduce_scatter ireduce_scatter_block"
 )
 """The operations of all ranks that the run-time module can start."""
 
@@ -51,6 +56,7 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_isend": RuntimeCall("mpi_isend", _SEND),
     "asphalt_issend": RuntimeCall("mpi_issend", _SEND),
     "asphalt_irecv": RuntimeCall("mpi_irecv", _RECEIVE),
+    "asphalt_isendrecv_replace": RuntimeCall("mpi_isendrecv_replace", _REPLACE),
     "asphalt_wait": RuntimeCall("mpi_wait", ("request", "", "status")),
     "asphalt_wait_both": RuntimeCall("mpi_wait", ("request", "", "")),
     **{f"asphalt_{name}": _collective(f"mpi_{name}") for name in COLLECTIVES},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from operator import eq
 
 from asphalt.analysis.access import ALIASED, Access, Mode, Subscript
@@ -12,6 +13,7 @@ from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
+from asphalt.analysis.mpi_supplement import COUNT_OF_A_BLOCK
 from asphalt.analysis.mpi_table import Parameter
 from asphalt.analysis.objects import (
     designator_name,
@@ -56,8 +58,13 @@ class _Buffers:
         """The accesses of a call to its buffers, with the elements that the count allows; None:
         a buffer is no variable."""
         found: list[Access] = []
+        in_place = call.in_place(self.scope)
         for transfer in library_row(call.procedure).transfers:
             actual = call.args.get(transfer.argument)
+            if in_place and actual is not None:
+                if mpi_constant(actual, self.scope) == "mpi_in_place":
+                    continue
+                transfer = replace(transfer, reads=True)
             name = None if actual is None else designator_name(actual)
             if (
                 not isinstance(actual, Ref | Component)
@@ -92,7 +99,7 @@ class _Buffers:
         scope, values = self.scope, self.values
         name = designator_name(actual) or ""
         symbol = symbol_named(name, scope)
-        counts = _scalars(call, lambda p: p.is_count)
+        counts = _counts(call)
         types = _scalars(call, lambda p: p.kind == "DATATYPE")
         if symbol is None or len(counts) != 1 or len(types) != 1:
             return False
@@ -145,7 +152,7 @@ class _Buffers:
         may reach beyond it.
         """
         scope, values = self.scope, self.values
-        counts = _scalars(call, lambda p: p.is_count)
+        counts = _counts(call)
         types = _scalars(call, lambda p: p.kind == "DATATYPE")
         name = designator_name(actual)
         symbol = None if name is None else symbol_named(name, scope)
@@ -189,6 +196,13 @@ class _Buffers:
         start = self.values.polynomial(last, leaf).expression()
         colon = Section(None, None, None)
         return (*(colon,) * (shape.rank - 1), Section(start, None, None))
+
+
+def _counts(call: MpiCall) -> list[Expr]:
+    """The numbers of elements in the buffers of a call; []: they are not told by scalars alone."""
+    if call.procedure.name.removeprefix("mpi_") in COUNT_OF_A_BLOCK.names:
+        return []
+    return _scalars(call, lambda p: p.is_count)
 
 
 def _scalars(call: MpiCall, wanted: Callable[[Parameter], bool]) -> list[Expr]:

@@ -266,16 +266,19 @@ class Clock:
     def _start(self, leaf: Leaf, call: MpiCall) -> None:
         size = self._size(call)
         envelopes = self._envelopes(call)
-        envelope = envelopes[0] if envelopes else None
+        self.state.now += _replacing(call, size)
+        received = (one for one in envelopes if one.way is Way.IN)
+        envelope = next(received, envelopes[0] if envelopes else None)
         message = _Message(self.state.now, size, envelope, collective=envelope is None)
         if call.queue is not None:
             self.state.now += QUEUED
             self.state.queues.setdefault(repr(call.queue).lower(), []).append(message)
             return
         self.state.pending.setdefault(id(leaf), []).append(message)
-        if envelope is not None and envelope.way is Way.OUT:
-            self.state.now += self.network.sending_cost(size)
-            self._left(envelope, size)
+        for one in envelopes:
+            if one.way is Way.OUT:
+                self.state.now += self.network.sending_cost(size)
+                self._left(one, size)
 
     def _blocking(self, call: MpiCall) -> None:
         if call.queue is not None:
@@ -289,6 +292,7 @@ class Clock:
             return
         size = self._size(call)
         copied = call.binding == "runtime"
+        self.state.now += _replacing(call, size)
         for envelope in self._envelopes(call):
             if envelope.way is Way.OUT:
                 self.state.now += self.network.sending_cost(size)
@@ -387,6 +391,13 @@ class Clock:
 
     def _count(self, expr: Expr) -> float:
         return amount(expr, self.facts.scope).value
+
+
+def _replacing(call: MpiCall, size: float) -> float:
+    """The seconds for the copy of a message that leaves from where another comes to."""
+    exchange = call.procedure.exchange
+    one_buffer = exchange is not None and exchange.send == exchange.receive
+    return size / COPY_BANDWIDTH if one_buffer else 0.0
 
 
 def _newly_sent(began: _State, others: list[dict[str, list[float]]]) -> dict[str, float]:

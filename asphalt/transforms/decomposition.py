@@ -156,7 +156,9 @@ def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
     splits = {
         id(one.leaf): one
         for one in facts.once(nonblocking.splits)
-        if isinstance(one, nonblocking.Split) and one.call.procedure.collective
+        if isinstance(one, nonblocking.Split)
+        and one.call.procedure.collective
+        and not any(side.in_place for side in one.sides)
     }
     found: list[Part | Refused] = []
     for path, siblings in lists_in(facts.unit.body):

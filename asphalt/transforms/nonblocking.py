@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.runtime_calls import IN_PLACE
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.ir.source import Trivia, TriviaKind
@@ -36,7 +37,7 @@ from asphalt.transforms.edit import flat_map
 from asphalt.transforms.make import var
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.nonblocking_rules import Rules, why_types_are_lost
-from asphalt.transforms.sides import Side, sides_of
+from asphalt.transforms.sides import Side, sides_of, starts_nothing
 from asphalt.transforms.step import Found, Step
 
 NAME = "nonblocking"
@@ -84,7 +85,10 @@ def splits(facts: UnitFacts) -> tuple[Split | Refused, ...]:
     for leaf, call in messages.own_calls():
         own = call.binding == "runtime"
         whole = call.procedure.collective or part_of(call) is Part.BOTH
-        if whole and not own and (sides := sides_of(call)):
+        sides = sides_of(call, facts.scope) if whole and not own else ()
+        if whole and not own and not sides and starts_nothing(call):
+            found.append(rules.never(leaf, call))
+        elif sides:
             judged = rules.judged(leaf, call, sides)
             if isinstance(judged, Refused):
                 found.append(judged)
@@ -123,6 +127,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     entities = tuple(Entity(name, name, None) for name in names)
     declared = Decl("type", TypeSpec("integer"), (), None, entities)
     runtime = {name for side in step.sides for name in (side.start, side.wait)}
+    if any(side.in_place for side in step.sides):
+        runtime.add(IN_PLACE)
     unit = replace(facts.unit, body=body)
     return added(unit, facts.located.form, facts.eol, runtime, (declared,))
 

@@ -28,6 +28,7 @@ from asphalt.analysis.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.independence import Independence, is_unseen
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
+from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.not_given import missing_modules, undeclared_constant
 from asphalt.analysis.objects import (
     designator_name,
@@ -110,6 +111,17 @@ class Rules:
         if not call.procedure.collective:
             return sides, tuple(evidence), ()
         return self._collective(leaf, call, sides, evidence)
+
+    def never(self, leaf: Leaf, call: MpiCall) -> Refused:
+        """Why a collective operation stays that has a non-blocking form, which is not used."""
+        where = f"line {line_of(leaf)}: {call.procedure.spelled}"
+        skipped = self.said.skipped(leaf)
+        if skipped is not None:
+            return Refused(SKIP, f"skipped by the directive in line {skipped.line}", leaf.span)
+        why = "what stands behind it may rely on it that all ranks have come here"
+        if library_row(call.procedure).transfers:
+            why = "operations of neighbours are not made non-blocking"
+        return Refused(STAYS, f"{where}: {why}", leaf.span)
 
     def _condition_changes(self, leaf: Leaf, call: MpiCall) -> str | None:
         """Why the condition of a one-line IF may not be evaluated twice."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.collectives import nonblocking_form
-from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.mpi_table import Procedure
-from asphalt.analysis.runtime_calls import RUNTIME_CALLS
+from asphalt.analysis.mpi_call import MpiCall, mpi_constant
+from asphalt.analysis.mpi_table import Procedure, Timing, table
+from asphalt.analysis.runtime_calls import IN_PLACE, RUNTIME_CALLS
+from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Component, Expr
+from asphalt.transforms.make import var
 
 _HANDLES = ("DATATYPE", "COMMUNICATOR", "OPERATION")
 
@@ -19,7 +21,7 @@ class Side:
     communicator, and the status if it is read.
 
     ``buffers``: the arguments that MPI accesses until the wait; ``arrays``: those that it may read
-    until then (counts, displacements, types).
+    until then (counts, displacements, types).  ``in_place``: those that are MPI_IN_PLACE.
     """
 
     start: str
@@ -27,11 +29,12 @@ class Side:
     buffers: tuple[Expr, ...]
     arrays: tuple[Expr, ...] = ()
     status: Expr | None = None
+    in_place: tuple[Expr, ...] = ()
 
     @property
     def scalars(self) -> tuple[Expr, ...]:
         """The other arguments."""
-        others = (*self.buffers, *self.arrays)
+        others = (*self.buffers, *self.arrays, *self.in_place)
         return tuple(a for a in self.arguments if not any(a is other for other in others))
 
     @property
@@ -40,17 +43,22 @@ class Side:
         return "asphalt_wait" if len(self.buffers) == 1 else "asphalt_wait_both"
 
 
-def sides_of(call: MpiCall) -> tuple[Side, ...]:
+def sides_of(call: MpiCall, scope: Scope) -> tuple[Side, ...]:
     """The operations that a blocking call stands for; (): the run-time module cannot start them.
 
-    A call that receives and sends starts the receive first, so that the message finds it posted.
+    A call that receives and sends starts the receive first, so that the message finds it posted;
+    with one buffer for both it is one operation, in which what is sent leaves from a copy.
     """
     form = nonblocking_form(call.procedure)
     if form is not None:
-        return _collective(call, form)
+        return _collective(call, form, scope)
     exchange = call.procedure.exchange
     if exchange is None or call.procedure.collective:
         return ()
+    if exchange.send == exchange.receive:
+        own = [p.name for p in call.procedure.parameters if p.kind not in ("STATUS", "ERROR_CODE")]
+        one = _side(call, call.operation.replace("mpi_", "mpi_i", 1), tuple(own))
+        return () if one is None else (one,)
     tags = [p.name for p in call.procedure.parameters if p.kind == "TAG"]
     (communicator,) = (p.name for p in call.procedure.parameters if p.kind == "COMMUNICATOR")
     found: list[Side | None] = []
@@ -64,6 +72,14 @@ def sides_of(call: MpiCall) -> tuple[Side, ...]:
         found.append(_side(call, wanted, (*names, tags[0], communicator)))
     known = tuple(side for side in found if side is not None)
     return known if len(known) == len(found) else ()
+
+
+def starts_nothing(call: MpiCall) -> bool:
+    """Whether MPI has a non-blocking form of a collective operation that is not used: barriers, and
+    operations of neighbours."""
+    form = table().get(call.operation.replace("mpi_", "mpi_i", 1))
+    blocking = call.procedure.timing is Timing.BLOCKING
+    return call.procedure.collective and blocking and form is not None and form.collective
 
 
 def handle_arrays(call: MpiCall) -> tuple[Expr, ...]:
@@ -82,9 +98,10 @@ def _start_of(operation: str) -> str:
     return next((n for n, own in RUNTIME_CALLS.items() if own.operation == operation), "")
 
 
-def _collective(call: MpiCall, form: Procedure) -> tuple[Side, ...]:
+def _collective(call: MpiCall, form: Procedure, scope: Scope) -> tuple[Side, ...]:
     start = _start_of(form.name)
     buffers: list[Expr] = []
+    in_place: list[Expr] = []
     arrays: list[Expr] = []
     arguments: list[Expr] = []
     for parameter, actual in call.bound():
@@ -93,11 +110,14 @@ def _collective(call: MpiCall, form: Procedure) -> tuple[Side, ...]:
         is_handle = parameter.kind in _HANDLES and not parameter.array
         given = _handle(actual, call) if is_handle else actual
         arguments.append(given)
-        if parameter.kind == "BUFFER":
+        if parameter.kind == "BUFFER" and mpi_constant(actual, scope) == "mpi_in_place":
+            arguments[-1] = var(IN_PLACE)
+            in_place.append(arguments[-1])
+        elif parameter.kind == "BUFFER":
             buffers.append(given)
         elif parameter.array:
             arrays.append(given)
-    side = Side(start, tuple(arguments), tuple(buffers), tuple(arrays))
+    side = Side(start, tuple(arguments), tuple(buffers), tuple(arrays), in_place=tuple(in_place))
     return (side,) if start else ()
 
 

@@ -138,8 +138,16 @@ class _Case:
         return (sent[0], count), into if into[1] == "n" else (into[0], count), self.tag()
 
     def ring(self) -> Lines:
-        """Everybody sends to the right."""
+        """Everybody sends to the right; from a buffer that is received into only where everybody
+        receives, since SMPI writes to it where nobody sends something."""
         sent, into, tag = self.message()
+        if self.random.random() < 0.2:
+            return [
+                f"call MPI_Sendrecv_replace({sent[0]}, {sent[1]}, MPI_DOUBLE_PRECISION, "
+                f"modulo(me + 1, np), {tag}, modulo(me - 1, np), {tag}, "
+                "MPI_COMM_WORLD, status, ierr)",
+                *self.after(),
+            ]
         return [
             f"call MPI_Sendrecv({sent[0]}, {sent[1]}, MPI_DOUBLE_PRECISION, right, {tag}, "
             f"{into[0]}, {into[1]}, MPI_DOUBLE_PRECISION, left, {tag}, "

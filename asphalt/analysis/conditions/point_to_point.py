@@ -59,8 +59,10 @@ STAYS = Code(
     "a transfer that has to stay as it is",
     "The statement has a label, a directive or a preprocessor line, or shares its line with others "
     "(or the whole procedure has directives of OpenMP or OpenACC); or a count, rank or tag is no "
-    "integer of the default kind.",
-    "Write the call as a statement on a line of its own, with default integers.",
+    "integer of the default kind.  A barrier stays, too: what stands behind it, such as output or "
+    "the reading of a clock, may rely on it that all ranks have come there.",
+    "Write the call as a statement on a line of its own, with default integers.  Leave a barrier "
+    "out if nothing relies on it.",
 )
 
 ELSEWHERE = Code(
