@@ -1,11 +1,11 @@
 """Is the cost model right?  Each kernel on one rank: its processor time, and the simulated time of
 its charged version on a host whose communication is free.
 
-    python -m bench.costs [--calibrate] [--repeats N]
+    python -m bench.costs [--calibrate [--name NAME]] [--repeats N]
 
 writes costs.md and costs.json in ``bench/results/costs``.  The machine that is asked is this one:
-with --calibrate it is measured first, else the machine file that comes with asphalt is taken.
-Both programs do the same work and must print the same.
+with --calibrate it is measured first, and machine.toml written, else the machine file that comes
+with asphalt is taken.  Both programs do the same work and must print the same.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from asphalt.settings import Settings
 from asphalt.simulation.calibration import calibrate
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import Machine, load_machine
+from asphalt.simulation.machine_file import machine_text
 from bench.lab.build import ROOT, Recipe, compile_program, sources_of
 from bench.lab.case import KERNELS, load_case
 from bench.lab.run import LabError, run_program
@@ -34,16 +35,25 @@ BUILD = ROOT / "build" / "costs"
 RESULTS = ROOT / "bench" / "results" / "costs"
 WITHIN = 0.25
 _TIMEOUT = 120.0
+_CALIBRATIONS = 200  # a quiet moment is needed as much as for the kernels
 SIZES: Mapping[str, Mapping[str, int]] = {
     "fft_inplace": {"nx": 128, "ny": 128, "nzl": 96, "after": 1, "steps": 1},
     "fixed_legacy": {"n": 5000, "nz": 200, "maxnp": 1, "rounds": 30, "nsteps": 1},
+    "halo_2d": {"nx": 500, "ny": 500, "steps": 60},
+    "lu_precondition": {"nx": 60, "ny": 60, "nz": 40, "nsteps": 20},
+    "lu_wavefront": {"nx": 60, "ny": 60, "nz": 20, "nsteps": 10},
+    "multigrid_smooth": {"n1": 64, "n2": 64, "n3": 64, "steps": 40},
+    "ocean_gather": {"itdm": 300, "jtdm": 200, "nfld": 3, "nsteps": 40},
+    "ocean_sum": {"itdm": 300, "jtdm": 200, "nfld": 3, "nsteps": 40},
     "plane_slab": {"nx": 100, "ny": 100, "nz": 100, "modes": 200, "steps": 1},
+    "pme_exchange": {"nx": 64, "ny": 64, "nz": 64, "steps": 6},
     "sample_sort": {"n": 300000, "steps": 4},
-    "spectral_transpose": {"nx": 128, "ny": 128, "nzl": 96, "after": 1, "steps": 1},
+    "spectral_transpose": {"nx": 64, "ny": 64, "nzl": 64, "after": 1, "steps": 10},
     "synthetic_fig3": {"n": 8000, "na": 2000, "nz": 300, "rounds": 2, "steps": 1},
     "uneven_slabs": {"nx": 128, "ny": 128, "nz": 200, "steps": 2},
 }
-"""Sizes at which a kernel computes for about a tenth of a second to one second."""
+"""Sizes at which a kernel computes for 50 to 250 ms and pages are not touched for the first time
+in much of it."""
 _CLOCK = """\
 ! Processor time instead of the time of day: other work on the machine does not count.
 double precision function mpi_wtime()
@@ -151,20 +161,23 @@ def table(machine: Machine, found: list[Row], repeats: int) -> str:
 @click.command()
 @click.option("--calibrate", "measured", is_flag=True, help="Measure this machine first.")
 @click.option("--flags", default="-O2", show_default=True, help="Compiler flags, with --calibrate.")
+@click.option("--name", default="this machine", show_default=True, help="Its name, likewise.")
 @click.option("--repeats", type=click.IntRange(min=1), default=11, show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), default=RESULTS, show_default=True)
-def main(measured: bool, flags: str, repeats: int, output: Path) -> None:
+def main(measured: bool, flags: str, name: str, repeats: int, output: Path) -> None:
     """Compare simulated and measured times, print them and write them."""
     for mpi in (OPENMPI, SMPI):
         mpi.require()
     machine = load_machine()
     if measured:
-        machine = calibrate("gfortran", shlex.split(flags), "this machine").machine
+        machine = calibrate("gfortran", shlex.split(flags), name, _CALIBRATIONS).machine
     found = rows(machine, repeats)
     text = table(machine, found, repeats)
     print(text)
     output.mkdir(parents=True, exist_ok=True)
     (output / "costs.md").write_text(text, encoding="utf-8")
+    if measured:
+        (output / "machine.toml").write_text(machine_text(machine), encoding="utf-8")
     data = [asdict(row) | {"ratio": round(row.ratio, 4)} for row in found]
     (output / "costs.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 

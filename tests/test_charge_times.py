@@ -21,12 +21,14 @@ subroutine s(n, m, a, b)
 """
 
 
-def charges(folder: Path, text: str, name: str = "a.f90", **seconds: float) -> list[str]:
+def charges(
+    folder: Path, text: str, name: str = "a.f90", window: float = 0.0, **seconds: float
+) -> list[str]:
     """What the charging statements add to the clock, in order."""
     (folder / "source").mkdir()
     (folder / "source" / name).write_text(dedent(text))
     latency = {c: seconds[f"{c}_waits"] for c in LATENCIES if f"{c}_waits" in seconds}
-    machine = Machine("m", "", (), {c: seconds.get(c, 0.0) for c in CLASSES}, latency)
+    machine = Machine("m", "", (), {c: seconds.get(c, 0.0) for c in CLASSES}, latency, window)
     made = charge_tree(folder / "source", folder / "out", machine, Settings(cache=False, jobs=1))
     assert made.not_charged == ()
     after = (made.root / name).read_text().replace("\n     &", "")
@@ -100,6 +102,19 @@ def test_what_was_stored_a_turn_ago_is_waited_for(tmp_path: Path) -> None:
     text = HEAD + "  do i = 2, n\n    b(i, 1) = b(i - 1, 1) + 1\n  end do\nend subroutine s\n"
     found = charges(tmp_path, text, add_waits=1e-9, load_waits=4e-9, store_waits=8e-9)
     assert found == ["9.0e-9_8*max(0.0_8,real(n-1,8))"]
+
+
+def test_divisions_fill_the_window_as_all_else_does(tmp_path: Path) -> None:
+    text = HEAD + "  do i = 1, n\n    a(1, i) = exp(1/a(2, i))\n  end do\nend subroutine s\n"
+    waits = {"divide_waits": 10e-9, "exp_waits": 30e-9}
+    found = charges(tmp_path, text, window=20e-9, divide=5e-9, exp=5e-9, **waits)
+    assert found == ["2.0e-8_8*max(0.0_8,real(n,8))"]  # 40 ns a turn, two turns at once
+
+
+def test_integer_powers_wait_for_their_products(tmp_path: Path) -> None:
+    text = HEAD + "  do i = 1, n\n    x = a(1, i) + x**5\n  end do\nend subroutine s\n"
+    found = charges(tmp_path, text, power_waits=50e-9, multiply_waits=2e-9, add_waits=1e-9)
+    assert found == ["7.0e-9_8*max(0.0_8,real(n,8))"]
 
 
 CALLS = """\

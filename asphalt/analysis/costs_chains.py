@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.algebra import folded_expr, poly
 from asphalt.analysis.costs import FAMILY
+from asphalt.analysis.costs_operators import products
 from asphalt.analysis.costs_types import Surroundings, base_of, is_array, is_intrinsic_function
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, children, names_in
 from asphalt.ir.stmt import Assign, Guarded
@@ -167,7 +168,10 @@ class _Chains:
                 return self._value(inner)
             case Op(operands=operands):
                 given = _latest(self._value(operand) for operand in operands)
-                return self._after(given, self._operation(expr))
+                name = self._operation(expr)
+                if name == "power" and base_of(operands[1], self.around) == "integer":
+                    return self._after(given, "multiply", products(operands[1], self.around))
+                return self._after(given, name)
             case Component(args=args):
                 return self._after(_latest(self._value(arg) for arg in args or ()), "load")
         return _latest(self._value(child) for child in children(expr))
@@ -209,8 +213,8 @@ class _Chains:
             and all(differences[n] in (1, -1) for n in moving)
         )
 
-    def _after(self, given: Delays, name: str) -> Delays:
-        delay = self.latency.get(name, 0.0)
+    def _after(self, given: Delays, name: str, times: int = 1) -> Delays:
+        delay = times * self.latency.get(name, 0.0)
         return {source: time + delay for source, time in given.items()}
 
     def _operation(self, expr: Op) -> str:

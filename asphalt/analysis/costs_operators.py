@@ -8,6 +8,7 @@ from asphalt.analysis.costs_types import Surroundings, base_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 
 RELATIONS = frozenset({"==", "/=", "<", "<=", ">", ">="})
+_BITS = 4  # of an integer exponent that is not known
 _CHEAP = frozenset({"abs", "iabs", "dabs", "conjg", "aimag", "dimag", "transfer", "present"})
 
 
@@ -100,10 +101,17 @@ def power(a: Expr, b: Expr, around: Surroundings) -> Counts:
         if constant(a, around.scope) == -1:
             return Counts.of(integer=3)
         return (
-            Counts.of(integer=12) if base == "integer" else Counts.of(multiply=6 * times, integer=8)
+            Counts.of(integer=2 * products(b, around))
+            if base == "integer"
+            else Counts.of(multiply=products(b, around) * times, integer=8)
         )
-    size = abs(known)
-    products = max(0, size.bit_length() - 1 + size.bit_count() - 1)
     if base == "integer":
-        return Counts.of(integer=products)
-    return Counts.of(multiply=products * times, divide=1 if known < 0 else 0)
+        return Counts.of(integer=products(b, around))
+    return Counts.of(multiply=products(b, around) * times, divide=1 if known < 0 else 0)
+
+
+def products(exponent: Expr, around: Surroundings) -> int:
+    """How many multiplications an integer power is made of, one after the other."""
+    known = constant(exponent, around.scope)
+    size = 2**_BITS - 1 if known is None else abs(known)
+    return max(0, size.bit_length() - 1 + size.bit_count() - 1)

@@ -87,7 +87,7 @@ def _waiting(state: State, do: Do, placed: Placed, variable: str) -> tuple[Charg
     counts = total(c.counts for c in placed.due if c.level == depth) + Counts.of(loop=1)
     busy = counts.seconds(state.costs.seconds)
     found = waits(do.body, variable, state.around, state.costs.latency)
-    least = found.least(busy, state.costs.window)
+    least = found.least(counts.time(state.costs.seconds), state.costs.window)
     return (Charge(depth, Counts(), (), least - busy),) if least > busy else ()
 
 
