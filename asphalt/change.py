@@ -32,6 +32,7 @@ from asphalt.report.model import (
     StepReport,
 )
 from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
+from asphalt.transforms import inline
 from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
 
@@ -121,9 +122,7 @@ def optimised(
     by_path = {str(change.path): change for change in changes}
     now = tree.edited({path: change.after for path, change in by_path.items()})
     done: set[Key] = set()
-    for path, chain in _places(now, "inline" in passes):
-        if (path, chain[-1]) in wrong:
-            continue
+    for path, chain in _places(now, "inline" in passes, wrong):
         located = next(
             (one for one in now.units_of(path) if tuple(u.name for u in one.chain) == chain), None
         )
@@ -140,6 +139,7 @@ def optimised(
             clone_limit=clone_limit,
             model=None if judges is None else judges(tuple(by_path.values())),
             changed=done,
+            wrong=wrong,
             given=partial(given_place, now=now, given=tree),
         )
         procedures.append(_procedure(found, _lines(tree, path, chain)))
@@ -161,13 +161,20 @@ def optimised(
     return Outcome(changed, tuple(procedures))
 
 
-def _places(tree: Tree, callers: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """File and names of the units with transfers; ``callers``: also of those that may call them,
-    first those that are called by no other of them."""
+def _places(
+    tree: Tree, callers: bool, wrong: Collection[tuple[str, str]]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """File and names of the units with transfers, without those that are ``wrong``; ``callers``:
+    also of those that may call them, first those that are called by no other of them."""
     found: dict[tuple[str, tuple[str, ...]], None] = {}
     level = list(user_units(tree, nonblocking_operations()))
     for _ in range(_LEVELS if callers else 1):
-        new = [one for one in level if one.unit.kind != "module" and _place(one) not in found]
+        new = [
+            one
+            for one in level
+            if one.unit.kind != "module" and _place(one) not in found
+            if (one.path, one.unit.name) not in wrong
+        ]
         found.update({_place(one): None for one in new})
         level = [
             mention
@@ -180,7 +187,8 @@ def _places(tree: Tree, callers: bool) -> tuple[tuple[str, tuple[str, ...]], ...
 
 
 def _is_left_behind(located: Located, given: Tree, now: Tree) -> bool:
-    """Whether all calls of a subroutine have been inlined: nobody comes there any more."""
+    """Whether all calls of a subroutine have been inlined, now or when asphalt was applied before:
+    nobody comes there any more."""
     name = located.unit.name
     if located.unit.kind != "subroutine":
         return False
@@ -188,7 +196,11 @@ def _is_left_behind(located: Located, given: Tree, now: Tree) -> bool:
         [one for one in tree.mentions(name) if one.unit.kind != "module" and one.unit.name != name]
         for tree in (given, now)
     )
-    return bool(before) and not after
+    if after:
+        return False
+    return bool(before) or any(
+        inline.stands_in(given.content(entry.path), located) for entry in given.files
+    )
 
 
 def _place(located: Located) -> tuple[str, tuple[str, ...]]:

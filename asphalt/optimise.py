@@ -16,6 +16,7 @@ each iteration has a request and buffers of its own.  Then an interior is shared
 it could stand in.  Last, sends leave from copies.  All of it is tried with loops that begin behind
 their first work, too, where they end with receives; and what is made of it, where they end with
 what takes messages that were posted ahead.
+And all of that again, with what came of it, until nothing more is found.
 
 Nothing of that is kept that loses: ``gain`` says what a unit costs on a fast and on a slow network,
 and what a renamed buffer, messages that are received or sent through copies, split nests, and
@@ -39,6 +40,7 @@ from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised as Optimised
+from asphalt.optimiser.rounds import optimised
 from asphalt.optimiser.workshop import Workshop
 
 
@@ -51,6 +53,7 @@ def optimise(
     clone_limit: int | None = None,
     model: Judge | None = None,
     changed: Collection[Key] = (),
+    wrong: Collection[tuple[str, str]] = (),
     given: Callable[[Place], Place] = itself,
 ) -> Optimised:
     """The best that the given transformations make of a unit of a tree.
@@ -58,15 +61,15 @@ def optimise(
     ``accepted``: the assumptions that the user accepts.  ``clone_limit``: MiB that copies of
     message buffers may have; None: as usual.  ``model``: the judge of what is worth it; None: the
     model with the usual networks.  ``changed``: the units of the tree that have been optimised
-    before.  ``given``: where a statement of the tree stood in what the user gave; it is told by
+    before.  ``wrong``: file and name of those with errors in their messages, which are not inlined.
+    ``given``: where a statement of the tree stood in what the user gave; it is told by
     that.
     """
     path, chain = key_of(located)
     used: Judge = model or Model()
-    shop = Workshop(tree, path, chain, passes, accepted, clone_limit, used, changed, given)
-    driver = Driver(shop)
-    disagreement = driver.disagreement()
+    shop = Workshop(tree, path, chain, passes, accepted, clone_limit, used, changed, wrong, given)
+    disagreement = Driver(shop).disagreement()
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
     with collected_seldom():
-        return shop.tidied(driver.best())
+        return optimised(shop)

@@ -222,6 +222,7 @@ class Driver:
                 found,
                 content=begin.tree.content(self.shop.path),
                 steps=begin.steps,
+                trees=(begin.tree,),
                 transfers=tuple(sorted((*found.transfers, *placed), key=lambda t: t.line)),
                 tiled=(*found.tiled, tiled),
             )

@@ -98,7 +98,7 @@ class Optimised:
     ``dropped``: the steps that were tried on the way to it, and not kept.
     ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
     ``cleared``: the stores that are left out.  ``trees``: the tree after each step, as long as
-    somebody may ask what the steps gain.
+    somebody may ask what the steps gain; then the last one.
     """
 
     path: str

@@ -199,7 +199,8 @@ class Overlap:
 
     def _shared(self, state: State) -> State:
         """Nests in the window of one transfer cut into parts, for those behind it too, where that
-        gains; as the last of all, since code motion would bring them together again."""
+        gains; as the last of all, since code motion would bring them together again before they
+        are marked as parts.  Behind that, it finds more: waits go behind a part, too."""
         tried: set[tuple[str, ...]] = set()
         while SHARING.name in self.shop.passes and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
@@ -208,7 +209,7 @@ class Overlap:
             if step is None:
                 break
             tried.add(step.text)
-            more = self.shop.applied(state, facts, SHARING, step)
+            more = self.shop.closure(self.shop.applied(state, facts, SHARING, step), WIDENING)
             prices = self.shop.price(state.tree), self.shop.price(more.tree)
             if prices[1].gains(prices[0]):
                 state = more
@@ -336,7 +337,7 @@ class Overlap:
         )
 
     def priced(self, found: Optimised) -> Optimised:
-        """The same with what each of its steps gains."""
+        """The same with what each of its steps gains, and the last tree alone."""
         names = self.shop.model.names
         steps: list[Done] = []
         for step, trees in zip(found.steps, pairwise((self.shop.tree, *found.trees)), strict=True):
@@ -344,7 +345,7 @@ class Overlap:
                 before, after = map(self.shop.price, trees)
                 step = replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
             steps.append(step)
-        return replace(found, steps=tuple(steps), trees=())
+        return replace(found, steps=tuple(steps), trees=found.trees[-1:])
 
     def is_more(self, more: Optimised, found: Optimised) -> bool:
         """Whether more work stands beside transfers, and the unit loses nothing by that."""

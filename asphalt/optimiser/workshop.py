@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -56,9 +57,11 @@ class State:
 class Workshop:
     """A unit of a tree, and how steps are applied to it.
 
-    ``chain``: the names of the unit and its hosts, from the outermost one.  ``passes``: the
-    transformations that may be tried.  ``changed``: the units that have been optimised before.
-    ``given``: where a statement of the tree stood in what the user gave.
+    ``first``: the tree as it was given; ``tree``: as it stands where these steps begin.  ``chain``:
+    the names of the unit and its hosts, from the outermost one.  ``passes``: the transformations
+    that may be tried.  ``changed``: the units that have been optimised before.  ``wrong``: file and
+    name of those that are not inlined.  ``given``: where a statement of the tree stood in what the
+    user gave.
     """
 
     def __init__(
@@ -71,14 +74,17 @@ class Workshop:
         clone_limit: int | None,
         model: Judge,
         changed: Collection[Key] = (),
+        wrong: Collection[tuple[str, str]] = (),
         given: Callable[[Place], Place] = itself,
     ) -> None:
+        self.first = tree
         self.tree = tree
         self.path = path
         self.chain = chain
         self.passes = passes
         self.accepted = accepted
         self.changed = changed
+        self.wrong = wrong
         self.given = given
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
@@ -94,8 +100,14 @@ class Workshop:
 
     def beside(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
         """The same for another unit."""
-        own = self.passes, self.accepted, self.clone_limit, self.model, self.changed, self.given
-        return Workshop(tree, path, chain, *own)
+        own = self.passes, self.accepted, self.clone_limit, self.model, self.changed, self.wrong
+        return Workshop(tree, path, chain, *own, self.given)
+
+    def after(self, found: Optimised) -> Workshop:
+        """The same, which begins with what became of the unit."""
+        again = copy(self)
+        again.tree = self.tree_of(found)
+        return again
 
     def facts(self, tree: Tree) -> UnitFacts:
         """The unit as it stands in a tree; proofs hold for any values of named constants."""
@@ -105,13 +117,13 @@ class Workshop:
         effects, uniformity = Analyses(tree).of(any_sizes=True)
         eol = tree.file(self.path).eol
         located = self.located(tree)
-        own = accepted_now(self.accepted, located, tree, self.tree, self.origins, self.changed)
+        own = accepted_now(self.accepted, located, tree, self.first, self.origins, self.changed)
         said, elsewhere = own.assumptions, own.elsewhere
         places = partial(self._told, tree)
         found = UnitFacts(
             located, effects, eol, uniformity, said, elsewhere=elsewhere, places=places
         )
-        if tree is self.tree:
+        if tree is self.first:
             self._once_called = called_from(found.scope)
         return replace(found, once_called=self._once_called)
 
@@ -147,12 +159,15 @@ class Workshop:
         if kept is unit:
             return found
         file = replace_unit(tree.file(self.path), unit, kept)
-        return replace(found, content=unparse(file).encode("latin-1"))
+        content = unparse(file).encode("latin-1")
+        tidy = self.known.tree(content)
+        self.origins.note(tidy, tree, line_of(next(leaves(unit))), file)
+        return replace(found, content=content, trees=(tidy,))
 
     def placed(self, tree: Tree, transfer: Transfer) -> Transfer:
         """A transfer of a tree, told by where it stood in what was given."""
         place = self.place(tree, transfer.line)
-        unit = self.located(self.tree).unit
+        unit = self.located(self.first).unit
         own = line_of(next(leaves(unit))) <= place.line <= line_of(unit.end)
         inlined = place.path != self.path or not own
         return replace(transfer, line=place.line, path=place.path, inlined=inlined)
@@ -160,7 +175,7 @@ class Workshop:
     def place(self, tree: Tree, line: int) -> Place:
         """Where the statement in a line of a tree stood in what was given; for one that is new,
         what it was made for, or the head of the unit."""
-        first = next(leaves(self.located(self.tree).unit))
+        first = next(leaves(self.located(self.first).unit))
         return self.origins.about(tree, line) or Place(self.path, line_of(first))
 
     def _told(self, tree: Tree, line: int) -> tuple[str, int]:
@@ -185,8 +200,12 @@ class Workshop:
         raise AssertionError
 
     def _wants(self, found: Found, facts: UnitFacts) -> bool:
-        """Whether something found is a step; a procedure that is executed in tiles as it stands is
-        not inlined: it is tiled where it is."""
+        """Whether something found is a step; a procedure with errors in its messages is not
+        inlined, nor one that is executed in tiles as it stands: it is tiled where it is."""
+        if isinstance(found, inline.Inline):
+            callee = found.plan.callee
+            if (callee.path, callee.unit.name) in self.wrong:
+                return False
         if isinstance(found, inline.Inline) and TILING.name in self.passes:
             callee = found.plan.callee
             key = callee.path, tuple(unit.name for unit in callee.chain)

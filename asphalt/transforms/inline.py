@@ -153,6 +153,12 @@ def _origin(plan: Inlining) -> str:
     return PurePath(plan.callee.path).name
 
 
+def stands_in(content: bytes, callee: Located) -> bool:
+    """Whether a file says that a procedure has come to the place of one of its calls."""
+    name, file = (text.encode("latin-1") for text in (callee.unit.name, PurePath(callee.path).name))
+    return (b"asphalt: %s of %s stands here" % (name, file)) in content
+
+
 def _comments(plan: Inlining, make: Maker) -> tuple[Trivia, ...]:
     own = plan.call.trail.strip()
     kept = (make.comment(own.lstrip("!").strip()),) if own.startswith("!") else ()

@@ -1,0 +1,70 @@
+"""The driver, again and again, each time with what it has made, until it finds no further step.
+
+The order of the transformations is one: what a later one has done may be what an earlier one was
+waiting for.  A send that leaves from a copy no longer keeps the branch that it stands in whole;
+one transfer that is split lets the start of the next pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.optimiser.driver import Driver
+from asphalt.optimiser.dropped import TOO_MANY, distinct
+from asphalt.optimiser.order import MOST_STEPS
+from asphalt.optimiser.outcome import Optimised, Transfer
+from asphalt.optimiser.workshop import Workshop
+
+REPEATED = "further steps lead back to a text that others have left"
+
+
+def optimised(shop: Workshop) -> Optimised:
+    """The best that the driver makes of a unit, in rounds until one changes nothing."""
+    found = shop.tidied(Driver(shop).best())
+    seen = {shop.tree.content(shop.path)}
+    while found.content is not None:
+        seen.add(found.content)
+        again = Driver(shop.after(found))
+        if again.disagreement() is not None:
+            return found
+        more = again.shop.tidied(again.best())
+        if more.content in (None, found.content):
+            return found  # what was tried in vain with new statements is nothing to tell
+        if more.content in seen:
+            return replace(found, ended=REPEATED)
+        if len(found.steps) + len(more.steps) >= MOST_STEPS:
+            return replace(found, ended=TOO_MANY)
+        found = _joined(found, more)
+    return found
+
+
+def _joined(found: Optimised, more: Optimised) -> Optimised:
+    """What two rounds have made of a unit, as one."""
+    steps = (*found.steps, *more.steps)
+    return replace(
+        more,
+        steps=steps,
+        transfers=_transfers(found.transfers, more.transfers),
+        refused=found.refused,
+        tiled=(*found.tiled, *more.tiled),
+        cleared=tuple(dict.fromkeys((*found.cleared, *more.cleared))),
+        dropped=distinct((*found.dropped, *more.dropped), steps),
+    )
+
+
+def _transfers(found: tuple[Transfer, ...], more: tuple[Transfer, ...]) -> tuple[Transfer, ...]:
+    """The transfers of two rounds; what one finds beside a transfer of the other is told of it."""
+    all_ = list(found)
+    for one in more:
+        same = (n for n, other in enumerate(found) if _place(other) == _place(one))
+        number = next(same, None)
+        if number is None:
+            all_.append(one)
+        else:
+            beside = dict.fromkeys((*all_[number].beside, *one.beside))
+            all_[number] = replace(all_[number], beside=tuple(beside))
+    return tuple(sorted(all_, key=lambda transfer: transfer.line))
+
+
+def _place(transfer: Transfer) -> tuple[str, int, str]:
+    return transfer.path, transfer.line, transfer.operation
