@@ -30,6 +30,7 @@ from asphalt.report.model import (
     ProcedureReport,
     SiteReport,
     StepReport,
+    store_before,
 )
 from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
 from asphalt.transforms import inline
@@ -255,7 +256,7 @@ def kept_stores(tree: Tree) -> tuple[SiteReport, ...]:
         report
         for located in user_units(tree, transfer_operations())
         for refused, operation in blocking.kept_stores(tree, located)
-        for report in _kept(located, _of_stores(refused), operation, "the stores")
+        for report in _kept(located, _of_stores(refused), store_before(operation), "the stores")
     )
 
 
@@ -334,7 +335,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             name(cleared.path, cleared.line),
             cleared.path,
             cleared.line,
-            cleared.operation,
+            store_before(cleared.operation),
             found.unit,
             "applied",
             message=f"what was stored to {cleared.buffer} before the receive is left out",

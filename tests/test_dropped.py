@@ -214,7 +214,7 @@ def test_prices_have_the_unit_that_their_length_asks_for() -> None:
     same = replace(told, prices=(PriceReport("fast", 1e5, 1e5 - 1),))
     assert dropped_text(same).endswith("no gain: +0.0 % on fast (100000 s to 99999 s)")
     step = StepReport("motion", "it goes", (), "a.f90", 3, (GainReport("fast", -1.25e-2),))
-    assert step_text(step) == "motion: it goes: -12.5 ms on fast"
+    assert step_text(step).startswith("motion: it goes: -12.5 ms on fast, by itself: it is judged")
 
 
 def test_no_steps_at_all_are_not_told() -> None:
@@ -254,7 +254,7 @@ def test_commands_tell_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert "asphalt: long.f90: gather: ended: no transformation finds another step" in diff
     assert _LOST in _told(capsys, "explain", "long.f90:9")
     apply = _told(capsys, "apply", "long.f90", "--output", "out")
-    assert "1 step was tried and is not kept: 'asphalt diff' and --report say why" in apply
+    assert "1 step was tried and is not kept: 'asphalt diff' says why" in apply
     assert "not kept" not in _told(capsys, "diff", "short.f90")
     assert "not kept" not in _told(capsys, "explain", "short.f90:9")
     assert "not kept" not in _told(capsys, "apply", "short.f90", "--output", "other")

@@ -244,3 +244,28 @@ def test_a_source_that_changes_before_the_read_guards_nothing(tmp_path: Path) ->
     tree = Stepped.of(tmp_path, {"a.f90": text.replace(guard, f"west = 0\n  {guard}")})
     tree.any_sizes = True
     assert tree.steps(renaming) == []
+
+
+_OWN = "! asphalt: other for a transfer of its own\n  real(8) :: asphalt_other_1(100000)"
+
+
+@pytest.mark.parametrize(
+    ("size", "declare", "limit", "steps"),
+    [
+        ("n", "", 1, 1),
+        ("n", "", 0, 0),
+        ("m", "", 1, 1),  # nobody knows how long it is
+        ("m", "", 0, 0),
+        ("200000", "", None, 1),
+        ("200000", "", 2, 1),
+        ("200000", "", 1, 0),
+        ("100000", _OWN, 2, 1),
+        ("100000", _OWN, 1, 0),  # each alone would fit
+    ],
+)
+def test_copies_are_limited(
+    tmp_path: Path, size: str, declare: str, limit: int | None, steps: int
+) -> None:
+    tree = Stepped.of(tmp_path, _files(line=f"real(8) :: line({size})", declare=declare))
+    (facts,) = (found for found in tree.facts() if found.unit.name == "edges")
+    assert len(renaming.check(facts, limit)) == steps

@@ -278,7 +278,11 @@ def test_who_asks_is_told(tmp_path: Path) -> None:
     assert accepted is not None
     settings = Settings(cache=False, jobs=1, passes=("stores",))
     (report,) = Project(refused, settings=settings).kept_stores()
-    assert (report.code, report.operation, report.line) == ("ASP074", "MPI_Sendrecv", 14)
+    assert (report.code, report.operation, report.line) == (
+        "ASP074",
+        "store before MPI_Sendrecv",
+        14,
+    )
     assert report.witness == f"{refused}:15"
     project = Project(accepted, settings=settings)
     assert project.kept_stores() == ()

@@ -124,7 +124,7 @@ def _refuse_unwritable(file: Path, output: Path | None) -> None:
 def _tell_what_was_tried(dropped: int) -> None:
     if dropped:
         steps = "1 step was tried and is" if dropped == 1 else f"{dropped} steps were tried and are"
-        note(f"{steps} not kept: 'asphalt diff' and --report say why")
+        note(f"{steps} not kept: 'asphalt diff' says why")
 
 
 def _tell_what_was_written(written: Written, transformed: int, output: Path | None) -> None:

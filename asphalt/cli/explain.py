@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
 from asphalt.analysis.codes import ALL_CODES
+from asphalt.analysis.conditions.point_to_point import NOT_YET
 from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
 from asphalt.cli.session import note, open_project, reports_before, show, sources_of, strokes, tell
 from asphalt.errors import InputError, UsageError
+from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.drawing import drawing
 from asphalt.report.examples import examples_of
@@ -23,6 +25,7 @@ from asphalt.report.model import MarkReport, SiteReport
 from asphalt.report.text import code_details, code_summary, site_details
 
 _CODE = re.compile(r"ASP\d+", re.IGNORECASE)
+_NO_MORE = "no more work comes beside it"
 _MOST = 5  # exchanges that are named where there is none
 
 
@@ -83,7 +86,7 @@ def _explain_site(
     found = _sites_at(here, line)
     if not found:
         transfers = _in_file(project.transfers(), file)
-        found = _sites_at(transfers, line)
+        found = [_asked(one, project) for one in _sites_at(transfers, line)]
         if not found:
             nearest = _nearest(here or transfers, line)
             raise InputError(str(file), line, f"no exchange here{nearest}")
@@ -99,8 +102,20 @@ def _explain_site(
             [*site_details(site), "", *drawing(site.marks, sources_of(project, [site]), strokes())]
         )
         code = ALL_CODES.get(site.code or "")
-        if code is not None:
+        if code is not None and _has_news(site, project):
             show(["", *code_summary(code)])
+
+
+def _asked(site: SiteReport, project: Project) -> SiteReport:
+    """The report of a transfer, which says so if passes are asked for and leave it as it is."""
+    if _has_news(site, project):
+        return site
+    return replace(site, message=f"{site.message}; with these --passes, {_NO_MORE}")
+
+
+def _has_news(site: SiteReport, project: Project) -> bool:
+    """Whether what its code says is not that somebody may ask for passes who has done so."""
+    return site.code != NOT_YET.id or not set(project.settings.passes) & set(TRANSFERS)
 
 
 def _in_file(sites: Sequence[SiteReport], file: Path) -> list[SiteReport]:

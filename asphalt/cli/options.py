@@ -146,8 +146,8 @@ _OPTIONS = (
         "--clone-limit",
         type=click.IntRange(CLONES.least, CLONES.most),
         metavar="MIB",
-        help="Most memory of a rank for copies of message buffers, which the pass expansion makes "
-        f"(else {USUAL_CLONES} MiB; 0: none).",
+        help="Most memory of a rank for copies of message buffers, which the passes expansion and "
+        f"renaming make (else {USUAL_CLONES} MiB; 0: none).",
     ),
 )
 

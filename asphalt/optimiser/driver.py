@@ -255,7 +255,7 @@ class Driver:
         First, each of the transfers that share a buffer has one of its own, or their waits would
         keep each other in the loop.
         """
-        renamed = self.shop.closure(state, (RENAMING,))
+        renamed = self.shop.closure(state, (self.shop.renaming,))
         lost: list[Dropped] = []
         for begin in (state,) if renamed.tree is state.tree else (renamed, state):
             for one in self._expansions(begin):
@@ -278,9 +278,9 @@ class Driver:
         while True:
             lost: list[Dropped] = []
             facts = self.shop.facts(begin.tree)
-            steps = [step for step in RENAMING.check(facts) if isinstance(step, Step)]
+            steps = [step for step in self.shop.renaming.check(facts) if isinstance(step, Step)]
             for step in steps:
-                state = self.shop.applied(begin, facts, RENAMING, step)
+                state = self.shop.applied(begin, facts, self.shop.renaming, step)
                 more = self.overlap.of(state)
                 if self.overlap.is_more(more, found):
                     begin, found = state, more
@@ -291,7 +291,7 @@ class Driver:
                 break
         begin, found = with_dropped(begin, *lost), told_with(found, *lost)
         if len(steps) > 1:
-            state = self.shop.closure(begin, (RENAMING,))
+            state = self.shop.closure(begin, (self.shop.renaming,))
             more = self.overlap.of(state)
             if self.overlap.is_more(more, found):
                 return state, more

@@ -6,6 +6,7 @@ the unit so that more is found here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -291,8 +292,9 @@ class Overlap:
         after = started(self.shop.facts(state.tree))
         for request, before in started(self.shop.facts(begin.tree)).items():
             now = after.get(request)
-            if now is not None and set(now.beside) - set(before.beside):
-                one = Transfer(before.line, before.operation, 1, beside=now.beside)
+            if now is not None and Counter(now.beside) - Counter(before.beside):
+                beside = tuple(dict.fromkeys(now.beside))
+                one = Transfer(before.line, before.operation, 1, beside=beside)
                 yield self.shop.placed(begin.tree, one)
 
     def _result(self, begin: State, state: State, refused: tuple[Refused, ...]) -> Optimised:

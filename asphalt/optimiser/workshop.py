@@ -19,7 +19,14 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.naming import site_name
 from asphalt.optimiser.acceptance import Key, accepted_now
-from asphalt.optimiser.order import CLONING, DEPARTING, EXPANDING, MOST_STEPS, TILING
+from asphalt.optimiser.order import (
+    CLONING,
+    DEPARTING,
+    EXPANDING,
+    MOST_STEPS,
+    RENAMING,
+    TILING,
+)
 from asphalt.optimiser.origins import Origins, Place, itself
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
 from asphalt.transforms import (
@@ -28,6 +35,7 @@ from asphalt.transforms import (
     expansion,
     inline,
     pipelining,
+    renaming,
     stores,
 )
 from asphalt.transforms.edit import replace_unit
@@ -94,6 +102,7 @@ class Workshop:
         self._prices: dict[bytes, Price] = {}
         self._once_called: frozenset[str] = frozenset()
         self._brought: set[str] = set()  # the names that inlining has declared, folded
+        self.renaming = replace(RENAMING, check=partial(renaming.check, limit=clone_limit))
         self.cloning = replace(CLONING, check=partial(expanded_buffers.check, limit=clone_limit))
         self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
         self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))

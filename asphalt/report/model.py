@@ -6,6 +6,13 @@ from dataclasses import dataclass
 
 FINDING = "finding"
 """The verdict on an error in the use of MPI that is proved."""
+_STORE = "store before "
+
+
+def store_before(operation: str) -> str:
+    """What stands for the operation in a report on what is stored before a receive, e.g. ``store
+    before MPI_Recv``."""
+    return f"{_STORE}{operation}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +110,11 @@ class SiteReport:
 
     ``verdict``: applied, proved, assumed, refused or skipped; or a finding: an error of the program
     in its messages or requests, which is no exchange to be overlapped.  ``line`` counts from 1 and
-    is that of the call.  ``steps``: all that was done to the procedure; ``dropped``: what was
-    tried for it and not kept; ``overlaps``: the loops, calls and array statements in the window of
-    the transfer now, by their first lines; ``ended``: the rule that ended the steps, None where
-    none were tried.  ``tile`` and ``depth`` are iterations and tiles (None where nothing is tiled).
+    is that of the call, or of the statement that stores (``is_store``).  ``steps``: all that was
+    done to the procedure; ``dropped``: what was tried for it and not kept; ``overlaps``: the loops,
+    calls and array statements in the window of the transfer now, by their first lines; ``ended``:
+    the rule that ended the steps, None where none were tried.  ``tile`` and ``depth`` are
+    iterations and tiles (None where nothing is tiled).
     """
 
     id: str
@@ -130,6 +138,11 @@ class SiteReport:
     dropped: tuple[DroppedReport, ...] = ()
     overlaps: tuple[str, ...] = ()
     ended: str | None = None
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it is about what is stored before a receive."""
+        return self.operation.startswith(_STORE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,18 @@ def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
             yield f"{step.file}:{step.line}: {unit}: {step_text(step)}"
         for dropped in one.dropped:
             yield f"{dropped.file}:{dropped.line}: {unit}: {dropped_text(dropped)}"
+        if one.changed and len(one.steps) > 1 and (gained := _together(one.steps)):
+            yield f"{one.file}: {unit}: all of it together: {gained}"
         yield f"{one.file}: {unit}: ended: {one.ended}"
 
 
 def step_text(step: StepReport) -> str:
-    """A step with its reasons, and what it gained, as far as that was asked."""
+    """A step with its reasons, and what it gained, as far as that was asked; a loss is told to be
+    that of a part, since no step is kept for itself that loses."""
     why = f" ({'; '.join(step.because)})" if step.because else ""
     gained = ", ".join(map(_gain, step.gained))
+    if any(round(gain.seconds, 9) < 0 for gain in step.gained):
+        gained += ", by itself: it is judged together with the steps around it"
     return f"{step.transformation}: {step.does}{why}{gained and ': ' + gained}"
 
 
@@ -54,6 +59,14 @@ def _gain(gain: GainReport) -> str:
     """What a step gained on a network, e.g. ``+12.5 us on ib-hdr``."""
     seconds = round(gain.seconds, 9) + 0.0  # what is less comes of the last digits of sums
     return f"{time_text(seconds, '+')} on {gain.network}"
+
+
+def _together(steps: Sequence[StepReport]) -> str:
+    """What all steps gained that were asked for it."""
+    seconds: dict[str, float] = {}
+    for gain in (gain for step in steps for gain in step.gained):
+        seconds[gain.network] = seconds.get(gain.network, 0.0) + gain.seconds
+    return ", ".join(_gain(GainReport(*one)) for one in seconds.items())
 
 
 def _price(price: PriceReport) -> str:

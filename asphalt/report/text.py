@@ -36,15 +36,21 @@ def site_lines(sites: Sequence[SiteReport]) -> list[Text]:
 
 def summary(sites: Sequence[SiteReport]) -> str:
     """How many sites there are of each verdict, e.g. ``3 sites: 1 proved, 2 refused``; and how many
-    findings, e.g. ``no exchange found; 1 finding``."""
-    counts = Counter(site.verdict for site in sites)
+    findings, e.g. ``no exchange found; 1 finding``, and stores, which are no sites."""
+    counts = Counter(site.verdict for site in sites if not site.is_store)
     findings = counts.pop(FINDING, 0)
-    number = counts.total()
-    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _STYLES if counts[verdict])
-    told = f"{number} {'site' if number == 1 else 'sites'}: {parts}" if number else _NONE
+    told = _counted(counts, "site") if counts else _NONE
+    if stores := Counter(site.verdict for site in sites if site.is_store):
+        told += f"; {_counted(stores, 'store')}"
     if findings:
         told += f"; {findings} {'finding' if findings == 1 else 'findings'}"
     return told
+
+
+def _counted(counts: Counter[str], what: str) -> str:
+    number = counts.total()
+    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _STYLES if counts[verdict])
+    return f"{number} {what if number == 1 else what + 's'}: {parts}"
 
 
 _NONE = "no exchange found"

@@ -19,7 +19,8 @@ from asphalt.transforms.windows import in_window, takes_time, windows_of
 @dataclass(frozen=True, slots=True)
 class Started:
     """An operation that a call of the program itself starts: its line, the MPI procedure, and the
-    loops, calls and array statements in its window, each by its first line."""
+    loops, calls and array statements in its window, each by its first line, as often as there is
+    one like it."""
 
     line: int
     operation: str
@@ -44,7 +45,7 @@ def started(facts: UnitFacts) -> Mapping[tuple[Arg, int], Started]:
     for leaf, call, texts in sorted(_windows(facts), key=lambda window: line_of(window[0])):
         if call.binding != "runtime":
             request = folded(call.args["request"])
-            operation = Started(line_of(leaf), call.procedure.spelled, tuple(dict.fromkeys(texts)))
+            operation = Started(line_of(leaf), call.procedure.spelled, tuple(texts))
             found[request, seen[request]] = operation
             seen[request] += 1
     return found

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.constants import constant, element_bytes
 from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr
-from asphalt.ir.tree import Leaf
+from asphalt.ir.stmt import Decl
+from asphalt.ir.tree import Leaf, leaves
 from asphalt.limits import USUAL_CLONES
 
+OWN = "for a transfer of its own"
+"""What the comment at the declaration of a buffer says that was made like another one."""
 _MEBIBYTE = 2**20
 
 
@@ -29,3 +34,39 @@ def too_long(
     if most == 0 or (number is not None and number * known.bytes > most * _MEBIBYTE):
         return f"{facts.at(leaf)}: a copy is longer than {most} MiB"
     return None
+
+
+def array_bytes(name: str, facts: UnitFacts) -> int | None:
+    """The bytes of an array of the unit, with the sizes that constants have now; None: they are
+    not known before it runs."""
+    symbol = facts.scope.lookup(name)
+    size = None if symbol is None else element_bytes(symbol, facts.scope)
+    if symbol is None or size is None:
+        return None
+    now = Scopes(facts.scope.program).of(facts.located)
+    for dim in symbol.dims or ():
+        first = 1 if dim.lower is None else constant(dim.lower, now)
+        last = constant(dim.upper, now)
+        if first is None or last is None:
+            return None
+        size *= max(0, last - first + 1)
+    return size
+
+
+def has_room(name: str, facts: UnitFacts, limit: int | None) -> bool:
+    """Whether a further array like one of the unit keeps to the limit, together with those that
+    are marked as ``OWN``; what is not known before the program runs counts for nothing, unless
+    there are to be no copies at all.
+
+    ``limit``: MiB; None: as usual.
+    """
+    most = USUAL_CLONES if limit is None else limit
+    there = (
+        entity.name
+        for node in facts.unit.spec
+        for leaf in leaves(node)
+        if isinstance(leaf.what, Decl) and any(OWN in line.text for line in leaf.lead)
+        for entity in leaf.what.entities
+    )
+    sizes = (array_bytes(one, facts) or 0 for one in (name, *there))
+    return most > 0 and sum(sizes) <= most * _MEBIBYTE

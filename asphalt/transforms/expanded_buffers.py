@@ -31,7 +31,6 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.ahead import direct_statements
 from asphalt.analysis.buffer_flow import BufferFlow
-from asphalt.analysis.constants import constant, element_bytes
 from asphalt.analysis.distribution import lets_receives_go
 from asphalt.analysis.few_iterations import few_iterations, has_own_indices
 from asphalt.analysis.full_messages import FullMessages
@@ -39,13 +38,13 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.references import actions, expressions_of
-from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Ref, Section, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.stmt import Assign, Call, Decl, Dim, DoHead, Include
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.limits import USUAL_CLONES
+from asphalt.transforms.clones import array_bytes
 from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.expansion import NAME as NAME
@@ -165,19 +164,8 @@ class _Buffers:
 
     def _bytes(self, name: str) -> int | None:
         """The bytes of a buffer for all iterations, with the sizes that constants have now."""
-        symbol, trips = self.facts.scope.lookup(name), few_iterations(self.loop, self.facts)
-        bytes_ = None if symbol is None else element_bytes(symbol, self.facts.scope)
-        if symbol is None or bytes_ is None or trips is None:
-            return None
-        now = Scopes(self.facts.scope.program).of(self.facts.located)
-        size = bytes_ * trips
-        for dim in symbol.dims or ():
-            first = 1 if dim.lower is None else constant(dim.lower, now)
-            last = constant(dim.upper, now)
-            if first is None or last is None:
-                return None
-            size *= max(0, last - first + 1)
-        return size
+        size, trips = array_bytes(name, self.facts), few_iterations(self.loop, self.facts)
+        return None if size is None or trips is None else size * trips
 
     def _is_declared_here(self, name: str) -> bool:
         """Whether one statement of the unit declares it, behind those of the loop's bounds."""

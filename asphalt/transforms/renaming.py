@@ -41,6 +41,7 @@ from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Decl, Entity, Include
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.transforms.clones import OWN, has_room
 from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.declare import column_of, insert_behind
 from asphalt.transforms.edit import map_leaves, rewrite_list
@@ -65,9 +66,12 @@ class Rename(Step):
     new: str
 
 
-def check(facts: UnitFacts) -> tuple[Found, ...]:
+def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
     """The live ranges of local buffers that can have an array of their own: all but the first of
-    each."""
+    each.
+
+    ``limit``: the most MiB that copies may have; None: as usual.
+    """
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     if not takes_declarations(facts.unit) or not _clear_declarations(facts):
@@ -77,6 +81,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     full = FullMessages(facts.scope)
     found: list[Found] = []
     for name in _buffers(facts, messages):
+        if not has_room(name, facts, limit):
+            continue
         ranges = list(_Ranges(facts, BufferFlow(facts, messages, full, name), name).all())
         for live in ranges[1:]:
             step = _step(facts, messages, order, name, live)
@@ -100,7 +106,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     entity = Entity(step.new, step.new, symbol.dims)
     declaration = Decl("type", symbol.type, (), None, (entity,))
     make = Maker(column_of(unit, facts.located.form), 2, facts.free, facts.eol)
-    text = f"asphalt: {step.old} for a transfer of its own"
+    text = f"asphalt: {step.old} {OWN}"
     return insert_behind(unit, last_declaration(unit), (make.leaf(declaration, text),))
 
 

@@ -1,0 +1,122 @@
+"""What is told of transfers does not mislead: losses that belong to a gain, stores that are no
+calls, advice that was followed already, procedures that are left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.cli.main import main
+from asphalt.report.model import GainReport, ProcedureReport, SiteReport, StepReport, store_before
+from asphalt.report.steps import procedure_lines
+from asphalt.report.text import summary
+
+_QUIET = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
+_RING = """\
+program ring
+  use mpi
+  implicit none
+  integer, parameter :: n = 1000
+  integer :: ierr, me, np, i, one, two
+  real(8) :: a(n), b(n), c(n)
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+{body}
+  print *, sum(b), sum(c)
+  call MPI_Finalize(ierr)
+end program ring
+"""
+_RECEIVE = "call MPI_Irecv(b, n, MPI_REAL8, modulo(me-1,np), 9, MPI_COMM_WORLD, one, ierr)\n"
+_SEND = "call MPI_Isend(a, n, MPI_REAL8, modulo(me+1,np), 9, MPI_COMM_WORLD, two, ierr)\n"
+_WAITS = "call MPI_Wait(two, MPI_STATUS_IGNORE, ierr)\ncall MPI_Wait(one, MPI_STATUS_IGNORE, ierr)"
+_FIRST = "do i = 1, n\n  c(i) = sqrt(dble(i*me))\nend do\n"
+_SECOND = "do i = 1, n\n  a(i) = c(i) + sqrt(c(i))\nend do\n"
+
+
+def _program(folder: Path, body: str) -> str:
+    path = folder / "ring.f90"
+    path.write_text(_RING.format(body=body))
+    return str(path)
+
+
+def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main([arguments[0], *_QUIET, *arguments[1:]]) == 0
+    found = capsys.readouterr()
+    return found.out + found.err
+
+
+def _procedure(*gains: float) -> ProcedureReport:
+    steps = tuple(
+        StepReport("motion", f"step {n}", (), "a.f90", n, (GainReport("slow", gain),))
+        for n, gain in enumerate(gains, 1)
+    )
+    return ProcedureReport("a.f90", "work", True, steps, (), "that is all", 1, 9)
+
+
+def test_a_loss_is_told_as_part_of_a_gain() -> None:
+    assert list(procedure_lines([_procedure(-3e-6, 10e-6)])) == [
+        "a.f90:1: work: motion: step 1: -3 us on slow, by itself: it is judged together with the "
+        "steps around it",
+        "a.f90:2: work: motion: step 2: +10 us on slow",
+        "a.f90: work: all of it together: +7 us on slow",
+        "a.f90: work: ended: that is all",
+    ]
+    assert "together" not in "".join(procedure_lines([_procedure(3e-6)]))
+
+
+def test_stores_are_no_sites() -> None:
+    def site(operation: str, verdict: str) -> SiteReport:
+        return SiteReport("work:3", "a.f90", 3, operation, "work", verdict)
+
+    call, store = site("MPI_Recv", "applied"), site(store_before("MPI_Recv"), "refused")
+    assert summary([call]) == "1 site: 1 applied"
+    assert summary([call, store]) == "1 site: 1 applied; 1 store: 1 refused"
+    assert summary([store, store]) == "no exchange found; 2 stores: 2 refused"
+
+
+def test_a_store_is_told_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "b = me\n" + _FIRST + _SECOND + _RECEIVE.replace("n, MPI", "n - 1, MPI") + _SEND + _WAITS
+    out = _told(capsys, "scan", _program(tmp_path, body))
+    (line,) = (line for line in out.splitlines() if "ring.f90:10" in line)
+    assert "store before MPI_Irecv  refused  ASP07" in line
+    assert "; 1 store: 1 refused" in out
+
+
+def test_a_loop_like_another_comes_beside_a_receive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both have the same first line: what changes the file is told."""
+    path = _program(tmp_path, _FIRST + _RECEIVE + _SECOND + _SEND + _WAITS)
+    out = _told(capsys, "scan", path)
+    assert "ring.f90:13  MPI_Irecv  proved           overlaps with do i = 1, n" in out
+    assert "1 site: 1 proved" in out
+
+
+def test_who_has_asked_is_not_told_to_ask(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _program(tmp_path, "a(1) = me\n" + _RECEIVE + _SEND + _WAITS)
+    out = _told(capsys, "scan", path)
+    assert "nothing more comes beside them with these --passes; --all lists them" in out
+    out = _told(capsys, "explain", f"{path}:11")
+    assert "MPI_Irecv is completed by line 14; with these --passes, no more work comes" in out
+    assert "Try" not in out
+    assert main(["explain", "--no-cache", "--jobs", "1", f"{path}:11"]) == 0
+    assert "Try `--passes transfers`" in capsys.readouterr().out
+
+
+def test_what_has_errors_is_not_inlined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "lost.f90"
+    path.write_text(
+        "subroutine lost(a, n)\n  use mpi\n  integer :: n, ierr, one\n  real(8) :: a(n)\n"
+        "  call MPI_Isend(a, n, MPI_REAL8, 1, 9, MPI_COMM_WORLD, one, ierr)\nend subroutine\n"
+        "program work\n  use mpi\n  integer :: ierr\n  real(8) :: a(10)\n  call MPI_Init(ierr)\n"
+        "  call lost(a, 10)\n  call MPI_Finalize(ierr)\nend program\n"
+    )
+    assert "1 finding" in _told(capsys, "scan", str(path))
+    out = _told(capsys, "diff", str(path))
+    assert "inline" not in out
+    out = _told(capsys, "apply", str(path), "--output", str(tmp_path / "out"))
+    assert "not kept" not in out
