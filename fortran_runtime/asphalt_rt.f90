@@ -1641,6 +1641,8 @@ contains
   end subroutine asphalt_issend
 
   !> MPI_Irecv with an explicit interface.
+  !!
+  !! What comes from nobody is there: MPICH 4.0 would have another status for it than MPI_Recv has.
   subroutine asphalt_irecv(buf, count, datatype, source, tag, comm, request, ierror)
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
@@ -1650,6 +1652,8 @@ contains
     integer, intent(inout), optional :: ierror
     integer :: error
 
+    request = MPI_REQUEST_NULL
+    if (source == MPI_PROC_NULL) return
     call MPI_Irecv(buf, count, datatype, source, tag, comm, request, error)
     call keep_first(error, ierror)
   end subroutine asphalt_irecv
@@ -1672,11 +1676,11 @@ contains
     integer :: length, error
     logical :: dense
 
-    allocate (new)
-    new%count = count
-    new%source = source
-    dense = .false.
+    nullify (new)
     if (dest /= MPI_PROC_NULL) then
+      allocate (new)
+      new%count = count
+      dense = .false.
       call MPI_Type_size(datatype, new%bytes, error)
       if (error == MPI_SUCCESS) call is_dense(datatype, new%bytes, dense, error)
       if (.not. dense) then
@@ -1698,10 +1702,11 @@ contains
       end if
       call asphalt_sync(new%copy)
     end if
-    call MPI_Irecv(buf, count, datatype, source, recvtag, comm, request, error)
+    call asphalt_irecv(buf, count, datatype, source, recvtag, comm, request)
+    if (.not. associated(new)) return
     if (dense) then
       call MPI_Isend(new%copy, count, datatype, dest, sendtag, comm, new%request, error)
-    else if (dest /= MPI_PROC_NULL) then
+    else
       call MPI_Isend(new%copy, length, MPI_PACKED, dest, sendtag, comm, new%request, error)
     end if
     new%received = request
@@ -1710,12 +1715,9 @@ contains
   end subroutine asphalt_isendrecv_replace
 
   !> Waits for what left the buffer of a receive that is complete, if that is one of those above:
-  !! requests of receives from nobody may be all the same, and any of their messages will do.
-  !!
-  !! `status`: that of the receive; under MPICH 4.0 it does not say that nobody sent something.
-  subroutine finish_replaced(received, status)
+  !! requests of receives from nobody are all the same, and any of their messages will do.
+  subroutine finish_replaced(received)
     integer, intent(in) :: received
-    integer, intent(inout) :: status(MPI_STATUS_SIZE)
     type(message), pointer :: one, previous
     integer :: ignored(MPI_STATUS_SIZE), error
 
@@ -1727,19 +1729,13 @@ contains
       one => one%next
     end do
     if (.not. associated(one)) return
-    if (one%source == MPI_PROC_NULL) then
-      status(MPI_SOURCE) = MPI_PROC_NULL
-      status(MPI_TAG) = MPI_ANY_TAG
-    end if
     call MPI_Wait(one%request, ignored, error)
     if (associated(previous)) then
       previous%next => one%next
     else
       replaced => one%next
     end if
-    if (.not. allocated(one%copy)) then
-      deallocate (one)
-    else if (copied <= int(usual_mebibytes, int64) * 1048576_int64) then
+    if (copied <= int(usual_mebibytes, int64) * 1048576_int64) then
       one%next => spare
       spare => one
     else
@@ -1771,7 +1767,8 @@ contains
 
     started = request
     call MPI_Wait(request, found, error)
-    if (associated(replaced)) call finish_replaced(started, found)
+    if (started == MPI_REQUEST_NULL) found(MPI_SOURCE) = MPI_PROC_NULL
+    if (associated(replaced)) call finish_replaced(started)
     if (present(status)) status = found
     call asphalt_sync(buf)
   end subroutine asphalt_wait
@@ -2198,6 +2195,10 @@ contains
       call MPI_Irecv(buf, first%count, first%datatype, first%source, first%tag, first%comm, &
                      first%request, error)
       call MPI_Wait(first%request, found, error)
+    end if
+    if (first%source == MPI_PROC_NULL) then
+      found(MPI_SOURCE) = MPI_PROC_NULL
+      found(MPI_TAG) = MPI_ANY_TAG
     end if
     if (present(status)) status = found
     call asphalt_sync(buf)

@@ -28,6 +28,7 @@ CHECKED = {
     "choice.f90": MPICH,
     "turns.f90": MPICH,
     "places_of_types.f90": SMPI,
+    "nobody.f90": MPICH,
 }
 """Programs that check themselves, and the MPI that the quick suite runs each under."""
 
