@@ -51,10 +51,11 @@ def test_the_user_is_told() -> None:
     assert "no work comes beside it" in report.message
     assert "keep their order" in report.message
     assert report.witness == f"{refused}:20"
-    order, window = (mark for mark in report.marks if mark.role == "offending")
+    order, window, before = (mark for mark in report.marks if mark.role == "offending")
     assert "keep their order" in order.text
     assert "needs what it receives" in window.text
-    assert (order.line, window.line) == (20, 20)
+    assert "defines what it sends" in before.text
+    assert (order.line, window.line, before.line) == (20, 20, 17)
     without = Settings(cache=False, jobs=1, passes=("nonblocking", "motion"))
     (report,) = Project(refused, settings=without).nothing_beside(())
     assert report.code == "ASP026"

@@ -62,7 +62,11 @@ class Work:
         return found[1]
 
     def _counted(self, node: Node, scope: Scope, given: Given) -> Amount:
-        if not any(self._callee(leaf, scope) for leaf in leaves(node)):
+        # one loop does not overlap with the next one, be there a message between them or not
+        several = isinstance(node, Branch | Block) and any(
+            isinstance(leaf.what, DoHead) for leaf in leaves(node)
+        )
+        if not several and not any(self._callee(leaf, scope) for leaf in leaves(node)):
             return self._charged(node, scope, given)
         match node:
             case Leaf():

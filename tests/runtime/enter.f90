@@ -195,7 +195,7 @@ contains
     call MPI_Comm_free(copy, ierr)
     call enter(MPI_COMM_WORLD, 10, 7, 3, .true., .false.)
     call check(own == world_own .and. k == 3, 'the original keeps its own')
-    do cycle = 1, merge(1200, 40, ranks == 2)
+    do cycle = 1, merge(1200, 40, ranks == 1)
       call MPI_Comm_dup(MPI_COMM_WORLD, copy, ierr)
       call enter(copy, 10, 7, 3, .true., .true.)
       call MPI_Comm_free(copy, ierr)

@@ -11,10 +11,10 @@ program exchange
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   allocate(s(n, np), r(n, np), x(n, np), sums(np))
-  s = me
   x = 1
   sums = 0
   total = 0
+  s = me
   call MPI_Alltoall(s, n, MPI_DOUBLE_PRECISION, r, n, MPI_DOUBLE_PRECISION, &
                     MPI_COMM_WORLD, ierr)
   do p = 1, np
