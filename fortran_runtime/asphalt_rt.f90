@@ -169,9 +169,9 @@ module asphalt_rt
     !> What it is asked for with.
     integer :: count, datatype, source, tag, comm
     !> Bytes of an element, 0 where elements have gaps; its receive or send, once it is started, and
-    !! the receive into the buffer that it leaves.
+    !! the receive into the buffer that it leaves, or itself where that is `from_nobody`.
     integer :: bytes = 0, request = MPI_REQUEST_NULL, received = MPI_REQUEST_NULL
-    logical :: posted = .false.
+    logical :: posted = .false., from_nobody = .false.
     type(message), pointer :: next => null()
   end type message
 
@@ -1660,7 +1660,8 @@ contains
 
   !> MPI_Isendrecv_replace of MPI-4.0 (section 3.10): what is in `buf` leaves from a copy, which
   !! MPI_Sendrecv_replace makes as well, and what comes is received into it.  `request` is that of
-  !! the receive; `asphalt_wait` waits for both.
+  !! the receive; `asphalt_wait` waits for both.  Where nothing comes, it is that of the send: receives
+  !! from nobody have no requests of their own, by which their sends could be found.
   !!
   !! It waits for nobody, so that the copy is made however long it is; elements with gaps are packed.
   subroutine asphalt_isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
@@ -1709,18 +1710,26 @@ contains
     else
       call MPI_Isend(new%copy, length, MPI_PACKED, dest, sendtag, comm, new%request, error)
     end if
+    new%from_nobody = source == MPI_PROC_NULL
+    if (new%from_nobody) then
+      request = new%request
+      new%request = MPI_REQUEST_NULL
+    end if
     new%received = request
     new%next => replaced
     replaced => new
   end subroutine asphalt_isendrecv_replace
 
-  !> Waits for what left the buffer of a receive that is complete, if that is one of those above:
-  !! requests of receives from nobody are all the same, and any of their messages will do.
-  subroutine finish_replaced(received)
+  !> Waits for what left the buffer of a receive that is complete, if that is one of those above, or
+  !! for nothing, where `received` was the request of the send: `from_nobody`, then.  An MPI may have
+  !! one request for all sends that are complete at once; any of their copies is free then.
+  subroutine finish_replaced(received, from_nobody)
     integer, intent(in) :: received
+    logical, intent(out) :: from_nobody
     type(message), pointer :: one, previous
     integer :: ignored(MPI_STATUS_SIZE), error
 
+    from_nobody = .false.
     nullify (previous)
     one => replaced
     do while (associated(one))
@@ -1729,6 +1738,7 @@ contains
       one => one%next
     end do
     if (.not. associated(one)) return
+    from_nobody = one%from_nobody
     call MPI_Wait(one%request, ignored, error)
     if (associated(previous)) then
       previous%next => one%next
@@ -1764,11 +1774,16 @@ contains
     integer, dimension(*), asynchronous :: buf
     integer, intent(out), optional :: status(MPI_STATUS_SIZE)
     integer :: found(MPI_STATUS_SIZE), started, error
+    logical :: from_nobody
 
     started = request
     call MPI_Wait(request, found, error)
-    if (started == MPI_REQUEST_NULL) found(MPI_SOURCE) = MPI_PROC_NULL
-    if (associated(replaced)) call finish_replaced(started)
+    from_nobody = started == MPI_REQUEST_NULL
+    if (associated(replaced) .and. .not. from_nobody) then
+      call finish_replaced(started, from_nobody)
+      if (from_nobody) call MPI_Wait(request, found, error)  ! an empty status
+    end if
+    if (from_nobody) found(MPI_SOURCE) = MPI_PROC_NULL
     if (present(status)) status = found
     call asphalt_sync(buf)
   end subroutine asphalt_wait

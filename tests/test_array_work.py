@@ -113,12 +113,12 @@ def _takes_time(line: str, any_sizes: bool) -> bool:
     [
         ("(i = 1:n)", {"i"}),
         ("(I = 1:n, j = f(k=2, m=[1]):m:2, a(i,j) == 3 .and. k >= 2)", {"i", "j"}),
-        ("(integer(long) :: i = 1:n, j = 1:m)", {"integer", "i", "j"}),
+        ("(integer(long) :: i = 1:n, j = 1:m)", {"i", "j"}),
+        ("(i = 1:n, s(i) /= ') , b = 3' .or. t(i) == \"it''s, c = (\")", {"i"}),
         ("(i = 1:n) local(k) shared(a)", {"i"}),
     ],
 )
 def test_the_indexes_of_a_header(header: str, indexes: set[str]) -> None:
-    """With the keyword of their type, which is no variable, either."""
     assert concurrent_indexes(OpaqueExpr(header, frozenset())) == indexes
 
 

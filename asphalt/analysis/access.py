@@ -55,18 +55,18 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
 
 CONCURRENT, FORALL = "do concurrent", "forall"
 """What effects of constructs with indexes of their own say."""
-_TYPED = re.compile(r"\(\s*(integer)\b[^:]*::", re.IGNORECASE)
+_STRING = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _INDEX = re.compile(r"(?:[(,]|::)\s*(\w+)\s*=(?!=)")
 
 
 def concurrent_indexes(header: Expr | None) -> frozenset[str]:
-    """What is no variable of the unit in the header of a DO CONCURRENT or FORALL, as far as it is
-    seen: its indexes, and the keyword of their type (folded)."""
+    """The indexes in the header of a DO CONCURRENT or FORALL, which are no variables of the unit
+    (folded).  The keyword of their type counts as a variable: one may have that name."""
     if not isinstance(header, OpaqueExpr):
         return frozenset()
     depth = 0
     outer: list[str] = []
-    for char in header.text:
+    for char in _STRING.sub("''", header.text):
         depth -= char == ")"
         if depth == 0 and outer:
             outer.append(char)
@@ -75,7 +75,7 @@ def concurrent_indexes(header: Expr | None) -> frozenset[str]:
             outer.append(char)
         depth += char == "("
     text = "".join(outer)
-    return frozenset(name.lower() for name in (*_INDEX.findall(text), *_TYPED.findall(text)))
+    return frozenset(name.lower() for name in _INDEX.findall(text))
 
 
 def examine(nodes: Iterable[Node], names: Names) -> Footprint:

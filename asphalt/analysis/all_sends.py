@@ -5,6 +5,7 @@ That is only known of a program that ``is_closed`` and whose sends are all in th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -68,17 +69,21 @@ def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] 
 
     ``units``: those that call a procedure of ``operations(Store.OUTGOING)``.
     """
-    found: dict[tuple[str, int], Sent] = {}
+    found: dict[tuple[str, int], list[Sent]] = {}
     for facts in units:
         for leaf, call in Messages(facts).own_calls():
             send = _message(facts, leaf, call, Store.OUTGOING)
             if send is not None:
-                found[send.span.file, send.span.first] = send
+                found.setdefault((send.span.file, send.span.first), []).append(send)
+    there: Counter[tuple[str, int]] = Counter()
     for mention in effects.scopes.program.mpi_calls():
-        known = mention.live and (mention.path, mention.line) in found
-        if _operation(mention) in operations(Store.OUTGOING) and not known:
+        line = mention.path, mention.line
+        if _operation(mention) not in operations(Store.OUTGOING):
+            continue
+        there[line] += 1
+        if not mention.live or there[line] > len(found.get(line, ())):
             return None
-    return tuple(found.values()) or None
+    return tuple(send for sends in found.values() for send in sends) or None
 
 
 def receives(facts: UnitFacts, messages: Messages) -> Iterator[tuple[Leaf, Sent]]:

@@ -7,6 +7,8 @@ that is computed by another algorithm may add in another order.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from asphalt.analysis.left_over import is_left_over
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import library_row
@@ -50,7 +52,7 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
     hidden = next((m for m in mentions if not m.live), None)
     if hidden is not None:
         return f"{hidden.path}:{hidden.line} is not compiled here"
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int, int]] = set()  # there may be several in a line
     for name in sorted({mention.operation for mention in mentions}):
         for located in program.mentions(name):
             scope = effects.scopes.of(located)
@@ -58,14 +60,16 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
                 found = _called(leaf, scope)
                 if found is None or found.operation != call.operation or leaf.span is None:
                     continue
-                seen.add((located.path, leaf.span.first))
+                seen.add((located.path, leaf.span.first, leaf.span.first_col))
                 own = located.chain[0].name in (MODULE, BLOCKS)  # all ranks come there together
                 if own or is_left_over(located, facts.once_called, program):
                     continue
                 reason = _why_not_all(facts.uniformity, scope, leaf, found)
                 if reason is not None:
                     return f"{located.path}:{leaf.span.first}: {reason}"
-    missed = next((m for m in mentions if (m.path, m.line) not in seen), None)
+    understood = Counter((path, line) for path, line, _ in seen)
+    there = Counter((m.path, m.line) for m in mentions)
+    missed = next((m for m in mentions if understood[m.path, m.line] < there[m.path, m.line]), None)
     return None if missed is None else f"{missed.path}:{missed.line} is not understood"
 
 

@@ -9,7 +9,8 @@ some tells nothing, nor does a tree whose program is not all there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection
 
 from asphalt.analysis.all_sends import is_closed, operations
 from asphalt.analysis.exchange import Exchange
@@ -18,18 +19,21 @@ from asphalt.analysis.messages import envelopes_of
 from asphalt.analysis.mpi_library import Store, probes
 from asphalt.analysis.mpi_table import procedure
 from asphalt.analysis.values import constants_in
-from asphalt.ir.tree import leaves
+from asphalt.ir.tree import Leaf, leaves
 
-Place = tuple[str, int]
+Line = tuple[str, int]
+Place = tuple[str, int, int]
+"""File, line and column of a statement; there may be several in a line."""
 _DOES = {Store.OUTGOING: "send", Store.INCOMING: "receive"}
 
 
-def why_others(exchange: Exchange, tag: int | None, own: Collection[Place] = ()) -> str | None:
+def why_others(exchange: Exchange, tag: int | None, own: Collection[Leaf] = ()) -> str | None:
     """Why a message of the program may meet one of the exchange's with this tag; None: none can.
 
-    ``own``: the files and lines of the sends and receives that are the exchange.
+    ``own``: the statements with the sends and receives that are the exchange.
     """
-    apart = {*own, *_with_other_tags(exchange, tag)}
+    apart = _apart(exchange, tag, {spanned for leaf in own if (spanned := _place(leaf))})
+    transfers: Counter[Line] = Counter()
     for mention in exchange.effects.scopes.program.mpi_calls():
         row = procedure(mention.operation)
         where = f"{mention.path}:{mention.line}"
@@ -37,29 +41,46 @@ def why_others(exchange: Exchange, tag: int | None, own: Collection[Place] = ())
             return f"{where} looks for messages"
         if row is not None and row.name == "mpi_info_set":
             return f"{where} sets a hint, which may let messages overtake each other"
-        for store, does in _DOES.items():
-            concerned = row is not None and row.name in operations(store)
-            if concerned and (mention.path, mention.line) not in apart:
-                return f"{where} may {does} with the same tag"
+        does = [] if row is None else [_DOES[s] for s in _DOES if row.name in operations(s)]
+        line = mention.path, mention.line
+        transfers[line] += bool(does)
+        if does and transfers[line] > apart[line]:
+            return f"{where} may {does[0]} with the same tag"
     if not is_closed(exchange.effects):
         return "not all of the program is known, and it may send with the same tag"
     return None
 
 
-def _with_other_tags(exchange: Exchange, tag: int | None) -> Iterator[Place]:
-    """The files and lines of sends and receives whose tags are constants that differ."""
+def _apart(exchange: Exchange, tag: int | None, own: Collection[Place]) -> Counter[Line]:
+    """How many sends and receives in a line are those of the exchange, or have tags that are other
+    constants; none where one of them is neither."""
     scopes = exchange.effects.scopes
     transfers = operations(Store.OUTGOING) | operations(Store.INCOMING)
     names = {mention.operation for mention in scopes.program.mpi_calls()}
     names = {n for n in names if (row := procedure(n)) and row.name in transfers}
+    apart: dict[Place, bool] = {}
     for name in sorted(names | {f"p{name}" for name in names}):
         for located in scopes.program.mentions(name):
             scope = scopes.of(located)
             for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-                call = called(leaf, scope)
-                if call is None or leaf.span is None:
+                call, place = called(leaf, scope), _place(leaf)
+                if call is None or place is None or call.procedure.name not in transfers:
                     continue
                 envelopes = envelopes_of(call) or ()
                 tags = [constants_in(envelope.tag, scope).value for envelope in envelopes]
-                if tags and None not in tags and tag not in tags:
-                    yield leaf.span.file, leaf.span.first
+                other = bool(tags) and all(_is_other(value, tag) for value in tags)
+                apart[place] = apart.get(place, True) and (other or place in own)
+    found = Counter((file, line) for file, line, _ in apart)
+    for (file, line, _), is_apart in apart.items():
+        if not is_apart:
+            found[file, line] = 0
+    return found
+
+
+def _is_other(value: int | None, tag: int | None) -> bool:
+    """Whether it certainly is another tag; a negative number may be MPI_ANY_TAG."""
+    return value is not None and value >= 0 and value != tag
+
+
+def _place(leaf: Leaf) -> Place | None:
+    return None if leaf.span is None else (leaf.span.file, leaf.span.first, leaf.span.first_col)

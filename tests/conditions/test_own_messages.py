@@ -51,6 +51,9 @@ MEETING = {
     "a send with a tag that is not known": SEND.format(to="MPI_PROC_NULL", tag="me"),
     "a receive of any tag": RECEIVE.format(tag="MPI_ANY_TAG"),
     "a receive with this tag": RECEIVE.format(tag=0),
+    "a receive of any tag in one line with another one": RECEIVE.format(tag=7).replace("\n", "; ")
+    + RECEIVE.format(tag="MPI_ANY_TAG"),
+    "a tag that is MPI_ANY_TAG somewhere": RECEIVE.format(tag=-1),
     "a probe": "call MPI_Probe(me, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)\n",
     "a procedure that is not there": "call elsewhere(me)\n",
     "a hint": "call MPI_Info_set(0, 'mpi_assert_allow_overtaking', 'true', ierr)\n",

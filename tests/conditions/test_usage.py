@@ -293,3 +293,11 @@ def test_the_site_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["apply", str(wrong), "--output", str(tmp_path / "out"), *passes]) == 0
     assert "ASP032" in capsys.readouterr().out
     assert (tmp_path / "out" / "wrong.f90").read_bytes() == wrong.read_bytes()
+
+
+def test_all_sends_of_a_line_are_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "line.f90"
+    both = f"{send(tag='1').rstrip()}; {send(tag='2').lstrip()}"
+    path.write_text(transfer(both + recv(tag="1") + recv(tag="2")))
+    main(["scan", str(path), "--passes", "nonblocking,motion", "--no-cache", "--jobs", "1"])
+    assert "ASP032" not in capsys.readouterr().out

@@ -8,7 +8,8 @@ program nobody
   integer, parameter :: n = 50
   integer :: me, np, error, wrong, request, other, status(MPI_STATUS_SIZE), spread
   type(asphalt_queue) :: queue
-  real(8) :: a(n), b(n)
+  integer :: first
+  real(8) :: a(n), b(n), long(300000) = 1, late(300000) = 2
 
   call MPI_Init(error)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, error)
@@ -45,6 +46,24 @@ program nobody
     call check(status, me - 1, 4, n)
   end if
   call expect(all(nint(a) == max(me - 1, 0)))
+
+  ! two to a neighbour, from nobody: each wait is for its own, whatever else is on its way
+  call MPI_Barrier(MPI_COMM_WORLD, error)
+  if (me == 0 .and. np > 1) then
+    call asphalt_isendrecv_replace(long, size(long), MPI_REAL8, 1, 7, MPI_PROC_NULL, 7, &
+                                   MPI_COMM_WORLD, request)
+    call asphalt_isendrecv_replace(late, size(late), MPI_REAL8, 1, 8, MPI_PROC_NULL, 8, &
+                                   MPI_COMM_WORLD, other)
+    call asphalt_wait(request, long, status)
+    call check(status, MPI_PROC_NULL, MPI_ANY_TAG, 0)
+    call MPI_Ssend(me, 1, MPI_INTEGER, 1, 9, MPI_COMM_WORLD, error)
+    call asphalt_wait(other, late, status)
+    call check(status, MPI_PROC_NULL, MPI_ANY_TAG, 0)
+  else if (me == 1) then
+    call MPI_Recv(long, size(long), MPI_REAL8, 0, 7, MPI_COMM_WORLD, status, error)
+    call MPI_Recv(first, 1, MPI_INTEGER, 0, 9, MPI_COMM_WORLD, status, error)
+    call MPI_Recv(late, size(late), MPI_REAL8, 0, 8, MPI_COMM_WORLD, status, error)
+  end if
 
   ! elements with gaps, around the ring: those between stay
   a = me

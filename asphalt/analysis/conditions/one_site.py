@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from asphalt.analysis.evidence import way_to
 from asphalt.analysis.exchange import Exchange
@@ -67,12 +68,13 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
     own = {(exchange.located.path, exchange.span.first)}
     if exchange.sole:  # what it calls is called from nowhere else
         own |= {(mark.span.file, mark.span.first) for mark in exchange.via}
-    others = [
+    same = [
         mention
         for mention in scope.program.mpi_calls()
         if _general_name(mention.operation) == _general_name(operation)
-        and (mention.path, mention.line) not in own
     ]
+    there = Counter((mention.path, mention.line) for mention in same)
+    others = [m for m in same if there[m.path, m.line] > ((m.path, m.line) in own)]
     if not others:
         spelled = exchange.call.procedure.spelled
         return Holds(f"it is the only {spelled} of the given sources, so all ranks are in it")

@@ -67,12 +67,7 @@ def check_alone(exchange: Exchange) -> Answer:
     """Whether no other message of the program can be received in the place of these."""
     coded = exchange.open_coded
     assert coded is not None
-    own = {
-        (leaf.span.file, leaf.span.first)
-        for node in coded.nodes
-        for leaf in leaves(node)
-        if leaf.span is not None
-    }
+    own = [leaf for node in coded.nodes for leaf in leaves(node)]
     others = why_others(exchange, coded.tag, own)
     if others is not None:
         return Refused(OTHERS, others, exchange.span)
