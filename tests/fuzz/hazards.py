@@ -101,6 +101,7 @@ HAZARDS: Mapping[str, Hazard] = MappingProxyType(
                           "down": (True,)}),
         "ASP1001": _odd("bounds by rank"),
         "ASP1101": Hazard({"odd": ("two groups",)}, mpi=MPICH),
+        "other messages": _odd("any source"),
         "copy left out": Hazard(
             {**_PLAIN, "work": DROPPED, "against": (True, True, False), "silent": (True,),
              "shape": ("block", "block", "slab", "planes"), "storage": ("allocatable", "local"),

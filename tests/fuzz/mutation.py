@@ -31,6 +31,7 @@ from asphalt.analysis.conditions import (
     visible_effects,
 )
 from asphalt.analysis.conditions.one_decision import Decision
+from asphalt.analysis.conditions.own_messages import Own
 from asphalt.analysis.conditions.receive_side import Landing
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.verdict import Holds, Refused
@@ -86,6 +87,14 @@ def _holds(codes: Sequence[str]) -> Callable[[Replacement], Replacement]:
 
 def _always(value: Any) -> Callable[[Replacement], Replacement]:
     return lambda original: lambda *args: value
+
+
+def _apart(original: Replacement) -> Replacement:
+    def check(*args: Any) -> Any:
+        answer = original(*args)
+        return Own(False, OFF) if isinstance(answer, Refused) else answer
+
+    return check
 
 
 def _without_assumptions(original: Replacement) -> Replacement:
@@ -262,9 +271,14 @@ MUTANTS = (
         ("ASP1001", "proved"),
         [Switch(one_decision, "check", _always(Decision((), OFF)))],
     ),
-    _condition(
-        "intercommunicators", "ASP1101", own_messages,
-        runtime=((" .or. between_groups) return", ") return"),),
+    Mutant(
+        "ASP1101 intercommunicators",
+        ("ASP1101",),
+        [Switch(own_messages, "check", _apart)],
+        ((" .or. between_groups) return", ") return"),),
+    ),
+    Mutant(
+        "other messages", ("proved",), [Switch(own_messages, "why_others", _always(None))]
     ),
 )  # fmt: skip
 

@@ -47,6 +47,7 @@ PLAIN: Mapping[str, Exchange] = MappingProxyType(
         "ASP903": _exchange(shape="line", value="sin(dble(z)+me)", tile=3),
         "ASP904": _exchange(uneven="3,1", down=True),
         "ASP1001": _exchange(odd="bounds by rank"),
+        "other messages": _exchange(odd="any source"),
     }
 )
 
