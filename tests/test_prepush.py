@@ -153,7 +153,10 @@ def test_the_comment_in_front_of_the_nest_stays_in_front(tmp_path: Path) -> None
     lines = [line.strip() for line in text.splitlines()]
     where = lines.index("! planes")
     assert lines[where + 1] == "! asphalt: MPI_Alltoall of site 'exchange' prepushed along z"
-    assert lines[where + 2] == "! no other message of the program may have the tag 0, or any"
+    assert (
+        lines[where + 2]
+        == "! holds while no other message has the tag 0 and no receive takes any tag"
+    )
     assert lines[where + 3] == "asphalt_first = 1"
 
 

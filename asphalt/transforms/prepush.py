@@ -151,7 +151,9 @@ class _Emission:
         marks = [f"asphalt: {operation} of site '{self.site}' prepushed along {along.var.spelled}"]
         marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
         if self.plan.alone and self.plan.exchange.open_coded is None:
-            marks.append(f"no other message of the program may have the tag {TAG}, or any")
+            marks.append(
+                f"holds while no other message has the tag {TAG} and no receive takes any tag"
+            )
         if self.plan.sizes:
             marks.append("with other sizes than these, the call is made as it was")
         return marks
