@@ -51,6 +51,7 @@ class BranchFacts:
         ]
         self._changes: dict[int, frozenset[str] | None] = {}
         self._staying: dict[tuple[int, int], bool] = {}
+        self._staying_since: dict[tuple[int, int], bool] = {}
         self._ahead: dict[int, frozenset[int]] = {}
         self._behind: dict[int, frozenset[int]] = {}
 
@@ -157,9 +158,13 @@ class BranchFacts:
         """Whether nothing in a condition changes from the last time that it is tested there."""
         if test == fact.point:
             return False
-        graph = self.graph
-        behind = _closure(graph.successors, test, test)
-        return self._unchanged(test, behind & _closure(graph.predecessors, fact.point, test))
+        key = test, fact.point
+        if key not in self._staying_since:
+            graph = self.graph
+            behind = _closure(graph.successors, test, test)
+            between = behind & _closure(graph.predecessors, fact.point, test)
+            self._staying_since[key] = self._unchanged(test, between)
+        return self._staying_since[key]
 
     def _unchanged(self, test: int, between: Iterable[int]) -> bool:
         """Whether nothing in the condition that a point tests changes at others."""

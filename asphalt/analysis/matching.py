@@ -84,14 +84,17 @@ def matching(
     values: Values,
     reaching: ReachingDefinitions,
     named: Mapping[str, tuple[Leaf, ...]] | None = None,
+    own: OwnRequests | None = None,
 ) -> tuple[Match, ...]:
     """What is known about each start, each unreached wait and each blocking transfer of a unit, in
     source order.
 
-    ``named``: the statements that directives name, by id (``directives.matches``).
+    ``named``: the statements that directives name, by id (``directives.matches``).  ``own``: the
+    requests of the unit, where they have been looked at before.
     """
-    found = operations(reaching, scope, values)
-    return tuple(_Matcher(scope, values, reaching, found, named or {}).all())
+    if own is None:
+        own = OwnRequests(scope, values, reaching, operations(reaching, scope, values))
+    return tuple(_Matcher(scope, values, reaching, own, named or {}).all())
 
 
 class _Matcher:
@@ -102,16 +105,16 @@ class _Matcher:
         scope: Scope,
         values: Values,
         reaching: ReachingDefinitions,
-        found: tuple[Operation, ...],
+        own: OwnRequests,
         named: Mapping[str, tuple[Leaf, ...]],
     ) -> None:
+        found = own.found
         self.scope = scope
         self.values = values
         self.graph = reaching.graph
         self.reaching = reaching
         self.found = found
         self.elements = RequestElements(values, reaching, found)
-        own = OwnRequests(scope, values, reaching, found)
         self.facts = BranchFacts(reaching, own.changed_by)
         self.losses = Losses(values, reaching)
         self.named = {id(leaf): name for name, group in named.items() for leaf in group}

@@ -163,7 +163,8 @@ class Messages:
     @cached_property
     def matches(self) -> tuple[Match, ...]:
         """Which call completes which."""
-        return matching(self.facts.scope, self.facts.values, self.facts.reaching)
+        facts = self.facts
+        return matching(facts.scope, facts.values, facts.reaching, own=self._requests)
 
     @cached_property
     def _starts(self) -> dict[int, list[Matched]]:

@@ -39,8 +39,10 @@ class OwnRequests:
         self.scope = scope
         self.values = values
         self.reaching = reaching
+        self.found = found
         self.operations = {id(operation.leaf): operation for operation in found}
         self._written: dict[str, frozenset[str] | None] = {}
+        self._local: dict[str, bool] = {}
 
     def is_own(self, leaf: Leaf) -> bool:
         """Whether all requests that a completion may have are of calls that start operations in
@@ -53,7 +55,12 @@ class OwnRequests:
     def _is_local(self, operation: Operation) -> bool:
         """Whether a request is a local variable that nothing else gives a value."""
         assert operation.root is not None
-        symbol = self.scope.lookup(operation.root)
+        if operation.root not in self._local:
+            self._local[operation.root] = self._is_local_variable(operation.root)
+        return self._local[operation.root]
+
+    def _is_local_variable(self, root: str) -> bool:
+        symbol = self.scope.lookup(root)
         if symbol is None or symbol.origin is not Origin.LOCAL or symbol.equivalenced:
             return False
         kept = "save" in symbol.attrs and self.scope.unit.kind != "program"
@@ -67,7 +74,7 @@ class OwnRequests:
             definition.leaf is None
             or id(definition.leaf) in self.operations
             or self._is_null(definition.leaf)
-            for definition in self.reaching.definitions(operation.root)
+            for definition in self.reaching.definitions(root)
         )
 
     @cached_property
@@ -80,7 +87,7 @@ class OwnRequests:
         left = [o for o in self.operations.values() if self._is_of_module(o)]
         found: frozenset[int] = frozenset()
         while True:
-            new = frozenset(id(o.leaf) for o in left if self._is_started(o, found))
+            new = self._started(left, found)
             if not new:
                 return found
             found |= new
@@ -101,7 +108,12 @@ class OwnRequests:
             and operation.certain
         )
 
-    def _is_started(self, end: Operation, known: frozenset[int]) -> bool:
+    def _started(self, left: list[Operation], known: frozenset[int]) -> frozenset[int]:
+        """Those of ``left`` that are started, as far as ``known`` shows."""
+        facts = BranchFacts(self.reaching, lambda leaf: self._changed(leaf, known))
+        return frozenset(id(o.leaf) for o in left if self._is_started(o, known, facts))
+
+    def _is_started(self, end: Operation, known: frozenset[int], facts: BranchFacts) -> bool:
         starts = {
             other.point
             for other in self.operations.values()
@@ -117,7 +129,6 @@ class OwnRequests:
             if definition.point not in starts
             and (definition.leaf is None or self._may_give(definition.leaf, end, known))
         }
-        facts = BranchFacts(self.reaching, lambda leaf: self._changed(leaf, known))
         excluded = facts.excluded_before(end.point)
         return not leads_to(self.reaching.graph, others, end.point, starts, excluded)
 
@@ -135,7 +146,7 @@ class OwnRequests:
 
     @cached_property
     def _elements(self) -> RequestElements:
-        return RequestElements(self.values, self.reaching, tuple(self.operations.values()))
+        return RequestElements(self.values, self.reaching, self.found)
 
     def changed_by(self, leaf: Leaf) -> frozenset[str] | None:
         """The storages that a completion may change as buffers of what it completes; None: not

@@ -7,7 +7,7 @@ not affine is left out), so "no violation" is a proof and "a violation" is only 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.affine_conditions import conditions_around, extremes, is_integer
@@ -44,11 +44,18 @@ class Region:
     changing: frozenset[str]
     writes: tuple[Access, ...] | None = None
     limits: tuple[tuple[Poly, Poly], ...] = ()
+    _known: dict[tuple[int, ...], tuple[Expr, tuple[Do, ...], Poly | None]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def value(self, expr: Expr, loops: tuple[Do, ...]) -> Poly | None:
         """The value of an expression inside ``loops``: a polynomial over their variables and
         over what does not change in the region; None if something in it changes otherwise."""
-        return Frame(self.values, self.changing, self.writes).value(expr, self.start, loops)
+        key = id(expr), *map(id, loops)
+        if key not in self._known:  # what is asked is kept, so that no other gets its identity
+            frame = Frame(self.values, self.changing, self.writes)
+            self._known[key] = expr, loops, frame.value(expr, self.start, loops)
+        return self._known[key][2]
 
     def here(self, loops: tuple[Do, ...]) -> Standpoint:
         """The start of the region, as seen inside ``loops``."""
