@@ -1,0 +1,48 @@
+"""The page of the documentation that shows the matrix of safety."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from safety_matrix import MATRIX, RULES, Never, pairs
+
+PAGE = Path(__file__).parent.parent / "docs" / "safety.md"
+_HEAD = [
+    "# What keeps transformations of transfers safe",
+    "",
+    "Made of the table in [tests/safety_matrix.py](../tests/safety_matrix.py) by "
+    "`python tests/safety_page.py`.",
+    "",
+    "The rules are those of *MPI-aware compiler optimizations for improving "
+    "communication-computation overlap* (Danalis, Pollock, Swany, Cavazos, 2009), section 4:",
+    "",
+]
+_LEGEND = [
+    "",
+    "A number: so many programs of the tests have a step of the pass that would break the rule, "
+    "and is not taken. Those of [tests/safety_pairs.py](../tests/safety_pairs.py) stand beside "
+    "nearly the same program, in which it is taken. A letter: why the pass cannot break the rule. "
+    "What each pass does is told at the beginning of its modules in `asphalt/transforms/`.",
+    "",
+]
+
+
+def page() -> str:
+    """The text of the page."""
+    rules = [f"{n}. **{rule}**: {text}." for n, (rule, text) in enumerate(RULES.items(), 1)]
+    table = ["", f"| pass | {' | '.join(RULES)} |", f"| --- |{' --- |' * len(RULES)}"]
+    letters: dict[str, str] = {}
+    for name, row in MATRIX.items():
+        cells = []
+        for rule, cell in row.cells.items():
+            if isinstance(cell, Never):
+                cells.append(letters.setdefault(cell.reason, chr(ord("a") + len(letters))))
+            else:
+                cells.append(str(len(pairs(name, rule)) + sum(len(one.names) for one in cell)))
+        table.append(f"| `{name}` | {' | '.join(cells)} |")
+    reasons = [f"- {letter}: {reason}" for reason, letter in letters.items()]
+    return "\n".join([*_HEAD, *rules, *table, *_LEGEND, *reasons]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,283 @@
+"""Programs in pairs for the matrix of safety, by pass and rule.
+
+To the first program of a pair a step of the pass applies.  The second one is nearly the same, but
+that step would break the rule, and there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+
+from safety_programs import branch, grid, irecv, isend, program, recv, wait, work
+
+from asphalt.transforms import (
+    branches,
+    fission,
+    inline,
+    motion,
+    nonblocking,
+    peeling,
+    renaming,
+    splitting,
+    unrolling,
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """``free``: a program to whose procedure ``step`` a step of the transformation applies;
+    ``bound``: one to which none applies.  ``about``: what is said of the steps that count."""
+
+    transformation: ModuleType
+    free: str
+    bound: str
+    about: str = ""
+
+
+_ANY = "MPI_ANY_TAG"
+_ANYONE = "MPI_ANY_SOURCE"
+_NOBODY = "MPI_PROC_NULL"
+_RETURN = "  if (c(1) > 1d9) return\n"
+_GO_ON = "  if (c(1) > 1d9) c(1) = 0\n"
+_BOTH = (1, 2)
+_ASKS = """\
+logical function asks(turn)
+  implicit none
+  integer, intent(inout) :: turn
+  turn = turn + 1
+  asks = modulo(turn, 2) == 7
+end function asks
+"""
+_POST = """\
+subroutine post(x, source)
+  use mpi
+  implicit none
+  real(8), intent(inout) :: x(200)
+  integer, intent(in) :: source
+  integer{attribute} :: request
+  integer :: ierr
+  call MPI_Irecv(x, 200, MPI_DOUBLE_PRECISION, source, 1, MPI_COMM_WORLD, request, ierr)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+end subroutine post
+"""
+
+
+def _if(condition: str, call: str) -> str:
+    return call.replace("  call", f"  if ({condition}) call", 1)
+
+
+def _flag(text: str, value: str) -> str:
+    """The program with one value of the flag in all turns."""
+    return text.replace("flag = modulo(turn, 2) == 1", f"flag = {value}")
+
+
+# Preliminary transformations
+
+
+def _each(last: str = "") -> str:
+    return program(
+        f"  do j = 1, 2\n{recv('x', 'j')}{last}  end do\n", sends=(1,) if last else _BOTH
+    )
+
+
+def _posted(attribute: str) -> str:
+    call = "  call post(a, left)\n"
+    return program(call, other=_POST.format(attribute=attribute))
+
+
+def _decided(between: str = "") -> str:
+    return program(f"  j = 1\n{between}", branch(recv("a", 1), condition="j == 1"))
+
+
+def _live(*second: str) -> str:
+    """What the second receive brings has nothing to do with the first one."""
+    return _flag(program(recv("x", 1), work("c", "x(i)"), *second, work("d", "x(i)"), sends=_BOTH),
+                 ".true.")  # fmt: skip
+
+
+# Non-blocking transfers, and fission
+
+
+def _guarded(condition: str) -> str:
+    declared = "  logical, external :: asks\n"
+    sends = () if "asks" in condition else (1,)
+    return program(_if(condition, recv("a", 1)), declared=declared, sends=sends, other=_ASKS)
+
+
+def _in_branch(tag: object, second: int = 2) -> str:
+    """A start that could leave the branch, past the receive in front of it."""
+    body = branch(recv("a", tag), irecv("b", second), work("c"), wait())
+    return _flag(program(body, sends=(1, second)), ".true.")
+
+
+def _waited(condition: str, between: str = "", **parts: str) -> str:
+    """A start and its wait in one branch."""
+    asked = branch(irecv("a", 1), between or work("c"), wait(), condition=condition)
+    return program(asked, declared=parts.get("declared", ""), other=parts.get("other", ""))
+
+
+def _status_in_branch(status: str) -> str:
+    """A condition that reads a status, and a first half that may define it."""
+    first = work("b", "a(i)\n    a(i) = i"), irecv("a", 1, "r2"), isend("b", 2), wait("r1", status)
+    rest = work("b"), isend("b", 3), wait(), wait("r2"), "  c(1) = a(1)\n"
+    asked = branch(*first, *rest, condition="status(MPI_TAG) /= -7")
+    return program("  status = 0\n", asked, takes=(2, 3))
+
+
+def _request_in_branch(request: str) -> str:
+    second = branch(wait("r1"), irecv("b", 2, request), work("c"), wait(request))
+    return _flag(program(branch(irecv("a", 1, "r1")), second, sends=_BOTH), ".true.")
+
+
+# Code motion
+
+
+def _two_starts(second: int, *, tag: object = 1, source: str = "left") -> str:
+    """The second start could come before the work, past the first one, which cannot."""
+    first = irecv("a", tag, "r1", source)
+    body = work("a"), first, irecv("b", second, "r2"), wait("r2"), wait("r1")
+    return program(*body, sends=(1, second))
+
+
+def _two_sends(tag: int) -> str:
+    body = work("a"), isend("a", 1, "r1"), isend("b", tag, "r2"), wait("r2"), wait("r1")
+    return program(*body, sends=(), takes=(1, tag))
+
+
+def _tag_is_read(status: str) -> str:
+    asked = f"  k = {status}(MPI_TAG)\n"
+    first = "  other(MPI_TAG) = 0\n"
+    return program(first, irecv("a", 1), wait("r1", "status"), asked, work("c", "k"))
+
+
+def _received(*behind: str) -> str:
+    return program(irecv("a", 1), wait(), *behind)
+
+
+def _sent(*behind: str) -> str:
+    return program(isend("b", 1), wait(), *behind, sends=(), takes=(1,))
+
+
+def _now_and_then(value: str) -> str:
+    body = _if("flag", irecv("a", 1)), _if("flag", wait()), work("c", value)
+    return _flag(program(*body, sends=()), ".false.")
+
+
+def _in_front(between: str) -> str:
+    return program(work("c"), between, irecv("a", 1), wait())
+
+
+def _another(request: str) -> str:
+    body = wait(), irecv("b", 2, request), work("c"), wait(request)
+    return program(irecv("a", 1), *body, sends=_BOTH)
+
+
+def _element(value: str) -> str:
+    return program("  k = 1\n", irecv("a", 1, "r(k)"), wait("r(k)"), work("c", value))
+
+
+# Splitting and peeling
+
+
+def _last_is_sent(*before: str, value: str = "b(n)", sends: tuple[int, ...] = (1,)) -> str:
+    sent = f"  x(1) = {value}\n", isend("x", 2), wait()
+    return program(*before, *sent, sends=sends, takes=(2,), declared="  x = 0\n")
+
+
+_KEPT = "  integer :: keep\n  common /kept/ keep\n"
+_EITHER = _if("flag", wait()) + _if(".not. flag", wait())
+_AGAIN = isend("b", 1), work("c", "b(i)"), wait(), work("b"), isend("b", 2), wait()
+
+PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
+    "unrolling": {
+        "path": (Pair(unrolling, _each(), _each("    if (x(1) > 0) exit\n")),),
+        "return": (Pair(unrolling, _each(), _each("    if (x(1) > 0) return\n")),),
+    },
+    "inline": {"request": (Pair(inline, _posted(""), _posted(", save")),)},
+    "branches": {"path": (Pair(branches, _decided(), _decided("  if (turn < 0) j = 0\n")),)},
+    "renaming": {
+        "path": (Pair(renaming, _live(recv("x", 2)), _live(branch(recv("x", 2)))),),
+        "request": (Pair(renaming, _live(recv("x", 2)), _live(irecv("x", 2), wait())),),
+    },
+    "nonblocking": {
+        "path": (Pair(nonblocking, _guarded("turn > 0"), _guarded("asks(k)")),),
+    },
+    "fission": {
+        "wildcard": (Pair(fission, _in_branch(1), _in_branch(_ANY)),),
+        "order": (Pair(fission, _in_branch(1), _in_branch(1, 1)),),
+        "status": (Pair(fission, _status_in_branch("other"), _status_in_branch("status")),),
+        "buffer": (Pair(fission, _waited("b(1) > 0"), _waited("a(1) > 0")),),
+        "path": (
+            Pair(
+                fission,
+                _waited("turn > 0"),
+                _waited(".not. asks(k)", declared="  logical, external :: asks\n", other=_ASKS),
+            ),
+        ),
+        "return": (Pair(fission, _waited("turn > 0", _GO_ON), _waited("turn > 0", _RETURN)),),
+        "request": (Pair(fission, _request_in_branch("r2"), _request_in_branch("r1")),),
+    },
+    "motion": {
+        "wildcard": (
+            Pair(motion, _two_starts(2), _two_starts(2, tag=_ANY)),
+            Pair(motion, _two_starts(2), _two_starts(2, source=_ANYONE, tag=_ANY)),
+            Pair(motion, _two_starts(2), _two_starts(1, source=_ANYONE)),
+        ),
+        "order": (
+            Pair(motion, _two_starts(2), _two_starts(1)),
+            Pair(motion, _two_sends(2), _two_sends(1)),
+        ),
+        "status": (Pair(motion, _tag_is_read("other"), _tag_is_read("status")),),
+        "buffer": (
+            Pair(motion, _received(work("c", "d(i)")), _received(work("c", "a(i)"))),
+            Pair(motion, _sent(work("c", "b(i)")), _sent(work("b", "c(i)"))),
+        ),
+        "path": (Pair(motion, _now_and_then("1"), _now_and_then("1\n    flag = c(i) < -9")),),
+        "return": (
+            Pair(motion, _received(_GO_ON, work("c")), _received(_RETURN, work("c"))),
+            Pair(motion, _in_front("  d(1) = 0\n"), _in_front("  if (d(1) > 1d9) return\n")),
+        ),
+        "request": (
+            Pair(motion, _another("r2"), _another("r1"), "the wait"),
+            Pair(motion, _element("k"), _element("k\n    k = 2 - modulo(i, 2)")),
+        ),
+    },
+    "splitting": {
+        "wildcard": (Pair(splitting, grid(), grid(inside=recv("d", _ANY, source=_NOBODY))),),
+        "order": (Pair(splitting, grid(), grid(inside=recv("d", 1, source=_NOBODY))),),
+        "status": (
+            Pair(splitting, grid("u(i,j-1) + other(1)"), grid("u(i,j-1) + status(MPI_TAG)")),
+        ),
+        "buffer": (Pair(splitting, grid(), grid("u(i,j-1) + u(i,0)")),),
+        "path": (Pair(splitting, grid(), grid(awaited=_EITHER)),),
+        "return": (
+            Pair(splitting, grid(awaited=wait() + _GO_ON), grid(awaited=wait() + _RETURN)),
+            Pair(splitting, grid(), grid(inside="      if (v(i,j) > 1d9) return\n")),
+        ),
+        "request": (
+            Pair(
+                splitting, grid(), grid(awaited="  keep = r1\n" + wait("keep"), declared=_KEPT)
+            ),
+        ),
+    },
+    "peeling": {
+        "status": (
+            Pair(
+                peeling,
+                _last_is_sent(irecv("a", 1, "r2"), wait("r2", "status"), work("b")),
+                _last_is_sent(
+                    irecv("a", 1, "r2"), work("b"), wait("r2", "status"),
+                    value="b(n) + b(status(MPI_TAG))",
+                ),
+            ),
+        ),
+        "request": (
+            Pair(
+                peeling,
+                _last_is_sent(work("b"), sends=()),
+                program(*_AGAIN, sends=(), takes=_BOTH),
+            ),
+        ),
+    },
+}  # fmt: skip

@@ -1,0 +1,140 @@
+"""Each pass keeps each rule of Danalis et al., ICS 2009, section 4, or cannot break it."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+from mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, compile_source, installed, link, run
+from safety_matrix import MATRIX, RULES, Never, pairs
+from safety_page import PAGE, page
+from safety_pairs import PAIRS, Pair
+from stepping import Stepped
+
+from asphalt.frontend.tree import load_tree
+from asphalt.optimise import optimise
+from asphalt.optimiser import order
+from asphalt.passes import TRANSFERS
+from asphalt.settings import Settings
+from asphalt.transforms.step import Step, Transformation
+
+_TESTS = Path(__file__).parent
+ALL = {
+    f"{name} {rule} {number}": pair
+    for name, rules in PAIRS.items()
+    for rule, group in rules.items()
+    for number, pair in enumerate(group)
+}
+
+
+def _steps(folder: Path, text: str, pair: Pair) -> list[str]:
+    tree = Stepped.of(folder, {"main.f90": text})
+    tree.any_sizes = True
+    return [
+        one.does
+        for facts, one in tree.found(pair.transformation)
+        if facts.unit.name == "step" and isinstance(one, Step) and pair.about in one.does
+    ]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_step_breaks_the_rule(name: str, tmp_path: Path) -> None:
+    pair = ALL[name]
+    assert _steps(tmp_path / "free", pair.free, pair)
+    assert _steps(tmp_path / "bound", pair.bound, pair) == []
+
+
+def test_each_pass_has_something_for_each_rule() -> None:
+    assert set(MATRIX) == set(TRANSFERS)
+    for name, row in MATRIX.items():
+        assert list(row.cells) == list(RULES), name
+        for rule, cell in row.cells.items():
+            known = pairs(name, rule)
+            assert not known if isinstance(cell, Never) else known or cell, (name, rule)
+    assert all(name in MATRIX and set(rules) <= set(RULES) for name, rules in PAIRS.items())
+
+
+def test_each_transformation_belongs_to_the_row_of_its_pass() -> None:
+    groups = [one for one in vars(order).values() if isinstance(one, tuple)]
+    every = [*vars(order).values(), *(one for group in groups for one in group)]
+    found: dict[str, set[str]] = {}
+    for one in every:
+        if isinstance(one, Transformation):
+            found.setdefault(one.name, set()).add(one.check.__module__.rpartition(".")[2])
+    assert found == {name: set(row.modules) for name, row in MATRIX.items()}
+
+
+@cache
+def _names(file: str) -> frozenset[str]:
+    """The functions of a test module, and the strings in it."""
+    nodes = list(ast.walk(ast.parse((_TESTS / f"test_{file}.py").read_text(encoding="utf-8"))))
+    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    strings = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    return frozenset(functions | {one for one in strings if isinstance(one, str)})
+
+
+def test_what_is_said_to_be_elsewhere_is() -> None:
+    for row in MATRIX.values():
+        for cell in row.cells.values():
+            for one in () if isinstance(cell, Never) else cell:
+                assert set(one.names) <= _names(one.file), one
+
+
+def test_the_page_shows_the_matrix() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "python tests/safety_page.py writes it"
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> dict[Mpi, Path]:
+    """A folder with the compiled run-time module, for each MPI."""
+    found = {}
+    for mpi in installed():
+        found[mpi] = tmp_path_factory.mktemp("runtime")
+        assert compile_source(mpi, RUNTIME, found[mpi], ("-O1",)).code == 0
+    return found
+
+
+def _prints(folder: Path, text: str, mpi: Mpi, ranks: int) -> list[str]:
+    path = folder / "main.f90"
+    path.write_text(text)
+    compiled = compile_source(mpi, path, folder, ("-O1", "-fcheck=all"))
+    assert compiled.code == 0, compiled.stderr
+    outcome = run(mpi, link(mpi, [f"{RUNTIME.stem}.o", "main.o"], folder), ranks)
+    assert outcome.code == 0, outcome.stderr
+    return sorted(outcome.stdout.splitlines())
+
+
+def _same(text: str, folder: Path, mpi: Mpi, runtime: Path) -> bool:
+    """Whether a program prints the same when all passes have been tried on its procedure; it may
+    have stayed as it is."""
+    path = folder / "main.f90"
+    path.write_text(text)
+    tree = load_tree([path], Settings(cache=False, jobs=1))
+    (located,) = (one for one in tree.units_of(str(path)) if one.unit.name == "step")
+    made = optimise(tree, located, TRANSFERS).content
+    if made is None:
+        return True
+    shutil.copytree(runtime, folder / "run")
+    before = _prints(folder / "run", text, mpi, 3)
+    return before == _prints(folder / "run", made.decode(), mpi, 3) != []
+
+
+@pytest.mark.parametrize("name", ["motion request 0", "fission order 0"])
+def test_the_results_are_the_same(name: str, tmp_path: Path, runtime: dict[Mpi, Path]) -> None:
+    """Of programs that keep one step, and take others."""
+    (mpi, *_) = installed(OPENMPI, MPICH)
+    assert _same(ALL[name].bound, tmp_path, mpi, runtime[mpi])
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("mpi", installed(), ids=str)
+@pytest.mark.parametrize("which", ["free", "bound"])
+@pytest.mark.parametrize("name", ALL)
+def test_all_results_are_the_same(
+    name: str, which: str, mpi: Mpi, tmp_path: Path, runtime: dict[Mpi, Path]
+) -> None:
+    text = ALL[name].free if which == "free" else ALL[name].bound
+    assert _same(text, tmp_path, mpi, runtime[mpi])
