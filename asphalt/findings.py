@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.all_sends import Sent, all_sends, is_closed, operations
-from asphalt.analysis.conditions.usage import of_own_rank, of_receives, of_requests
+from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.called_requests import forgotten
+from asphalt.analysis.conditions.usage import (
+    of_called,
+    of_own_rank,
+    of_receives,
+    of_requests,
+)
 from asphalt.analysis.directives import matches
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.matching import matching
@@ -25,6 +32,10 @@ def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
     sending = tree.site_units(operations(Store.OUTGOING))
     sent = all_sends((UnitFacts(located, effects) for located in sending), effects) or ()
     found = [report for facts in units for report in _reports(facts, _of_unit(facts))]
+    sites = CallSites(effects.scopes)
+    for call in (call for facts in units for call in forgotten(facts, sites)):
+        spelled = call.operation.call.procedure.spelled
+        found.append(_report(call.facts, of_called(call), spelled))
     alone = [report for facts in units for report in _reports(facts, _of_receives(facts, sent))]
     if alone and is_closed(effects):  # asked last, for it takes long
         found += alone

@@ -6,18 +6,20 @@ That is only known of a program that ``is_closed`` and whose sends are all in th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from asphalt.analysis.access import EffectKind, examine
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.executing_ranks import Ranks, executing_ranks
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall, PredefinedType, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import LibraryAccess, Store, library_row
 from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi_table import Procedure, procedure, table
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import Expr
 from asphalt.ir.program import MpiMention
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Leaf
@@ -30,13 +32,29 @@ _COMPARED = frozenset({"integer", "real", "complex", "logical", "character"})
 class Sent:
     """A message that a call sends or receives, as far as it is known in any execution.
 
-    ``tag``, ``count`` None: not known, or any.  ``type`` None: no predefined one.
+    ``tag``, ``count``, ``peer`` None: not known, or any.  ``type``, ``communicator`` None: no
+    predefined one.  ``ranks``: those that may execute the call.
     """
 
     span: Span
     tag: int | None
     count: int | None
     type: PredefinedType | None
+    peer: int | None
+    communicator: str | None
+    ranks: Callable[[], Ranks]
+
+    def goes_elsewhere(self, send: Sent) -> bool:
+        """Whether no message of ``send`` is from where this receives, or to where it does.
+
+        Ranks are those of the communicator of each call; messages of another one do not come here,
+        either (MPI-4.0 section 3.2.3).
+        """
+        both = {self.communicator, send.communicator}
+        if len(both) == 2 and None not in both:
+            return True
+        to_others = send.peer is not None and not self.ranks().has(send.peer)
+        return to_others or (self.peer is not None and not send.ranks().has(self.peer))
 
     def why_not(self, send: Sent) -> str | None:
         """Why a message of ``send`` is not one that this can receive; None: it may be."""
@@ -118,13 +136,22 @@ def _message(facts: UnitFacts, leaf: Leaf, call: MpiCall, store: Store) -> Sent 
     elif exchange is not None:
         names = exchange.receive_count, exchange.receive_type
     count, kind = (call.args.get(name or "") for name in names)
-    value = None if tag is None else facts.values.polynomial(tag, leaf).value
+    peer, _, communicator = (call.args.get(name or "") for name in access.subscripts)
     return Sent(
         leaf.span,
-        None if value is None or value < 0 else value,
+        _not_negative(tag, facts, leaf),
         None if count is None else facts.values.polynomial(count, leaf).value,
         None if kind is None else predefined_type(kind, facts.scope),
+        _not_negative(peer, facts, leaf),
+        None if communicator is None else mpi_constant(communicator, facts.scope),
+        cache(partial(executing_ranks, facts, leaf, call)),
     )
+
+
+def _not_negative(expr: Expr | None, facts: UnitFacts, leaf: Leaf) -> int | None:
+    """The value of a rank or a tag, where it is known and no wildcard."""
+    value = None if expr is None else facts.values.polynomial(expr, leaf).value
+    return None if value is None or value < 0 else value
 
 
 def is_closed(effects: Effects) -> bool:

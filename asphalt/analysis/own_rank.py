@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.access import EffectKind
 from asphalt.analysis.branch_facts import BranchFacts
@@ -28,7 +28,7 @@ def receives_from_itself(facts: UnitFacts, messages: Messages) -> Iterator[tuple
         point = facts.reaching.graph.action(leaf)
         if point is None or not _only_receives(call) or _may_have_sent(facts, point):
             continue
-        for name in _own_ranks(facts, calls, call, point):
+        for name in own_ranks(facts, calls, call, point):
             if _is_source(facts, leaf, point, call.args["source"], Ref(name, name)):
                 yield leaf, name
                 break
@@ -70,11 +70,13 @@ def _may_have_sent(facts: UnitFacts, point: int) -> bool:
     return False
 
 
-def _own_ranks(
-    facts: UnitFacts, calls: tuple[tuple[Leaf, MpiCall], ...], receive: MpiCall, point: int
+def own_ranks(
+    facts: UnitFacts, calls: Iterable[tuple[Leaf, MpiCall]], transfer: MpiCall, point: int
 ) -> Iterator[str]:
-    """The variables that hold the rank in the communicator of a receive at a point."""
-    wanted = mpi_constant(receive.args["comm"], facts.scope)
+    """The variables that hold the rank in the communicator of a transfer at a point; ``calls``: of
+    the unit."""
+    own = transfer.args.get("comm")
+    wanted = None if own is None else mpi_constant(own, facts.scope)
     for leaf, call in calls:
         kinds = {p.kind: call.args.get(p.name) for p in call.procedure.parameters}
         communicator, rank = kinds.get("COMMUNICATOR"), kinds.get("RANK")

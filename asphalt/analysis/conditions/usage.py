@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.all_sends import Sent, receives
+from asphalt.analysis.called_requests import Forgotten
 from asphalt.analysis.conditions.equally_often import refused_by
 from asphalt.analysis.matching import Match, Unmatched
 from asphalt.analysis.messages import Messages
@@ -17,23 +18,26 @@ LOST = Code(
     "ASP030",
     "an operation that nothing completes",
     "Whatever the conditions on the way are, no call completes the operation before the procedure "
-    "returns or its request is used again (in a loop: by the next iteration).  MPI may access the "
-    "buffer at any later time, and the request is lost (MPI-4.0 sections 3.7.3 and 11.2.2).",
+    "returns or its request is used again (in a loop: by the next iteration).  The call may be "
+    "one of a procedure that starts the operation with a request of its caller.  MPI may access "
+    "the buffer at any later time, and the request is lost (MPI-4.0 sections 3.7.3 and 11.2.2).",
     "Wait for the request, or free it if nobody has to know when a send is complete.",
 )
 NOT_STARTED = Code(
     "ASP031",
     "a wait for an operation that nothing starts",
     "The request belongs to the procedure, and on no way to the wait does anything give it a "
-    "value: what is waited for is whatever the memory held before.",
+    "value: what is waited for is whatever the memory held before.  The wait may stand in a "
+    "procedure that is given the request.",
     "Wait for the request that the operation was started with, or set it to MPI_REQUEST_NULL.",
 )
 NO_SEND = Code(
     "ASP032",
     "a receive that no send matches",
-    "All sends of the program are known, all calls of it are, and none of the sends has the tag of "
-    "the receive.  It is never complete, unless its source is MPI_PROC_NULL.",
-    "Give the send and the receive the same tag.",
+    "All sends of the program are known, all calls of it are, and none of the sends has the tag "
+    "and the communicator of the receive, is executed by its source, and goes to a rank that "
+    "executes it.  It is never complete, unless its source is MPI_PROC_NULL.",
+    "Give the send and the receive the same tag and communicator, and each the rank of the other.",
 )
 OTHER_MESSAGE = Code(
     "ASP033",
@@ -63,17 +67,39 @@ def of_requests(matches: tuple[Match, ...]) -> Iterator[Refused]:
             )
 
 
+def of_called(call: Forgotten) -> Refused:
+    """What is wrong with a call of a procedure that starts an operation, or waits for one."""
+    does, own = call.operation.does, call.operation.leaf.span
+    assert own is not None
+    where = f"line {own.first} of {own.file}"
+    marks = (*call.path.marks(), Mark(own, "definition", "what it does with the request"))
+    if does is Does.COMPLETE:
+        message = f"{call.procedure} waits for {call.request}, to which nothing gives a value"
+        return Refused(NOT_STARTED, message, call.leaf.span, where, marks)
+    message = f"{call.procedure} starts an operation with {call.request}, which nothing completes"
+    return Refused(LOST, message, call.leaf.span, where, marks)
+
+
 def of_receives(facts: UnitFacts, messages: Messages, sent: tuple[Sent, ...]) -> Iterator[Refused]:
     """What is wrong with the receives of a unit, given all sends of the program."""
     for leaf, receive in receives(facts, messages):
-        if receive.tag is None or leaf.span is None:
+        if leaf.span is None:
             continue
-        possible = [send for send in sent if send.tag in (None, receive.tag)]
-        if not possible:
+        tagged = [
+            send for send in sent if None in (send.tag, receive.tag) or send.tag == receive.tag
+        ]
+        if not tagged:
             tags = sorted({send.tag for send in sent if send.tag is not None})
             message = f"no send of the program has the tag {receive.tag}"
             witness = f"the sends have the {_listed('tag', tags)}"
             yield Refused(NO_SEND, message, leaf.span, witness, _marks(sent))
+            continue
+        possible = [send for send in tagged if not receive.goes_elsewhere(send)]
+        if not possible:
+            message = "no send of the program goes from its source to a rank that executes it"
+            lines = sorted({send.span.first for send in tagged})
+            witness = f"with its tag, there are those of {_listed('line', lines)}"
+            yield Refused(NO_SEND, message, leaf.span, witness, _marks(tuple(tagged)))
             continue
         wrong = [receive.why_not(send) for send in possible]
         if all(wrong):
