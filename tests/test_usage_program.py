@@ -10,7 +10,7 @@ from judging import SETTINGS, program, project
 
 from asphalt.project import Project
 
-_RUNTIME = Path(__file__).parent.parent / "runtime"
+_RUNTIME = Path(__file__).parent / "runtime"
 REAL = "MPI_DOUBLE_PRECISION"
 WORLD = "MPI_COMM_WORLD"
 _DECLARED = """\
