@@ -33,7 +33,8 @@ touches are filled, and waits for all blocks that touch a plane.  Where it is no
 non-blocking operation, it becomes messages for the sake of work beside it that uses no block, too.
 
 All ranks come to the call together, which ``nonblocking`` has proved, and nothing between the start
-and the end waits for another message: then all messages are received, however late.
+and the end waits for another message: then all messages are received, however late.  That their
+protocol is right is checked before (``analysis.protocol_blocks``).
 """
 
 from __future__ import annotations
@@ -42,10 +43,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.block_codes import Obstacle, refused_at
+from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, called
+from asphalt.analysis.protocol import ProtocolError
+from asphalt.analysis.protocol_blocks import check_blocks, check_spread
 from asphalt.analysis.runtime_calls import BLOCKS
+from asphalt.analysis.schedule_blocks import Pattern
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
@@ -53,7 +58,7 @@ from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms import nonblocking
 from asphalt.transforms.additions import added
-from asphalt.transforms.divided_call import Divided, DividedCall
+from asphalt.transforms.divided_call import OPERATIONS, Divided, DividedCall
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.make import add, fn, maker_at, num, sub, var
 from asphalt.transforms.new_names import next_number
@@ -169,10 +174,27 @@ def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
             call = DividedCall(facts, order, siblings, position, split.call)
             divided = call.found(beside=split.not_whole is not None)
             if isinstance(divided, Divided):
+                fault = _fault(call, divided)
+                if fault is not None:
+                    divided = Obstacle(PROTOCOL, str(fault), split.leaf)
+            if isinstance(divided, Divided):
                 found.append(Part(path, position, split, divided))
             elif divided is not None:
                 found.append(_refused(split, divided, facts))
     return tuple(found)
+
+
+def _fault(call: DividedCall, divided: Divided) -> ProtocolError | None:
+    """What is wrong with the messages of a call beside these loops."""
+    fills, uses = divided.producer is not None, divided.consumer is not None
+    out, into = OPERATIONS[call.call.procedure.name]
+    if out is not None and out is into:
+        return check_spread(fills=fills, uses=uses)
+    pattern = Pattern.ALL
+    if call.rooted:
+        pattern = Pattern.GATHER if out is None else Pattern.SCATTER
+    planes = any(cut is not None and cut.planes for cut in (out, into))
+    return check_blocks(pattern, fills=fills, uses=uses, planes=planes)
 
 
 def _refused(split: nonblocking.Split, obstacle: Obstacle, facts: UnitFacts) -> Refused:
