@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
 from test_decomposition import ALLTOALL, BCAST, USE, program, units
 
 from asphalt.analysis.protocol import Fault, ProtocolError
@@ -29,6 +30,7 @@ from asphalt.analysis.schedule_blocks import (
 )
 from asphalt.transforms import decomposition
 
+_RUNTIME_TESTS = Path(__file__).parent / "runtime"
 Change = Callable[[int, RankProgram], list[Event]]
 _LOOPS = list(product((False, True), repeat=2))
 USUAL = BlockSizes(
@@ -183,3 +185,58 @@ def test_a_fault_keeps_the_operation(
     (refused,) = decomposition.refusals(facts)
     assert refused.code is decomposition.PROTOCOL
     assert "ranks wait for each other" in refused.message
+
+
+_COUNT, _RANKS = 4096, 4
+_EQUAL = ((_COUNT,) * _RANKS,) * _RANKS
+_EACH = range(_RANKS)
+_NONE = range(0)
+EXECUTED: dict[str, BlockSizes | Spread] = {
+    "all": BlockSizes(Pattern.ALL, _EQUAL, 0, _EACH, _EACH, True, _RANKS),
+    "gather": BlockSizes(Pattern.GATHER, _EQUAL, 1, _NONE, _EACH, False, _RANKS),
+    "scatter": BlockSizes(Pattern.SCATTER, _EQUAL, 1, _EACH, _NONE, False, _RANKS),
+    "line": Spread(_RANKS, 1, _RANKS, _COUNT, _COUNT // 2, True, True, False),
+    "tree": Spread(_RANKS, 1, _RANKS, _COUNT // 8, _COUNT // 2, False, True, False),
+}
+
+
+def _told(event: Event, rank: int, filled: int) -> str | None:
+    """An event as the traced program prints it; what a rank has for itself is no message."""
+    match event:
+        case Send(peer=peer, length=length) if peer != rank:
+            return f"send {peer} {length}"
+        case Post(peer=peer, length=length) if peer != rank:
+            return f"post {peer} {length}"
+        case Compute(step=place, iterations=some):
+            return f"{'fill' if some.start < filled else 'use'} {place}"
+    return None
+
+
+@pytest.mark.parametrize(
+    "mpi", [pytest.param(m, marks=[pytest.mark.wide] * n) for n, m in
+            enumerate(installed(OPENMPI, MPICH))], ids=str,
+)  # fmt: skip
+def test_the_run_time_module_does_this(mpi: Mpi, tmp_path: Path) -> None:
+    sources = [_RUNTIME_TESTS / "traced.f90", RUNTIME, _RUNTIME_TESTS / "blocks_traced.f90"]
+    outcome = run(mpi, build(mpi, sources, tmp_path, ("-O1",)), _RANKS)
+    assert outcome.code == 0, outcome.stderr
+    lines = [line.split() for line in outcome.stdout.splitlines()]
+    for rank in range(_RANKS):
+        found: dict[str, list[str]] = {}
+        told: list[str] = []
+        for what, me, *rest in lines:
+            if me == str(rank) and what == "next":
+                told = found.setdefault(" ".join(rest), [])
+            elif me == str(rank):
+                told.append(" ".join([what, *rest]))
+        for name, sizes in EXECUTED.items():
+            assert found[name] == _events(rank, sizes), (rank, name)
+
+
+def _events(rank: int, sizes: BlockSizes | Spread) -> list[str]:
+    """What a rank says of itself in an execution."""
+    if isinstance(sizes, Spread):
+        program, filled = spread_schedule(rank, sizes), sizes.planes
+    else:
+        program, filled = blocks_schedule(rank, sizes), len(sizes.fills)
+    return [text for event in program if (text := _told(event, rank, filled)) is not None]
