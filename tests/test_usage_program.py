@@ -44,6 +44,15 @@ subroutine middle(a)
   {before}call start(a, r)
 end subroutine middle
 """
+_PASS = """
+subroutine pass(a, r)
+  use mpi
+  implicit none
+  real(8) :: a(4)
+  integer :: r, ierr
+  call start(a, r)
+{more}end subroutine pass
+"""
 _CALL = "call start(a, request)\n"
 _END = "call finish(request)\n"
 _WAIT = "call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)\n"
@@ -66,6 +75,10 @@ def _finish(condition: str = "") -> str:
 
 def _middle(before: str = "", attribute: str = "") -> str:
     return _MIDDLE.format(before=before, attribute=attribute)
+
+
+def _pass(more: str = "") -> str:
+    return _PASS.format(more=more)
 
 
 def _loop(text: str) -> str:
@@ -91,6 +104,7 @@ FOUND = {
     "under a condition": ("ASP030", _program(f"if (np > 1) {_CALL}", _start())),
     "an element": ("ASP030", _program("call start(a, requests(2))\n", _start())),
     "in a procedure": ("ASP030", _program("call middle(a)\n", _start() + _middle())),
+    "through a procedure": ("ASP030", _program("call pass(a, request)\n", _start() + _pass())),
     "waited for by a procedure": ("ASP031", _program(_END, _finish())),
     "from another source": ("ASP032", _program(_at(0, _send(1), _recv(1)))),
     "to another rank": ("ASP032", _program(_at(0, _send(1)) + _at(2, _recv(0)))),
@@ -122,6 +136,9 @@ SILENT = {
         f"{_CALL}call done()\n", _start(), f"subroutine done()\n{_WAIT}end subroutine\n"
     ),
     "not always started": _program(_CALL, _start(condition="if (a(1) > 0) ")),
+    "completed on the way": _program("call pass(a, request)\n", _start() + _pass(
+        "  call MPI_Wait(r, MPI_STATUS_IGNORE, ierr)\n")),
+    "completed behind it": _program("call pass(a, request)\n" + _WAIT, _start() + _pass()),
     "passed on": _program(_CALL, _start(more="  call elsewhere(request)\n")),
     "stopped": _program(_CALL + "stop\n", _start()),
     "may not go on": _program(_CALL + "call elsewhere(a)\n", _start()),

@@ -27,6 +27,9 @@ from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf
 
+_DEEPEST = 5
+"""Procedures through which a request is followed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
@@ -43,15 +46,28 @@ class Forgotten:
 
 
 def forgotten(facts: UnitFacts, sites: CallSites) -> Iterator[Forgotten]:
-    """The calls of a procedure whose callers do not do their part."""
-    expected = tuple(_expected(facts))
-    if not expected:
+    """The calls of a procedure, or of one that passes requests on to it, whose callers do not do
+    their part."""
+    return _in_callers(facts, sites, tuple(_expected(facts)), _DEEPEST)
+
+
+def _in_callers(
+    facts: UnitFacts, sites: CallSites, expected: tuple[tuple[str, Operation], ...], depth: int
+) -> Iterator[Forgotten]:
+    if not expected or depth == 0:
         return
     callers = sites.callers(sites.of(facts.located))
     for site in () if isinstance(callers, str) else callers:
         caller = UnitFacts(site.context.scope.located, facts.effects)
+        point = caller.reaching.graph.action(site.statement.leaf)
         for dummy, operation in expected:
-            found = _forgotten(caller, site, dummy, facts.unit.name, operation)
+            actual = site.args.get(dummy)
+            if point is None or not isinstance(actual, Ref) or not _is_plain(caller, site, actual):
+                continue
+            if actual.args is None and _only_there(caller, point, actual.name):
+                passed = ((actual.name, operation),)
+                yield from _in_callers(caller, sites, passed, depth - 1)
+            found = _forgotten(caller, site, point, actual, facts.unit.name, operation)
             if found is not None:
                 yield found
 
@@ -62,40 +78,53 @@ def _expected(facts: UnitFacts) -> Iterator[tuple[str, Operation]]:
     if any(conditional_statements(facts.unit)):
         return
     named = _named(facts)
-    graph, accesses = facts.reaching.graph, facts.reaching.accesses
     for one in operations(facts.reaching, facts.scope, facts.values):
         waits = one.does is Does.COMPLETE and one.certain and one.quantity is Quantity.ALL
         if not (waits or one.does is Does.START) or not one.scalar or one.count is not None:
             continue
-        symbol = None if one.storage is None else facts.scope.lookup(one.storage)
-        if symbol is None or symbol.origin is not Origin.DUMMY or symbol.dims is not None:
+        if one.storage is None or id(one.leaf) in named:
             continue
-        if symbol.attrs & {"optional", "value"} or accesses.is_exposed(symbol.name):
-            continue
-        alone = not any(_touches(facts, p.number, symbol.name) for p in graph.points
-                        if p.number != one.point)  # fmt: skip
-        always = path_witness(graph, [ENTRY], {EXIT}, {one.point}) is None
-        if alone and always and id(one.leaf) not in named:
-            yield symbol.name, one
+        if _only_there(facts, one.point, one.storage):
+            yield one.storage, one
+
+
+def _only_there(facts: UnitFacts, point: int, name: str) -> bool:
+    """Whether a variable is a scalar dummy that each execution of a procedure uses at one point,
+    and at no other one."""
+    symbol = facts.scope.lookup(name)
+    if symbol is None or symbol.origin is not Origin.DUMMY or symbol.dims is not None:
+        return False
+    graph, accesses = facts.reaching.graph, facts.reaching.accesses
+    if symbol.attrs & {"optional", "value"} or accesses.is_exposed(name):
+        return False
+    if any(_touches(facts, p.number, name) for p in graph.points if p.number != point):
+        return False
+    return path_witness(graph, [ENTRY], {EXIT}, {point}) is None
+
+
+def _is_plain(caller: UnitFacts, site: CallSite, actual: Ref) -> bool:
+    """Whether a call gives a variable to one dummy of a subroutine, and no directive is about
+    it."""
+    plain = isinstance(site.statement.what, Call) and not _given_twice(actual, site)
+    unseen = any(conditional_statements(caller.unit))
+    return plain and not unseen and id(site.statement.leaf) not in _named(caller)
 
 
 def _forgotten(
-    caller: UnitFacts, site: CallSite, dummy: str, procedure: str, operation: Operation
+    caller: UnitFacts,
+    site: CallSite,
+    point: int,
+    actual: Ref,
+    procedure: str,
+    operation: Operation,
 ) -> Forgotten | None:
-    leaf, what = site.statement.leaf, site.statement.what
-    point = caller.reaching.graph.action(leaf)
-    actual = site.args.get(dummy)
-    if point is None or not isinstance(what, Call) or not isinstance(actual, Ref):
-        return None
-    if not is_unseen(actual.name, caller) or _given_twice(actual, site):
-        return None
-    if any(conditional_statements(caller.unit)) or id(leaf) in _named(caller):
+    if not is_unseen(actual.name, caller):
         return None
     starts = operation.does is Does.START
     way = _left(caller, point, actual.name) if starts else _not_given(caller, point, actual.name)
     if way is None:
         return None
-    return Forgotten(caller, leaf, procedure, operation, actual.spelled, way)
+    return Forgotten(caller, site.statement.leaf, procedure, operation, actual.spelled, way)
 
 
 def _left(caller: UnitFacts, point: int, request: str) -> Path | None:
