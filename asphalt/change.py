@@ -17,6 +17,7 @@ from asphalt.gain.model import Judge
 from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
+from asphalt.limits import USUAL_DEPTH
 from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at
@@ -38,7 +39,7 @@ from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
 
 DEFAULT_TILE = 0
-DEFAULT_DEPTH = 4
+DEFAULT_DEPTH = USUAL_DEPTH
 _NAMED = 2  # statements that a message names
 _LEVELS = 4  # of calls, from a procedure with transfers upwards
 

@@ -29,6 +29,9 @@ DEPTH = Limits(1, 4096)
 """Tiles in flight.  The ring has three times as many requests for each rank, and a default integer
 counts them."""
 
+USUAL_DEPTH = 4
+"""What it is unless the user says."""
+
 HEADER = "asphalt_params.inc"
 """The file with K and D of every site of a directory, as named constants; it is included."""
 CONSTANTS = ("asphalt_k_", "asphalt_d_")

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark.structures import ParameterSet
-from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
+from mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed
 from stepping import Stepped
+from tiled_runs import output, transformed, with_values
 
 from asphalt.analysis.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.verdict import Code
 from asphalt.project import Project
 from asphalt.report.examples import examples_of
-from asphalt.resources import RUNTIME, shipped
 from asphalt.settings import Settings
 from asphalt.transforms import nonblocking, pipelining
 
@@ -436,7 +436,7 @@ BARE = re.sub(
 
 
 def test_a_receive_without_condition_becomes_a_wait(tmp_path: Path) -> None:
-    made, _ = _transformed(tmp_path, {"a.f90": BARE})
+    made, _ = transformed(tmp_path, {"a.f90": BARE})
     assert "MPI_Recv" not in made["a.f90"]
     assert made["a.f90"].count("! what comes") == 1
     assert made["a.f90"].count("call asphalt_wait(asphalt_requests_1(asphalt_lo_1), west)") == 1
@@ -444,7 +444,7 @@ def test_a_receive_without_condition_becomes_a_wait(tmp_path: Path) -> None:
 
 def test_no_wait_comes_in_front_of_a_receive(tmp_path: Path) -> None:
     """The next rank receives no part of what is sent before its token is received."""
-    made, _ = _transformed(tmp_path, {"a.f90": TOKEN})
+    made, _ = transformed(tmp_path, {"a.f90": TOKEN})
     _, _, text = made["a.f90"].partition("tiles of K")
     tiles, _, behind = text.partition("call MPI_Recv(other")
     assert "call asphalt_isend(east" in tiles
@@ -463,53 +463,6 @@ def test_messages_that_are_non_blocking_already(tmp_path: Path) -> None:
     assert tree.text("a.f90") != text
     # a send that is waited for in the same branch is none of the list
     assert tree.found(pipelining) == []
-
-
-def _transformed(
-    tmp_path: Path, files: dict[str, str], tile: int | None = None, depth: int | None = None
-) -> tuple[dict[str, str], str]:
-    """The files after all passes for transfers, and the header."""
-    folder = tmp_path / "given"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    settings = replace(Settings(cache=False, jobs=1), passes=("inline", "nonblocking", "motion",
-                       "fission", "renaming", "branches", "pipelining"))  # fmt: skip
-    changes = Project(folder, settings=settings).transform(tile, depth)
-    made = dict(files)
-    header = ""
-    for change in changes:
-        made[change.path.name] = change.after.decode()
-        for one in change.parameters:
-            header += (
-                f"      integer, parameter :: asphalt_k_{one.site} = {one.tile}\n"
-                f"      integer, parameter :: asphalt_d_{one.site} = {one.depth}\n"
-            )
-    return made, header
-
-
-def _output(
-    folder: Path, mpi: Mpi, files: dict[str, str], ranks: int, header: str = ""
-) -> list[str]:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "asphalt_params.inc").write_text(header)
-    sources = []
-    if header:
-        (folder / RUNTIME).write_bytes(shipped(RUNTIME).read_bytes())
-        sources.append(folder / RUNTIME)
-    for name, text in files.items():
-        (folder / name).write_text(text)
-        if not name.endswith(".inc"):
-            sources.append(folder / name)
-    flags = ("-O1", "-fcheck=all", "-std=legacy", f"-I{folder}", f"-J{folder}")
-    outcome = run(mpi, build(mpi, sources, folder, flags), ranks)
-    assert outcome.code == 0, outcome.stderr
-    return sorted(outcome.stdout.splitlines())
-
-
-def _with_values(header: str, tile: int, depth: int) -> str:
-    text = re.sub(r"(asphalt_k_\w+ = )\d+", rf"\g<1>{tile}", header)
-    return re.sub(r"(asphalt_d_\w+ = )\d+", rf"\g<1>{depth}", text)
 
 
 FIXED = {
@@ -570,11 +523,11 @@ C     FROM THE LEFT TO THE RIGHT
 
 def test_two_ranks_compute_the_same(tmp_path: Path) -> None:
     installed(OPENMPI)
-    made, header = _transformed(tmp_path, FIXED, 3, 1)
+    made, header = transformed(tmp_path, FIXED, 3, 1)
     assert "ASPHALT_SEGMENT" in made["wave.f"]
     assert re.findall(r"asphalt_([kd])_\w+_j = (\d+)", header) == [("k", "3"), ("d", "1")]
-    expected = _output(tmp_path / "before", OPENMPI, FIXED, 2)
-    assert _output(tmp_path / "after", OPENMPI, made, 2, header) == expected
+    expected = output(tmp_path / "before", OPENMPI, FIXED, 2)
+    assert output(tmp_path / "after", OPENMPI, made, 2, header) == expected
 
 
 def _back(text: str) -> str:
@@ -606,7 +559,7 @@ TWO_NESTS = GRID + _ONE.replace(_THERE[0], _THERE[0] + _AND_BACK) + MAIN.format(
 def test_a_name_in_the_header_is_new(tmp_path: Path) -> None:
     """Neither K nor D has a name that a unit has already."""
     text = program(declared="  real(8) :: asphalt_d_sweep_j", behind="  asphalt_d_sweep_j = 2\n")
-    _, header = _transformed(tmp_path, {"a.f90": text})
+    _, header = transformed(tmp_path, {"a.f90": text})
     assert set(re.findall(r"asphalt_[kd]_(\w+) =", header)) == {"sweep_j_2"}
 
 
@@ -616,7 +569,7 @@ def test_a_name_in_the_header_is_new(tmp_path: Path) -> None:
     ids=["procedures", "nests"],
 )
 def test_a_program_may_have_several(text: str, sites: set[str], tmp_path: Path) -> None:
-    made, header = _transformed(tmp_path, {"a.f90": text})
+    made, header = transformed(tmp_path, {"a.f90": text})
     assert set(re.findall(r"asphalt_k_(\w+) =", header)) == sites
     assert made["a.f90"].count("= asphalt_segment(") == 2
     assert made["a.f90"].count("include 'asphalt_params.inc'") == made["a.f90"].count(
@@ -658,18 +611,18 @@ def test_what_is_told(columns: int, expected: set[str], tmp_path: Path) -> None:
 )
 def test_all_ranks_compute_the_same(mpi: Mpi, files: dict[str, str], tmp_path: Path) -> None:
     installed(mpi)
-    made, header = _transformed(tmp_path, files)
+    made, header = transformed(tmp_path, files)
     for ranks in (1, 2, 3, 5):
-        expected = _output(tmp_path / "before", mpi, files, ranks)
+        expected = output(tmp_path / "before", mpi, files, ranks)
         for tile, depth in ((0, 4), (1, 1), (1, 3), (3, 1), (5, 2), (8, 1), (99, 9)):
-            values = _with_values(header, tile, depth)
-            assert _output(tmp_path / "after", mpi, made, ranks, values) == expected
+            values = with_values(header, tile, depth)
+            assert output(tmp_path / "after", mpi, made, ranks, values) == expected
 
 
 @pytest.mark.wide
 def test_little_work_is_not_cut(tmp_path: Path) -> None:
     files = {"a.f90": program().replace("m = 2000", "m = 90")}
-    made, header = _transformed(tmp_path, files)
+    made, header = transformed(tmp_path, files)
     assert header == ""
     assert "asphalt_segment" not in made["a.f90"]
 

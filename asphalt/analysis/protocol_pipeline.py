@@ -81,12 +81,15 @@ def _turn(rank: int, turn: int, sizes: Chain) -> Iterator[Event]:
 
 def check_chain(programs: Sequence[RankProgram], sizes: Chain) -> ProtocolError | None:
     """The first fault of the programs of all ranks of a chain, if they have one."""
-    return check(programs, sizes) or _need_fault(programs, sizes)
+    return check(programs, sizes) or need_fault(programs[1:], sizes.elements)
 
 
-def _need_fault(programs: Sequence[RankProgram], sizes: Chain) -> ProtocolError | None:
-    """No iteration comes before the part of the message that it needs."""
-    for rank, program in enumerate(programs[1:], 1):
+def need_fault(
+    programs: Sequence[RankProgram], elements: int, begin: int = 0
+) -> ProtocolError | None:
+    """No iteration from ``begin`` on comes before the part of the message that it needs, on ranks
+    that receive one: ``elements`` for each of them."""
+    for number, program in enumerate(programs):
         pending: dict[int, range] = {}
         there: set[int] = set()
         for event in program:
@@ -95,12 +98,11 @@ def _need_fault(programs: Sequence[RankProgram], sizes: Chain) -> ProtocolError 
                     pending[slot] = range(event.offset, event.offset + event.length)
                 case Wait(slots=slots):
                     there.update(e for slot in slots for e in pending.pop(slot, range(0)))
-                case Compute(step=step, iterations=iterations):
-                    each = sizes.elements
-                    needed = range(iterations.start * each, iterations.stop * each)
+                case Compute(step=step, iterations=some) if some.start >= begin:
+                    needed = range((some.start - begin) * elements, (some.stop - begin) * elements)
                     if not there.issuperset(needed):
                         return ProtocolError(
-                            Fault.UNRECEIVED, f"rank {rank}, step {step}, {iterations}"
+                            Fault.UNRECEIVED, f"receiving rank {number}, step {step}, {some}"
                         )
                 case _:
                     pass

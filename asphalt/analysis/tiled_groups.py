@@ -97,15 +97,18 @@ class Fusion:
                 return f"line {line_of(loop.head)}: {variable} may be read behind the loop"
         return None
 
-    def why_not(self, groups: tuple[Group, ...], received: Access, sent: Access) -> str | None:
+    def why_not(
+        self, groups: tuple[Group, ...], received: Access | None, sent: Access | None
+    ) -> str | None:
         """Why the groups may not be executed in tiles, in this order: the first one waits for what
         is ``received`` in an iteration, the last one starts what is ``sent`` (each with a loop over
-        the iterations)."""
-        messages = frozenset({received.storage, sent.storage})
+        the iterations; None: there is no such message)."""
+        messages = frozenset(a.storage for a in (received, sent) if a is not None)
         inner = [phase for group in groups for phase in self._phases(group, messages)]
-        phases = [
-            _Phase((received,), received.loops[0]), *inner, _Phase((sent,), sent.loops[0])
-        ]  # fmt: skip
+        front, behind = (
+            [] if a is None else [_Phase((a,), a.loops[0])] for a in (received, sent)
+        )  # fmt: skip
+        phases = [*front, *inner, *behind]
         changing = frozenset(a.storage for phase in phases for a in phase.accesses if a.writes)
         start = next(leaves(groups[0].node))
         limits = (*self.order.limits.at(start), *self.dummies.equal())

@@ -7,8 +7,9 @@ many ranks of a node has of a network of today.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from asphalt.analyses import Analyses
@@ -20,6 +21,7 @@ from asphalt.gain.clock import Clock
 from asphalt.gain.work import Work
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
+from asphalt.ir.tree import Node
 from asphalt.simulation.machine import Machine, load_machine
 from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_DDR_2009, Network
 from asphalt.transforms.charge import Costs
@@ -85,6 +87,17 @@ class Model:
 
     def price(self, tree: Tree, located: Located) -> Price:
         """What a unit of a tree costs; sizes are those that its named constants have."""
+        work, facts_of = self._looked_at(tree)
+        facts = facts_of(located)
+        times = (Clock(network, work, facts_of, facts).run() for network in self.networks)
+        return Price(tuple(times))
+
+    def seconds(self, tree: Tree, located: Located) -> Callable[[tuple[Node, ...]], float]:
+        """How long statements of a unit take on one core, without messages in them."""
+        work, facts_of = self._looked_at(tree)
+        return partial(work.seconds, scope=facts_of(located).scope)
+
+    def _looked_at(self, tree: Tree) -> tuple[Work, Callable[[Located], UnitFacts]]:
         effects, uniformity = Analyses(tree).of()
         made: dict[int, UnitFacts] = {}
 
@@ -99,7 +112,4 @@ class Model:
             return None if found is None else (found[0], effects.scopes.of(found[0]))
 
         costs = Costs(self.machine.seconds, self.machine.latency, self.machine.window)
-        work = Work(costs, procedures)
-        facts = facts_of(located)
-        times = (Clock(network, work, facts_of, facts).run() for network in self.networks)
-        return Price(tuple(times))
+        return Work(costs, procedures), facts_of

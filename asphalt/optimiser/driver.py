@@ -36,6 +36,7 @@ from asphalt.optimiser.order import (
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.reading import disagreement
+from asphalt.optimiser.segmenting import Segmenting
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import inline, rotation, sends_first
 from asphalt.transforms.expanded_buffers import ExpandBuffers
@@ -48,6 +49,7 @@ class Driver:
     def __init__(self, shop: Workshop) -> None:
         self.shop = shop
         self.overlap = Overlap(shop)
+        self.segments = Segmenting(shop, self.overlap)
 
     def disagreement(self) -> str | None:
         """Why the unit is not touched: two units of one name, or parsers that read it
@@ -65,7 +67,8 @@ class Driver:
         plain = found = self._cloned(begin)
         prepared = self.shop.closure(begin, PREPARING)
         if len(prepared.steps) >= MOST_STEPS:
-            return self._pipelined(self._without(plain, prepared.steps, None, TOO_MANY), begin)
+            found = self._without(plain, prepared.steps, None, TOO_MANY)
+            return self.segments.of(self._pipelined(found, begin), begin)
         if prepared.steps:
             more = self._cloned(prepared)
             plain = told_with(plain, *more.dropped)  # why nothing comes of the preparation
@@ -78,7 +81,7 @@ class Driver:
             else:
                 found = self._without(plain, prepared.steps, None, LESS_SAVED)
         found = self._taken_later(self._opened(prepared, found))
-        return self._pipelined(found, prepared)
+        return self.segments.of(self._pipelined(found, prepared), prepared)
 
     def _without(
         self,

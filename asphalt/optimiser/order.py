@@ -20,6 +20,7 @@ from asphalt.transforms import (
     pipelining,
     renaming,
     rotation,
+    segmentation,
     sends_first,
     sharing,
     splitting,
@@ -55,6 +56,7 @@ DIVIDING = tuple(
     for module in (waits, copies, splitting, peeling, draining)
 )
 SHARING = Transformation(sharing.NAME, sharing.check, sharing.apply)
+SEGMENTING = Transformation(segmentation.NAME, segmentation.check, segmentation.apply)
 TILING = Transformation(pipelining.NAME, pipelining.check, pipelining.apply)
 _ALL = (
     *PREPARING, STORING, RENAMING, CLONING, EXPANDING, STARTING, DECOMPOSING, *WIDENING, *DIVIDING,

@@ -124,7 +124,7 @@ class Overlap:
         whole = not self.shop.tilings(begin)
         left = frozenset(transfer.line for transfer in (*ahead, *blocks))
         while True:
-            state, refused = self._split(begin, left)
+            state, refused = self.split(begin, left)
             state = self.shop.closure(state, (STORING,))
             if ahead:
                 state = replace(self.shop.closure(state, (self.shop.expanding,)), ahead=ahead)
@@ -219,7 +219,7 @@ class Overlap:
                 state = with_dropped(state, lost)
         return state
 
-    def _split(self, state: State, left: frozenset[int]) -> tuple[State, tuple[Refused, ...]]:
+    def split(self, state: State, left: frozenset[int]) -> tuple[State, tuple[Refused, ...]]:
         """All blocking transfers made non-blocking, but those of the lines ``left``."""
         facts = self.shop.facts(state.tree)
         found = facts.once(nonblocking.check)

@@ -198,9 +198,9 @@ class Workshop:
         if TILING.name not in self.passes:
             return ()
         found = _tilings(self.facts(state.tree))
-        return tuple(replace(s, site=self._new_site(state.tree, s.site)) for s in found)
+        return tuple(replace(s, site=self.new_site(state.tree, s.site)) for s in found)
 
-    def _new_site(self, tree: Tree, wanted: str) -> str:
+    def new_site(self, tree: Tree, wanted: str) -> str:
         """A name in the header that nothing of the tree has yet."""
         for number in count(1):
             name = site_name(Path(self.path), wanted, number, number)

@@ -125,16 +125,19 @@ class Emission:
 
     def _posted(self, node: Node, make: Maker) -> tuple[Node, ...]:
         """All receives, where the first one was."""
-        text = f"asphalt: K of {self.site} in {HEADER}; 0: chosen here, the same on all ranks"
-        chosen = make.assign(
-            self.tile, fn("asphalt_segment", self.k, self.number, self._work()), text
-        )
+        chosen = self._chosen(make)
         lead = next(iter(leaves(node))).lead
         if self.receive.is_blocking:
             group = self._under_condition(node, (self._posting(make),), make)
             return in_front(chosen, lead), group
         nodes = flat_map((node,), self.receive.start, self._posting_for)
         return in_front(chosen, lead), *(self._without_lead(n, lead) for n in nodes)
+
+    def _chosen(self, make: Maker) -> Leaf:
+        """How many iterations a tile has."""
+        text = f"asphalt: K of {self.site} in {HEADER}; 0: chosen here, the same on all ranks"
+        segment = fn("asphalt_segment", self.k, self.number, self._work())
+        return make.assign(self.tile, segment, text)
 
     def _work(self) -> Expr:
         """The operations of an iteration as a real number, which no sizes overflow."""
@@ -203,7 +206,7 @@ class Emission:
         inner = make.inner()
         body: list[Node] = [self._set_hi(inner)]
         for group in groups:
-            change = self._sent if group is groups[-1] else self._received
+            change = self._sent if group.call is self.send.start else self._received
             nodes: tuple[Node, ...] = (self._cut(group),)
             if group.call is not None:
                 nodes = flat_map(nodes, group.call, change)
@@ -246,7 +249,7 @@ class Emission:
         if isinstance(leaf.what, Guarded):
             nodes = (make.branch(leaf.what.condition, nodes),)
         inside = comments_inside(leaf, self.facts.free, self.facts.eol)
-        return (in_front(nodes[0], (*leaf.lead, *inside, *_behind(leaf, make))), *nodes[1:])
+        return (in_front(nodes[0], (*leaf.lead, *inside, *comment_behind(leaf, make))), *nodes[1:])
 
     def _waited(self, leaf: Leaf) -> tuple[Node, ...]:
         """The waits for all parts that are still on their way."""
@@ -255,7 +258,7 @@ class Emission:
             waits: Node = make.branch(leaf.what.condition, (self._all_waits(make.inner()),))
         else:
             waits = self._all_waits(make)
-        return (in_front(waits, (*leaf.lead, *_behind(leaf, make))),)
+        return (in_front(waits, (*leaf.lead, *comment_behind(leaf, make))),)
 
     def _waited_behind(self, group: Node, make: Maker) -> tuple[Node, ...]:
         """The same behind the tiles, for a send that was blocking."""
@@ -292,7 +295,7 @@ class Emission:
         return replace(leaf, what=what, body=None, span=None, lead=(*leaf.lead, *inside))
 
 
-def _behind(leaf: Leaf, make: Maker) -> tuple[Trivia, ...]:
+def comment_behind(leaf: Leaf, make: Maker) -> tuple[Trivia, ...]:
     """The comment behind a statement, as a line of its own."""
     own = leaf.trail.strip()
     return (make.comment(own.lstrip("!").strip()),) if own.startswith("!") else ()

@@ -188,7 +188,7 @@ class Finder:
             groups,
             *moved,
             trips,
-            f"{self.facts.unit.name or 'main'}_{_plain(along.var.name)}",
+            f"{self.facts.unit.name or 'main'}_{plain(along.var.name)}",
             along.var.spelled,
             work,
             self._amount(work * trips.number),
@@ -220,12 +220,17 @@ class Finder:
 
     def _changed(self, siblings: tuple[Node, ...], receive: Message, send: Message) -> str | None:
         """What is changed of that which the messages are known by."""
+        nodes = siblings[receive.start_position : send.end_position + 1]
+        return self._changing((receive, send), nodes)
+
+    def _changing(self, messages: tuple[Message, ...], nodes: tuple[Node, ...]) -> str | None:
+        """What some statements change of that which messages are known by."""
         names: set[str] = set()
-        for message in (receive, send):
+        for message in messages:
             buffer, *others = message.arguments
             subscripts = buffer.args or () if isinstance(buffer, Ref) else ()
             names |= {name for arg in (*subscripts, *others) for name in names_in(arg)}
-        for node in siblings[receive.start_position : send.end_position + 1]:
+        for node in nodes:
             changing = self.facts.footprint(node).written()
             for name in sorted(names):
                 if self.facts.names.storage(name) in changing:
@@ -289,7 +294,7 @@ def _more_than_a_message(node: Node) -> str:
     return "what is around the message holds more than the message and loops"
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """The name that a variable had before asphalt gave it another one."""
     return re.sub(r"^asphalt_(\w+)_\d+$", r"\1", name)
 

@@ -22,9 +22,14 @@ def messages_of(
 ) -> tuple[Message, ...]:
     """The messages that statements of a list send or receive: those that asphalt has made
     non-blocking, and blocking ones that it could; none whose status is read."""
-    windows = (_window(w, siblings, messages) for w in windows_of(siblings, messages))
     place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
-    return (*(m for m in windows if m is not None), *_blocking(place, facts))
+    return (*started_messages(siblings, messages), *_blocking(place, facts))
+
+
+def started_messages(siblings: tuple[Node, ...], messages: Messages) -> tuple[Message, ...]:
+    """The same, without those that are blocking."""
+    windows = (_window(w, siblings, messages) for w in windows_of(siblings, messages))
+    return tuple(m for m in windows if m is not None)
 
 
 def _window(window: Window, siblings: tuple[Node, ...], messages: Messages) -> Message | None:

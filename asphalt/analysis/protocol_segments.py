@@ -1,0 +1,146 @@
+"""The check of the schedule of a message in segments: each rank sends to the next one.
+
+As ``protocol_pipeline``, for what ``transforms.segment_tiles`` writes: the nest in front of the
+send is executed in tiles, each with its segment, and the nest behind the receive tile by tile as
+the segments come (Danalis et al., ICS 2009, section 5, "CCTP").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from asphalt.analysis.protocol import ProtocolError, check
+from asphalt.analysis.protocol_pipeline import need_fault
+from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """The sizes of one execution.
+
+    ``trips``: iterations of either nest; ``elements``: of the message for each of them; ``turns``:
+    how often all of it is executed; ``tile``, ``depth``: K and D; ``paced``: a segment is sent when
+    that of D tiles before it is complete, else all waits come behind.  ``ahead``: receives are
+    posted in front of the first nest, else behind the waits of the send, as where another branch
+    receives.  ``ring``: the last rank sends to the first one.
+    """
+
+    ranks: int
+    trips: int
+    elements: int
+    tile: int
+    depth: int
+    turns: int
+    paced: bool
+    ahead: bool
+    ring: bool
+
+    def trips_of(self, rank: int) -> int:
+        """The iterations of all turns, those of both nests."""
+        return self.turns * self.trips * (2 if self.source(rank) is not None else 1)
+
+    def source(self, rank: int) -> int | None:
+        """Whom a rank receives from."""
+        return (rank - 1) % self.ranks if rank > 0 or self.ring else None
+
+    def target(self, rank: int) -> int | None:
+        """Whom a rank sends to."""
+        return (rank + 1) % self.ranks if rank < self.ranks - 1 or self.ring else None
+
+    def final_in(self, rank: int, element: int) -> int:
+        """Each iteration defines its own elements of what is sent."""
+        del rank
+        return element // self.elements
+
+    def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
+        """What the rank before has; the first one of a chain gets nothing."""
+        del ranks
+        source = self.source(rank)
+        if source is None:
+            return {}
+        number = self.turns * self.trips * self.elements
+        return {element: (source, element) for element in range(number)}
+
+
+def shift_schedule(rank: int, sizes: Shift) -> RankProgram:
+    """What a rank does: it fills a message, sends it, receives one, and uses it."""
+    return tuple(event for turn in range(sizes.turns) for event in _turn(rank, turn, sizes))
+
+
+def _turn(rank: int, turn: int, sizes: Shift) -> Iterator[Event]:
+    source, target = sizes.source(rank), sizes.target(rank)
+    tiles = range(0, sizes.trips, sizes.tile)
+    first = turn * sizes.trips
+    all_first = sizes.turns * sizes.trips  # of the iterations that use what is received
+
+    def part(lo: int) -> tuple[int, int]:
+        number = min(sizes.tile, sizes.trips - lo)
+        return (first + lo) * sizes.elements, number * sizes.elements
+
+    def iterations(lo: int) -> range:
+        return range(first + lo, first + min(lo + sizes.tile, sizes.trips))
+
+    def posted() -> Iterator[Event]:
+        for step, lo in enumerate(tiles):
+            if source is not None:
+                yield Post(step, source, *part(lo), slot=lo)
+
+    def waited() -> Iterator[Event]:
+        for step, lo in enumerate(tiles):
+            if target is not None:
+                yield Wait(step, (sizes.trips + lo,))
+
+    if sizes.ahead:
+        yield from posted()
+    for step, lo in enumerate(tiles):
+        yield Compute(step, iterations(lo))
+        if target is not None:
+            if sizes.paced and step >= sizes.depth:
+                yield Wait(step, (sizes.trips + lo - sizes.depth * sizes.tile,))
+            yield Send(step, target, *part(lo), slot=sizes.trips + lo)
+    if not sizes.ahead:
+        yield from waited()
+        yield from posted()
+    for step, lo in enumerate(tiles):
+        if source is not None:
+            yield Wait(step, (lo,))
+            own = iterations(lo)
+            yield Compute(step, range(all_first + own.start, all_first + own.stop))
+    if sizes.ahead:
+        yield from waited()
+
+
+def check_shift(programs: Sequence[RankProgram], sizes: Shift) -> ProtocolError | None:
+    """The first fault of the programs of all ranks, if they have one."""
+    used = sizes.turns * sizes.trips
+    receiving = [p for rank, p in enumerate(programs) if sizes.source(rank) is not None]
+    return check(programs, sizes) or need_fault(receiving, sizes.elements, used)
+
+
+@cache
+def check_segments(paced: bool, ahead: bool, most: int = 3) -> ProtocolError | None:
+    """The first fault over small sizes: rings and chains of 1 to ``most`` ranks, up to so many
+    tiles in flight and one iteration more, K up to longer than the nest, one and two turns.
+
+    A ring whose ranks send before they post is none that a program can rely on.
+    """
+    sizes = product(
+        range(1, most + 1),
+        range(1, most + 2),
+        (1, 2),
+        range(1, most + 3),
+        range(1, most + 1),
+        (1, 2),
+    )
+    rings = (False, True) if ahead else (False,)
+    for numbers in sizes:
+        for ring in rings:
+            one = Shift(*numbers, paced, ahead, ring)
+            programs = [shift_schedule(rank, one) for rank in range(one.ranks)]
+            fault = check_shift(programs, one)
+            if fault is not None:
+                return ProtocolError(fault.kind, f"{fault.witness}; {one}")
+    return None

@@ -1,0 +1,189 @@
+"""Messages of a unit cut into segments at both ends, one after the other, each if that gains.
+
+The last of all steps: what a message overlaps with as a whole is known then, and what segments gain
+beyond that is asked of the model (``gain.segments``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from asphalt.analysis.constants import constant, element_bytes
+from asphalt.analysis.messages import Messages, Way, envelopes_of
+from asphalt.analysis.objects import symbol_named
+from asphalt.analysis.sole_pair import SolePair
+from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.gain.model import Model, Price
+from asphalt.gain.segments import Message, saved, usual_tile
+from asphalt.ir.expr import Expr
+from asphalt.ir.tree import Leaf, Node
+from asphalt.limits import HEADER, USUAL_DEPTH
+from asphalt.optimiser.dropped import not_kept, told_with
+from asphalt.optimiser.order import MOST_STEPS, SEGMENTING, WIDENING
+from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled
+from asphalt.optimiser.overlap import Overlap
+from asphalt.optimiser.workshop import State, Workshop
+from asphalt.transforms import fission, inline, nonblocking
+from asphalt.transforms.segment_tiles import Side
+from asphalt.transforms.segmented_sides import Segmented
+
+
+class Segmenting:
+    """The messages of one unit."""
+
+    def __init__(self, shop: Workshop, overlap: Overlap) -> None:
+        self.shop = shop
+        self.overlap = overlap
+        self.model = shop.model if isinstance(shop.model, Model) else Model()
+
+    def of(self, found: Optimised, prepared: State) -> Optimised:
+        """The same with messages in segments; ``prepared``: where to look for them if nothing else
+        was gained."""
+        if not {SEGMENTING.name, nonblocking.NAME} <= set(self.shop.passes):
+            return found
+        begin = State(self.shop.tree, found.steps, found.trees)
+        if found.content is not None:
+            begin = replace(begin, tree=self.shop.known.tree(found.content))
+        after = self._all(found, begin)
+        if after.tiled != found.tiled or found.content is not None or prepared.tree is begin.tree:
+            return after
+        more = self._all(after, prepared)
+        return after if more.tiled == after.tiled or self._stay_apart() else more
+
+    def _stay_apart(self) -> bool:
+        """Whether a procedure that could be inlined has messages that are cut where they stand."""
+        tree = self.shop.tree
+        for step in inline.check(self.shop.facts(tree)) if inline.NAME in self.shop.passes else ():
+            if isinstance(step, inline.Inline):
+                callee = step.plan.callee
+                chain = tuple(unit.name for unit in callee.chain)
+                shop = self.shop.beside(tree, callee.path, chain)
+                nothing = Optimised(callee.path, chain[-1], None, (), (), (), FIXPOINT)
+                begin = State(tree, ())
+                if Segmenting(shop, Overlap(shop)).of(nothing, begin).tiled:
+                    return True
+        return False
+
+    def _all(self, found: Optimised, begin: State) -> Optimised:
+        tried = 0
+        while len(begin.steps) < MOST_STEPS:
+            pairs = list(_pairs(self.shop.facts(begin.tree)))
+            if tried >= len(pairs):
+                break
+            more = self._one(found, begin, *pairs[tried])
+            if isinstance(more, Optimised):
+                found, tried = more, tried + 1
+            else:
+                begin, found = more
+        return found
+
+    def _one(
+        self, found: Optimised, begin: State, send: Leaf, receive: Leaf
+    ) -> Optimised | tuple[State, Optimised]:
+        """The state with one message in segments, if it can be and that gains."""
+        lines = {line_of(send), line_of(receive)}
+        calls = nonblocking.check(self.shop.facts(begin.tree))
+        others = frozenset(call.line for call in calls if isinstance(call, nonblocking.Split))
+        split, _ = self.overlap.split(begin, others - lines)
+        whole = [t for t in WIDENING if t.name != fission.NAME]  # without branches split
+        ways = (self._possible(self.shop.closure(split, way)) for way in (WIDENING, whole))
+        state, step = next((way for way in ways if way is not None), (split, None))
+        prices = None if step is None else self._prices(begin, state, step)
+        if step is None or prices is None:
+            return found
+        if not prices[1].gains(prices[0]):
+            lost = not_kept(self.shop, state.tree, SEGMENTING.name, step, prices)
+            return told_with(found, lost)
+        return self._applied(found, begin, state, step, prices)
+
+    def _possible(self, state: State) -> tuple[State, Segmented] | None:
+        facts = self.shop.facts(state.tree)
+        steps = (s for s in SEGMENTING.check(facts) if isinstance(s, Segmented))
+        step = next(steps, None)
+        return None if step is None else (state, step)
+
+    def _applied(
+        self,
+        found: Optimised,
+        begin: State,
+        state: State,
+        step: Segmented,
+        prices: tuple[Price, Price],
+    ) -> tuple[State, Optimised]:
+        step = replace(step, site=self.shop.new_site(state.tree, step.site))
+        does = f"is cut into segments along {step.along}, K and D of {step.site} in {HEADER}"
+        new = [replace(self.shop.placed(begin.tree, one), does=does) for one in state.split]
+        place = self.shop.place(state.tree, step.line)
+        tiled = Tiled(step.site, place.line, "MPI_Send", step.along, place.path)
+        after = self.shop.applied(state, self.shop.facts(state.tree), SEGMENTING, step)
+        gained = dict(zip(self.shop.model.names, prices[1].saved(prices[0]), strict=True))
+        steps = (*after.steps[:-1], replace(after.steps[-1], gained=gained))
+        after = replace(after, steps=steps, split=())
+        found = replace(
+            found,
+            content=after.tree.content(self.shop.path),
+            steps=steps,
+            trees=(after.tree,),
+            transfers=tuple(sorted((*found.transfers, *new), key=lambda t: t.line)),
+            tiled=(*found.tiled, tiled),
+        )
+        return after, found
+
+    def _prices(self, begin: State, state: State, step: Segmented) -> tuple[Price, Price] | None:
+        """What the unit costs before, and with a message in segments; None: its sizes are not
+        known."""
+        message = self._message(state, step)
+        if message is None:
+            return None
+        gains = [saved(message, network) for network in self.model.networks]
+        if self.model is not self.shop.model:  # of executions, which know no segments yet
+            worst = min(gains)
+            gains = [worst for _ in self.shop.model.names]
+        before, whole = self.shop.price(begin.tree), self.shop.price(state.tree)
+        seconds = tuple(w - g for w, g in zip(whole.seconds, gains, strict=True))
+        return before, Price(seconds)
+
+    def _message(self, state: State, step: Segmented) -> Message | None:
+        facts = self.shop.facts(state.tree)
+        seconds = self.model.seconds(state.tree, self.shop.located(state.tree))
+        plain = Scopes(facts.scope.program).of(facts.located)
+        parts = step.send.message.parts
+        assert parts is not None
+        symbol = symbol_named(parts.buffer.name, facts.scope)
+        element = None if symbol is None else element_bytes(symbol, facts.scope)
+        number = constant(step.trips.number.expression(), plain)
+        each = constant(parts.each.expression(), plain)
+        if not number or each is None or element is None:
+            return None
+        return Message(
+            number,
+            usual_tile(number, step.amount / number),
+            float(each * element),
+            seconds(_loops(step.send)) / number,
+            seconds(_loops(step.receive)) / number,
+            seconds(step.between),
+            USUAL_DEPTH if step.send.message.paced else number,
+        )
+
+
+def _loops(side: Side) -> tuple[Node, ...]:
+    return tuple(loop for group in side.groups for loop in group.loops)
+
+
+def _pairs(facts: UnitFacts) -> Iterator[tuple[Leaf, Leaf]]:
+    """The sends and receives of a unit whose messages meet no others of the program."""
+    messages = facts.once(Messages)
+    plain = Scopes(facts.scope.program).of(facts.located)
+    ends: dict[Way, list[tuple[Leaf, int, Expr]]] = {Way.OUT: [], Way.IN: []}
+    for leaf, call in messages.own_calls():
+        for envelope in (envelopes_of(call) or ()) if call.queue is None else ():
+            tag = constant(envelope.tag, plain)
+            if tag is not None:
+                ends[envelope.way].append((leaf, tag, envelope.tag))
+    sole = SolePair(facts)
+    for send, tag, wanted in ends[Way.OUT]:
+        for receive, other, _ in ends[Way.IN]:
+            if tag == other and sole.why_not((wanted,), (send, receive)) is None:
+                yield send, receive

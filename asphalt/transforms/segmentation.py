@@ -1,0 +1,90 @@
+"""Communication and computation tiling and pipelining of a message between its two ends.
+
+Before::
+
+    call asphalt_irecv(west, m*n, ..., left, 1, comm, asphalt_request_1)
+    do j = 1, n                                        ! fills column j in iteration j
+      ...  east(:,j) = ...
+    end do
+    call asphalt_isend(east, m*n, ..., right, 1, comm, asphalt_request_2)
+    call asphalt_wait(asphalt_request_1, west)
+    do j = 1, n                                        ! needs column j in iteration j
+      ...  ... = west(:,j)
+    end do
+    call asphalt_wait(asphalt_request_2, east)
+
+After, each tile of K iterations of the first nest sends its segment as soon as it is computed, and
+each tile of the second one waits for its own::
+
+    do lo = 1, n, k
+      hi = min(lo + k - 1, n)
+      call asphalt_irecv(west(1,lo), m*(hi - lo + 1), ..., requests_1(lo))
+    end do
+    do lo = 1, n, k
+      hi = min(lo + k - 1, n)
+      do j = lo, hi
+        ...
+      end do
+      if ((lo - 1)/k >= d) call asphalt_wait(requests_2(lo - d*k), east)
+      call asphalt_isend(east(1,lo), m*(hi - lo + 1), ..., requests_2(lo))
+    end do
+    do lo = 1, n, k
+      hi = min(lo + k - 1, n)
+      call asphalt_wait(requests_1(lo), west)
+      do j = lo, hi
+        ...
+      end do
+    end do
+    do lo = 1, n, k
+      call asphalt_wait(requests_2(lo), east)
+    end do
+
+(Danalis et al., ICS 2009, section 5, "CCTP", and figure 3.)  One of the nests may be missing: its
+end starts all segments, or waits for all, where the whole message was.  Both ends may stand in
+different statement lists, under conditions that choose ranks.
+
+The message meets no other of the program, so that both ends cut it alike: the n-th message that a
+rank sends to another is the n-th one that the other receives from it, and so are their segments.
+It stays free of deadlock: all segments of a receive are posted where it was; those of a send start
+before it would have, are waited for where it was, and in front of that only where nothing else is
+started before: a rank that waited in its send waited for the same receive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.tree import Unit
+from asphalt.transforms.checked_sizes import can_check
+from asphalt.transforms.edit import rewrite_list
+from asphalt.transforms.segment_tiles import Segments
+from asphalt.transforms.segmented_sides import Ends, Segmented
+from asphalt.transforms.step import Found, Step
+from asphalt.transforms.tile_declarations import declared
+
+NAME = "pipelining"
+
+
+def check(facts: UnitFacts) -> tuple[Found, ...]:
+    """The messages of a unit that can be cut into segments, of those that are non-blocking."""
+    if not can_check(facts):
+        return ()
+    return tuple(Ends(facts, facts.once(Messages), facts.once(Independence.of)).all())
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The unit with one message cut into segments."""
+    assert isinstance(step, Segmented)
+    ends = step.receive, step.send
+    emission = Segments(facts, *ends, step.trips, step.site, step.work)
+    body = facts.unit.body
+    # a list inside of another one first: what is around it keeps its positions
+    for path in sorted({end.path for end in ends}, key=len, reverse=True):
+        sides = tuple(end for end in ends if end.path == path)
+        change = partial(emission.segmented, sides, step.along)
+        body = rewrite_list(body, (*path, 0), change)
+    return declared(emission, replace(facts.unit, body=body))

@@ -1,0 +1,60 @@
+"""Runs of programs whose nests are executed in tiles with messages, with any K and D."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from mpi_run import Mpi, build, run
+
+from asphalt.project import Project
+from asphalt.resources import RUNTIME, shipped
+from asphalt.settings import Settings
+
+
+def transformed(
+    tmp_path: Path, files: dict[str, str], tile: int | None = None, depth: int | None = None
+) -> tuple[dict[str, str], str]:
+    """The files after all passes for transfers, and the header."""
+    folder = tmp_path / "given"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    settings = replace(Settings(cache=False, jobs=1), passes=("inline", "nonblocking", "motion",
+                       "fission", "renaming", "branches", "pipelining"))  # fmt: skip
+    changes = Project(folder, settings=settings).transform(tile, depth)
+    made = dict(files)
+    header = ""
+    for change in changes:
+        made[change.path.name] = change.after.decode()
+        for one in change.parameters:
+            header += (
+                f"      integer, parameter :: asphalt_k_{one.site} = {one.tile}\n"
+                f"      integer, parameter :: asphalt_d_{one.site} = {one.depth}\n"
+            )
+    return made, header
+
+
+def output(
+    folder: Path, mpi: Mpi, files: dict[str, str], ranks: int, header: str = ""
+) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "asphalt_params.inc").write_text(header)
+    sources = []
+    if header:
+        (folder / RUNTIME).write_bytes(shipped(RUNTIME).read_bytes())
+        sources.append(folder / RUNTIME)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        if not name.endswith(".inc"):
+            sources.append(folder / name)
+    flags = ("-O1", "-fcheck=all", "-std=legacy", f"-I{folder}", f"-J{folder}")
+    outcome = run(mpi, build(mpi, sources, folder, flags), ranks)
+    assert outcome.code == 0, outcome.stderr
+    return sorted(outcome.stdout.splitlines())
+
+
+def with_values(header: str, tile: int, depth: int) -> str:
+    text = re.sub(r"(asphalt_k_\w+ = )\d+", rf"\g<1>{tile}", header)
+    return re.sub(r"(asphalt_d_\w+ = )\d+", rf"\g<1>{depth}", text)
