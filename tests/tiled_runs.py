@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +40,14 @@ def transformed(
 def output(
     folder: Path, mpi: Mpi, files: dict[str, str], ranks: int, header: str = ""
 ) -> list[str]:
+    """What a program prints, sorted by lines."""
+    return outputs(folder, mpi, files, (ranks,), header)[0]
+
+
+def outputs(
+    folder: Path, mpi: Mpi, files: dict[str, str], ranks: Sequence[int], header: str = ""
+) -> list[list[str]]:
+    """The same for several numbers of ranks."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "asphalt_params.inc").write_text(header)
     sources = []
@@ -50,11 +59,16 @@ def output(
         if not name.endswith(".inc"):
             sources.append(folder / name)
     flags = ("-O1", "-fcheck=all", "-std=legacy", f"-I{folder}", f"-J{folder}")
-    outcome = run(mpi, build(mpi, sources, folder, flags), ranks)
-    assert outcome.code == 0, outcome.stderr
-    return sorted(outcome.stdout.splitlines())
+    program = build(mpi, sources, folder, flags)
+    found: list[list[str]] = []
+    for number in ranks:
+        outcome = run(mpi, program, number)
+        assert outcome.code == 0, outcome.stderr
+        found.append(sorted(outcome.stdout.splitlines()))
+    return found
 
 
 def with_values(header: str, tile: int, depth: int) -> str:
+    """The header with other values of K and D."""
     text = re.sub(r"(asphalt_k_\w+ = )\d+", rf"\g<1>{tile}", header)
     return re.sub(r"(asphalt_d_\w+ = )\d+", rf"\g<1>{depth}", text)

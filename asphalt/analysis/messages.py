@@ -176,10 +176,13 @@ class Messages:
         return found
 
     @cached_property
-    def _unknown(self) -> bool:
-        return any(
-            not isinstance(match, Matched) and part_of(match.call) is not Part.BOTH
+    def _unknown(self) -> frozenset[str | None]:
+        """The variables with requests of which it is not known what completes them."""
+        own = self._requests.operations
+        return frozenset(
+            own[id(match.leaf)].root if id(match.leaf) in own else None
             for match in self.matches
+            if not isinstance(match, Matched) and part_of(match.call) is not Part.BOTH
         )
 
     @cached_property
@@ -224,7 +227,9 @@ class Messages:
 
     def completed_by(self, leaf: Leaf) -> tuple[Matched, ...] | None:
         """What a completion may complete; None: not known."""
-        if self._unknown or not self._requests.is_own(leaf):
+        if not self._requests.is_own(leaf):
+            return None
+        if self._unknown & {None, self._requests.operations[id(leaf)].root}:
             return None
         return tuple(self._starts.get(id(leaf), ()))
 

@@ -15,19 +15,23 @@ from asphalt.analysis.objects import symbol_named
 from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import Message, saved, usual_tile
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf, Node
 from asphalt.limits import HEADER, USUAL_DEPTH
-from asphalt.optimiser.dropped import not_kept, told_with
+from asphalt.optimiser.dropped import not_kept, together_not_kept, told_with
 from asphalt.optimiser.order import MOST_STEPS, SEGMENTING, WIDENING
+from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import fission, inline, nonblocking
 from asphalt.transforms.segment_tiles import Side
 from asphalt.transforms.segmented_sides import Segmented
+
+IN_SEGMENTS = "messages leave and come in segments without it"
 
 
 class Segmenting:
@@ -46,11 +50,18 @@ class Segmenting:
         begin = State(self.shop.tree, found.steps, found.trees)
         if found.content is not None:
             begin = replace(begin, tree=self.shop.known.tree(found.content))
-        after = self._all(found, begin)
-        if after.tiled != found.tiled or found.content is not None or prepared.tree is begin.tree:
+        after = self._all(found, begin, begin.tree)
+        if after.tiled:
             return after
-        more = self._all(after, prepared)
-        return after if more.tiled == after.tiled or self._stay_apart() else more
+        nothing = replace(after, content=None, steps=(), transfers=(), cleared=(), trees=())
+        for other in (State(self.shop.tree, ()), prepared):
+            if other.tree is not begin.tree:
+                more = self._all(nothing, other, begin.tree)
+                if more.tiled and not (other.steps and self._stay_apart()):
+                    return told_with(
+                        more, *together_not_kept(self.shop, found.steps, None, IN_SEGMENTS)
+                    )
+        return after
 
     def _stay_apart(self) -> bool:
         """Whether a procedure that could be inlined has messages that are cut where they stand."""
@@ -66,21 +77,24 @@ class Segmenting:
                     return True
         return False
 
-    def _all(self, found: Optimised, begin: State) -> Optimised:
+    def _all(self, found: Optimised, begin: State, before: Tree) -> Optimised:
+        """The messages that can be found in a state; ``before``: what the first has to cost less
+        than."""
         tried = 0
         while len(begin.steps) < MOST_STEPS:
             pairs = list(_pairs(self.shop.facts(begin.tree)))
             if tried >= len(pairs):
                 break
-            more = self._one(found, begin, *pairs[tried])
+            more = self._one(found, begin, *pairs[tried], before)
             if isinstance(more, Optimised):
                 found, tried = more, tried + 1
             else:
                 begin, found = more
+                before = begin.tree
         return found
 
     def _one(
-        self, found: Optimised, begin: State, send: Leaf, receive: Leaf
+        self, found: Optimised, begin: State, send: Leaf, receive: Leaf, before: Tree
     ) -> Optimised | tuple[State, Optimised]:
         """The state with one message in segments, if it can be and that gains."""
         lines = {line_of(send), line_of(receive)}
@@ -90,7 +104,7 @@ class Segmenting:
         whole = [t for t in WIDENING if t.name != fission.NAME]  # without branches split
         ways = (self._possible(self.shop.closure(split, way)) for way in (WIDENING, whole))
         state, step = next((way for way in ways if way is not None), (split, None))
-        prices = None if step is None else self._prices(begin, state, step)
+        prices = None if step is None else self._prices(before, state, step)
         if step is None or prices is None:
             return found
         if not prices[1].gains(prices[0]):
@@ -115,6 +129,12 @@ class Segmenting:
         step = replace(step, site=self.shop.new_site(state.tree, step.site))
         does = f"is cut into segments along {step.along}, K and D of {step.site} in {HEADER}"
         new = [replace(self.shop.placed(begin.tree, one), does=does) for one in state.split]
+        lines = [line_of(end.message.start) for end in (step.receive, step.send)]
+        places = [self.shop.place(state.tree, line) for line in lines]
+        told = [
+            replace(one, does=does, beside=()) if Place(one.path, one.line) in places else one
+            for one in found.transfers
+        ]
         place = self.shop.place(state.tree, step.line)
         tiled = Tiled(step.site, place.line, "MPI_Send", step.along, place.path)
         after = self.shop.applied(state, self.shop.facts(state.tree), SEGMENTING, step)
@@ -126,12 +146,12 @@ class Segmenting:
             content=after.tree.content(self.shop.path),
             steps=steps,
             trees=(after.tree,),
-            transfers=tuple(sorted((*found.transfers, *new), key=lambda t: t.line)),
+            transfers=tuple(sorted((*told, *new), key=lambda t: t.line)),
             tiled=(*found.tiled, tiled),
         )
         return after, found
 
-    def _prices(self, begin: State, state: State, step: Segmented) -> tuple[Price, Price] | None:
+    def _prices(self, tree: Tree, state: State, step: Segmented) -> tuple[Price, Price] | None:
         """What the unit costs before, and with a message in segments; None: its sizes are not
         known."""
         message = self._message(state, step)
@@ -141,7 +161,7 @@ class Segmenting:
         if self.model is not self.shop.model:  # of executions, which know no segments yet
             worst = min(gains)
             gains = [worst for _ in self.shop.model.names]
-        before, whole = self.shop.price(begin.tree), self.shop.price(state.tree)
+        before, whole = self.shop.price(tree), self.shop.price(state.tree)
         seconds = tuple(w - g for w, g in zip(whole.seconds, gains, strict=True))
         return before, Price(seconds)
 
