@@ -9,7 +9,10 @@ from stepping import Stepped
 
 from asphalt.gain.amounts import FIRST, amount, typical
 from asphalt.gain.clock import COPY_BANDWIDTH
-from asphalt.gain.model import Model, Price
+from asphalt.gain.model import USUAL, Model, Price
+from asphalt.gain.segments import Message as SegmentedMessage
+from asphalt.gain.segments import saved as saved_by
+from asphalt.gain.segments import usual_tile
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import leaves
 from asphalt.optimise import FIXPOINT, Optimised, optimise
@@ -240,3 +243,42 @@ def test_what_only_begins_a_further_turn_is_left_out_of_the_last(
     turned = work + loop.format(f"{message}    if (k < {turns}) then\n{work}    end if\n")
     plain = _price(tmp_path / "plain", loop.format(work + message), ETHERNET_1)
     assert _price(tmp_path / "turned", turned, ETHERNET_1) == pytest.approx(plain, rel=1e-3)
+
+
+def _message(**given: float) -> SegmentedMessage:
+    sizes: dict[str, float] = {
+        "iterations": 40, "tile": 10, "size": 1e5, "filling": 2e-5, "using": 2e-5, "between": 0,
+        "depth": 4,
+    }  # fmt: skip
+    return SegmentedMessage(**{**sizes, **given})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("network", USUAL, ids=lambda network: network.name)
+class TestSegments:
+    """Messages that leave and come in segments."""
+
+    def test_they_hide_the_transfer_behind_the_nests(self, network: Network) -> None:
+        message = _message()
+        whole = 40 * 1e5 / network.bandwidth
+        assert 0 < saved_by(message, network) < whole
+
+    def test_one_segment_is_the_message(self, network: Network) -> None:
+        assert saved_by(_message(tile=40), network) == 0
+
+    def test_they_lose_where_there_is_nothing_to_hide_behind(self, network: Network) -> None:
+        assert saved_by(_message(filling=0, using=0, size=10), network) < 0
+
+    def test_they_lose_where_the_whole_message_is_hidden(self, network: Network) -> None:
+        assert saved_by(_message(between=1), network) <= 0
+
+    def test_fewer_in_flight_save_no_more(self, network: Network) -> None:
+        assert saved_by(_message(tile=2, depth=1), network) <= saved_by(_message(tile=2), network)
+
+
+def test_the_usual_segments() -> None:
+    """As ``asphalt_segment`` of the run-time module."""
+    assert usual_tile(12, 1e6) == 3
+    assert usual_tile(13, 1e6) == 4
+    assert usual_tile(12, 2e4) == 5
+    assert usual_tile(12, 1) == 12
+    assert usual_tile(1, 1e6) == 1

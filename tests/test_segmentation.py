@@ -1,5 +1,5 @@
 """A message leaves in segments while the nest that fills it goes on, and the nest behind the
-receive uses them one by one, only where every rank cuts alike and no iteration needs a later one."""
+receive uses them one by one; only where all ranks cut alike, and no iteration needs a later one."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import fission, inline, nonblocking
+from asphalt.transforms.pipelining import LEAST_WORK
 from asphalt.transforms.segment_tiles import Side
 from asphalt.transforms.segmented_sides import Segmented
 
@@ -113,9 +114,10 @@ class Segmenting:
         return self._applied(found, begin, state, step, prices)
 
     def _possible(self, state: State) -> tuple[State, Segmented] | None:
+        """A message that can be cut, where its nests are worth two tiles."""
         facts = self.shop.facts(state.tree)
         steps = (s for s in SEGMENTING.check(facts) if isinstance(s, Segmented))
-        step = next(steps, None)
+        step = next((s for s in steps if s.amount >= LEAST_WORK), None)
         return None if step is None else (state, step)
 
     def _applied(

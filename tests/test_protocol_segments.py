@@ -1,0 +1,116 @@
+"""Schedules of messages in segments: right for small sizes, and each way to break them shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asphalt.analysis.protocol import Fault
+from asphalt.analysis.protocol_segments import (
+    Shift,
+    check_segments,
+    check_shift,
+    shift_schedule,
+)
+from asphalt.analysis.schedule import Compute, Event, RankProgram, Send, Wait
+
+USUAL = Shift(
+    ranks=3, trips=5, elements=2, tile=2, depth=1, turns=2, paced=True, ahead=True, ring=True
+)
+
+
+def fault(
+    sizes: Shift, change: Callable[[int, RankProgram], list[Event]] | None = None
+) -> Fault | None:
+    """What the check finds, after each rank's program was changed."""
+    programs = [shift_schedule(rank, sizes) for rank in range(sizes.ranks)]
+    if change is not None:
+        programs = [tuple(change(rank, program)) for rank, program in enumerate(programs)]
+    found = check_shift(programs, sizes)
+    return None if found is None else found.kind
+
+
+@pytest.mark.parametrize("paced", [True, False])
+@pytest.mark.parametrize("ahead", [True, False])
+def test_what_is_emitted_is_right_for_small_sizes(paced: bool, ahead: bool) -> None:
+    assert check_segments(paced, ahead, 4) is None
+
+
+@given(
+    st.integers(1, 6),
+    st.integers(1, 8),
+    st.integers(1, 3),
+    st.integers(1, 10),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_is_emitted_is_right_for_other_sizes(
+    ranks: int, trips: int, elements: int, tile: int, depth: int, turns: int, paced: bool,
+    ahead: bool, ring: bool,
+) -> None:  # fmt: skip
+    sizes = Shift(ranks, trips, elements, tile, depth, turns, paced, ahead, ring and ahead)
+    assert fault(sizes) is None
+
+
+def test_a_ring_that_waits_before_it_posts_stops() -> None:
+    assert fault(replace(USUAL, ahead=False)) is Fault.WAIT_CYCLE
+
+
+def test_other_cuts_on_one_rank_do_not_pair_up() -> None:
+    def change(rank: int, program: RankProgram) -> list[Event]:
+        return list(shift_schedule(1, replace(USUAL, tile=3)) if rank == 1 else program)
+
+    assert fault(USUAL, change) is Fault.WRONG_LENGTH
+
+
+def test_one_end_that_stays_whole_shows() -> None:
+    def change(rank: int, program: RankProgram) -> list[Event]:
+        return list(shift_schedule(1, replace(USUAL, tile=9)) if rank == 1 else program)
+
+    assert fault(USUAL, change) is Fault.WRONG_LENGTH
+
+
+def test_an_iteration_in_front_of_its_wait_shows() -> None:
+    def change(rank: int, program: RankProgram) -> list[Event]:
+        waits = [e for e in program if isinstance(e, Wait) and e.slots[0] < USUAL.trips]
+        return list(program) if rank == 0 else [e for e in program if e is not waits[1]]
+
+    assert fault(USUAL, change) in (Fault.UNRECEIVED, Fault.SLOT_REUSED)
+
+
+def test_an_iteration_that_needs_a_later_segment_shows() -> None:
+    """The nest behind the receive as a whole in front of the last wait."""
+
+    def change(rank: int, program: RankProgram) -> list[Event]:
+        del rank
+        found = list(program)
+        for n in range(len(found) - 1):
+            if isinstance(found[n], Wait) and isinstance(found[n + 1], Compute):
+                found[n : n + 2] = [found[n + 1], found[n]]
+        return found
+
+    assert fault(USUAL, change) is Fault.UNRECEIVED
+
+
+def test_a_segment_in_front_of_its_iterations_shows() -> None:
+    def change(rank: int, program: RankProgram) -> list[Event]:
+        del rank
+        found = list(program)
+        for n in range(len(found) - 1):
+            if isinstance(found[n], Compute) and isinstance(found[n + 1], Send):
+                found[n : n + 2] = [found[n + 1], found[n]]
+        return found
+
+    assert fault(USUAL, change) is Fault.EARLY_SEND
+
+
+def test_a_missing_wait_behind_all_shows() -> None:
+    sizes = replace(USUAL, turns=1)
+    assert fault(sizes, lambda _, program: list(program[:-1])) is Fault.NOT_WAITED
