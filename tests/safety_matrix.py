@@ -87,7 +87,7 @@ MATRIX: dict[str, Row] = {
             "order": _AS_THEY_ARE,
             "status": _at("inline", "saved"),
             "buffer": _at("inline", "a-section", "target"),
-            "path": _at("inline", "optional-is-missing"),
+            "path": _at("inline", "ends-a-loop-and-is-jumped-to"),
             "return": _at("inline", "return-in-a-loop"),
             "request": (),
         },
@@ -156,9 +156,7 @@ MATRIX: dict[str, Row] = {
                 "optimise_rules", "test_a_message_that_changes_the_condition_by_another_name"
             ),
             "return": _BEHIND,
-            "request": _at(
-                "optimise_rules", "test_a_name_that_is_only_declared_is_not_declared_again"
-            ),
+            "request": Never("each start has a request of its own"),
         },
     ),
     "decomposition": Row(
