@@ -247,12 +247,21 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "pipelining": Row(
-        frozenset({"pipelining"}),
+        frozenset({"pipelining", "segmentation"}),
         {
-            "wildcard": _at("pipelining", "any_source", "any_tag", "any_tag_elsewhere"),
-            "order": _at("pipelining", "another_send", "another_receive"),
+            "wildcard": (
+                *_at("pipelining", "any_source", "any_tag", "any_tag_elsewhere"),
+                *_at("segmentation", "any_tag"),
+            ),
+            "order": (
+                *_at("pipelining", "another_send", "another_receive"),
+                *_at("segmentation", "another_send", "two_receives"),
+            ),
             "status": _at("pipelining", "status"),
-            "buffer": _at("pipelining", "later_part", "sent_before_it_is_complete"),
+            "buffer": (
+                *_at("pipelining", "later_part", "sent_before_it_is_complete"),
+                *_at("segmentation", "all_in_each", "needs_later", "written_over"),
+            ),
             "path": _at("pipelining", "one_path", "condition"),
             "return": _at("pipelining", "return"),
             "request": Never("each part of a message has an element of an array of requests"),

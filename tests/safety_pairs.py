@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import ModuleType
 
+import shifts
 from safety_programs import branch, grid, irecv, isend, program, recv, wait, work
 
 from asphalt.transforms import (
@@ -19,6 +20,7 @@ from asphalt.transforms import (
     nonblocking,
     peeling,
     renaming,
+    segmentation,
     splitting,
     unrolling,
 )
@@ -26,13 +28,15 @@ from asphalt.transforms import (
 
 @dataclass(frozen=True)
 class Pair:
-    """``free``: a program to whose procedure ``step`` a step of the transformation applies;
-    ``bound``: one to which none applies.  ``about``: what is said of the steps that count."""
+    """``free``: a program to whose procedure a step of the transformation applies; ``bound``: one
+    to which none applies.  ``about``: what is said of the steps that count.  ``before``: the
+    transformations that prepare both."""
 
     transformation: ModuleType
     free: str
     bound: str
     about: str = ""
+    before: tuple[ModuleType, ...] = ()
 
 
 _ANY = "MPI_ANY_TAG"
@@ -185,6 +189,14 @@ def _last_is_sent(*before: str, value: str = "b(n)", sends: tuple[int, ...] = (1
     return program(*before, *sent, sends=sends, takes=(2,), declared="  x = 0\n")
 
 
+def _segments(*, filled: str = shifts.FILL, between: str = "", behind: str = "") -> Pair:
+    """A message that leaves in segments while a nest fills it, or as a whole."""
+    sent = shifts.SENDRECV + "  t = sum(west)\n"
+    whole = shifts.program(filled + between + sent + behind)
+    free = shifts.program(shifts.FILL + sent)
+    return Pair(segmentation, free, whole, before=(nonblocking, fission, motion))
+
+
 _KEPT = "  integer :: keep\n  common /kept/ keep\n"
 _EITHER = _if("flag", wait()) + _if(".not. flag", wait())
 _AGAIN = isend("b", 1), work("c", "b(i)"), wait(), work("b"), isend("b", 2), wait()
@@ -279,5 +291,10 @@ PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
                 program(*_AGAIN, sends=(), takes=_BOTH),
             ),
         ),
+    },
+    "pipelining": {
+        "status": (_segments(behind="  t = t + status(MPI_TAG)\n"),),
+        "path": (_segments(filled=shifts.branch("me > 0", shifts.FILL)),),
+        "return": (_segments(between="  if (u(1,1) < -1d9) return\n"),),
     },
 }  # fmt: skip
