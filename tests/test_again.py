@@ -193,7 +193,8 @@ def test_random_procedures(kind: str, numbers: tuple[int, ...], tmp_path: Path) 
         file, text = KINDS[kind](7, number)
         caller = _MAIN.format(calls=f"  ierr = 0; call {Path(file).stem}\n").encode()
         files = {file: text.encode(), f"calls_{Path(file).stem}.f90": caller}
-        if kind in ("alltoalls", "waves"):  # messages are cut where all of the program is seen
+        # messages are cut where all of the program is seen
+        if kind in ("alltoalls", "shifts", "waves"):
             files[SUPPORT.name] = SUPPORT.read_bytes()
         passes = PASSES if kind == "alltoalls" else TRANSFERS
         stays(tmp_path / str(number), files, passes)

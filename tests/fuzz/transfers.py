@@ -23,7 +23,7 @@ from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
 from asphalt.settings import Settings
 from asphalt.unparse.params import Parameter, merge_header
-from fuzz import alltoalls, arrays, exchanges, gathers, halos, waves
+from fuzz import alltoalls, arrays, exchanges, gathers, halos, shifts, waves
 from fuzz.batch import _MAIN, SUPPORT, _common, _compiled, execute
 from fuzz.typed_handles import typed
 
@@ -38,6 +38,7 @@ KINDS = {
     "fields": gathers.fields,
     "gathers": gathers.procedure,
     "halos": halos.procedure,
+    "shifts": shifts.procedure,
     "waves": waves.procedure,
 }
 TILINGS = ((0, 4), (1, 1), (1, 3), (2, 1), (3, 2), (100, 1))
@@ -95,7 +96,7 @@ def batch(
             settings = Settings(passes=passes, jobs=1, cache=False)
             tiling = TILINGS[number % len(TILINGS)]
             # messages are cut only where all of the program is seen
-            whole = kind in ("alltoalls", "waves")
+            whole = kind in ("alltoalls", "shifts", "waves")
             seen = (path, caller, SUPPORT) if whole else (path, caller)
             everywhere = Project(*seen, settings=settings).transform(*tiling)
             changes = [change for change in everywhere if change.path == path]
@@ -184,7 +185,7 @@ def _leaked(said: str) -> int:
 def _task(task: tuple[int, int, int, str, str, Path, str]) -> Count:
     seed, first, count, name, level, keep, kind = task
     mpi = next(m for m in MPIS if m.name == name)
-    ranks = SEVERAL if kind in ("arrays", "halos", "waves") else RANKS
+    ranks = SEVERAL if kind in ("arrays", "halos", "shifts", "waves") else RANKS
     return batch(seed, first, count, mpi, level, keep, ranks, kind)
 
 
