@@ -138,7 +138,8 @@ class Segmenting:
             for one in found.transfers
         ]
         place = self.shop.place(state.tree, step.line)
-        tiled = Tiled(step.site, place.line, "MPI_Send", step.along, place.path)
+        operation = next((one.operation for one in state.split), step.send.message.operation)
+        tiled = Tiled(step.site, place.line, operation, step.along, place.path)
         after = self.shop.applied(state, self.shop.facts(state.tree), SEGMENTING, step)
         gained = dict(zip(self.shop.model.names, prices[1].saved(prices[0]), strict=True))
         steps = (*after.steps[:-1], replace(after.steps[-1], gained=gained))
@@ -198,14 +199,16 @@ def _pairs(facts: UnitFacts) -> Iterator[tuple[Leaf, Leaf]]:
     """The sends and receives of a unit whose messages meet no others of the program."""
     messages = facts.once(Messages)
     plain = Scopes(facts.scope.program).of(facts.located)
-    ends: dict[Way, list[tuple[Leaf, int, Expr]]] = {Way.OUT: [], Way.IN: []}
+    ends: dict[int, dict[Way, list[tuple[Leaf, Expr]]]] = {}
     for leaf, call in messages.own_calls():
         for envelope in (envelopes_of(call) or ()) if call.queue is None else ():
             tag = constant(envelope.tag, plain)
             if tag is not None:
-                ends[envelope.way].append((leaf, tag, envelope.tag))
+                ways = ends.setdefault(tag, {Way.OUT: [], Way.IN: []})
+                ways[envelope.way].append((leaf, envelope.tag))
     sole = SolePair(facts)
-    for send, tag, wanted in ends[Way.OUT]:
-        for receive, other, _ in ends[Way.IN]:
-            if tag == other and sole.why_not((wanted,), (send, receive)) is None:
+    for ways in ends.values():
+        if all(len(own) == 1 for own in ways.values()):
+            ((send, wanted),), ((receive, _),) = ways[Way.OUT], ways[Way.IN]
+            if sole.why_not((wanted,), (send, receive)) is None:
                 yield send, receive
