@@ -138,3 +138,53 @@ ALLOWED = {
     ),
 }
 """Programs whose messages are cut."""
+
+FIXED = {
+    "sizes.inc": "      integer, parameter :: n = 10, m = 9000\n",
+    "ring.f": """\
+      PROGRAM RING
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INCLUDE 'sizes.inc'
+      DOUBLE PRECISION U(3,M,N)
+      INTEGER ME, NP, STEP, IERR, I, J, L
+      COMMON /RANKS/ ME, NP
+      CALL MPI_INIT(IERR)
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, NP, IERR)
+      DO 5 J = 1, N
+      DO 5 I = 1, M
+      DO 5 L = 1, 3
+    5 U(L,I,J) = MOD(5*I + 3*J + L + ME, 13)
+      DO STEP = 1, 3
+         CALL SHIFT(N, U)
+      END DO
+      PRINT '(I3, 2ES25.17)', ME, U(2,M,N), SUM(U)
+      CALL MPI_FINALIZE(IERR)
+      END
+
+C     TO THE NEXT RANK
+      SUBROUTINE SHIFT(LN, U)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INCLUDE 'sizes.inc'
+      INTEGER LN, I, J, L, IERR, ISTAT(MPI_STATUS_SIZE)
+      DOUBLE PRECISION U(3,M,N), BOUT(3*M,N), BIN(3*M,N)
+      INTEGER ME, NP
+      COMMON /RANKS/ ME, NP
+      DO 10 J = 1, LN
+      DO 10 I = 1, M
+      DO 10 L = 1, 3
+   10 BOUT(3*(I-1)+L,J) = 0.5D0*U(L,I,J) + ME
+C     AROUND THE RING
+      CALL MPI_SENDRECV(BOUT, 3*M*N, MPI_DOUBLE_PRECISION,
+     &     MOD(ME+1,NP), 7, BIN, 3*M*N, MPI_DOUBLE_PRECISION,
+     &     MOD(ME-1+NP,NP), 7, MPI_COMM_WORLD, ISTAT, IERR)
+      DO 20 J = 1, N
+      DO 20 I = 1, M
+      DO 20 L = 1, 3
+   20 U(L,I,J) = U(L,I,J) + 0.25D0*BIN(3*(I-1)+L,J)
+      END
+""",
+}
+"""A ring in fixed form, with loops that end together."""

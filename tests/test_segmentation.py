@@ -13,6 +13,7 @@ from shifts import (
     ALLOWED,
     CHAIN,
     FILL,
+    FIXED,
     RECV,
     SEND,
     SENDRECV,
@@ -290,11 +291,12 @@ def test_two_ranks_compute_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.wide
 @pytest.mark.parametrize("mpi", [OPENMPI, MPICH, SMPI], ids=lambda mpi: mpi.name)
-@pytest.mark.parametrize("name", sorted(ALLOWED))
+@pytest.mark.parametrize("name", [*sorted(ALLOWED), "fixed"])
 def test_all_ranks_compute_the_same(mpi: Mpi, name: str, tmp_path: Path) -> None:
     installed(mpi)
-    files = {"a.f90": ALLOWED[name]}
+    files = FIXED if name == "fixed" else {"a.f90": ALLOWED[name]}
     made, header = transformed(tmp_path, files)
+    assert header != ""
     ranks = (1, 2, 3, 4)
     expected = outputs(tmp_path / "before", mpi, files, ranks)
     for tile, depth in ((0, 4), (1, 1), (5, 2), (99, 9)):
