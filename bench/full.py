@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from bench.lab import steps, steps_page
-from bench.lab.case import ROOT, Case, Simulated, load_cases
+from bench.lab.case import ROOT, Case, Link, Simulated, load_cases
 from bench.lab.changes import committed, compare, gone
 from bench.lab.jobs import AT_ONCE, Job, count, simulate
 from bench.lab.later import LATER, Again, later_rows, of_panels, of_sweeps
@@ -53,7 +53,6 @@ QUICK_RESULTS = ROOT / "build" / "bench"
 ROW_FILES = ("simulated.json", "link.json", "figures.json", "ratios.json")
 PARTS = ("simulated", "link", "tool", "ratios", "figures", "steps")
 QUICK_PARTS = ("simulated", "link", "tool")
-QUICK_LINK = ("synthetic_fig3",)
 QUICK_AT_BEST = ("plane_slab", "spectral_transpose", "synthetic_fig3")
 QUICK_RANKS = 4
 
@@ -66,9 +65,11 @@ class Bench:
         self.quick = quick
         self.kernels = frozenset(kernels)
         self.out = QUICK_RESULTS if quick else RESULTS
-        lab = "quick" if quick else "bench"
+        self.lab = "quick" if quick else "bench"
         self.cases = tuple(
-            case for case in load_cases() if (case.name in kernels if kernels else lab in case.labs)
+            case
+            for case in load_cases()
+            if (case.name in kernels if kernels else self.lab in case.labs)
         )
         self.failures: list[str] = []
         self.remarks: list[str] = []
@@ -112,7 +113,7 @@ class Bench:
             )
         return bool(missing)
 
-    def versions(self, case: Case) -> tuple[str, ...]:
+    def versions(self, case: Case | Link) -> tuple[str, ...]:
         """The versions beside the original; for a kernel that asphalt refuses, the transformed one
         is the original once more."""
         return tuple(v for v in case.versions if available() or v != "transformed")
@@ -161,22 +162,18 @@ class Bench:
         """Two real ranks over the slow link, under two MPIs."""
         found: list[Series] = []
         mpis = [mpi for mpi in (OPENMPI, MPICH) if not self.without(mpi)]
-        cases = [c for c in self.cases if c.link and (not self.quick or c.name in QUICK_LINK)]
+        cases = [(case, link) for case in self.cases if (link := case.over_link(self.lab))]
         with slow_link() as lab, progress_on(self.console) as progress:
             if lab.agent is None:
                 self.remark(f"no slow link ({lab.reason}): the two ranks shared memory instead")
             task = progress.add_task("running", total=len(cases) * len(mpis))
             for mpi in mpis:
-                for case in cases:
-                    assert case.link is not None
+                for case, link in cases:
                     progress.update(task, description=f"{mpi.title}, {case.name}"[:28])
-                    repeats = 3 if self.quick else 7
+                    repeats = 3 if self.quick else 5
+                    versions = self.versions(link)
                     try:
-                        found.append(
-                            measure_link(
-                                lab, case, self.versions(case), case.link.best, repeats, mpi
-                            )
-                        )
+                        found.append(measure_link(lab, case, link, versions, repeats, mpi))
                     except LabError as error:
                         self.fail(f"{case.name}, {mpi.title}: {error}")
                     progress.advance(task)

@@ -1,4 +1,4 @@
-"""``python -m bench.ratios``: whether the default (K = 0) ever loses, into bench/results.
+"""``python -m bench.ratios``: whether the default (K = 0) ever loses, into bench/results/ratios.md.
 
 Every shape of exchange, from 8 bytes to 8 MiB for each rank, beside computation that takes a tenth
 of the exchange's time to ten times it, on four simulated platforms.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rich.console import Console
 
 from bench.lab.case import ROOT
 from bench.lab.ratios import PLATFORMS, SHAPES, SIZES, Compared, Shape, compare_all
-from bench.lab.rows import as_json
 from bench.lab.run import LabError
 from bench.lab.tables import markdown
 
@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, nargs="+", default=sorted(SIZES), choices=SIZES)
     parser.add_argument("--shape", nargs="+", choices=[shape.name for shape in SHAPES])
     parser.add_argument("--platform", nargs="+", choices=list(PLATFORMS), default=list(PLATFORMS))
+    parser.add_argument("--output", type=Path, default=RESULTS / "ratios.md")
     options = parser.parse_args()
     shapes = [s for s in SHAPES if options.shape is None or s.name in options.shape]
     console = Console(width=max(150, Console().width))
@@ -82,16 +83,15 @@ def main() -> int:
     except LabError as error:
         console.print(f"[red]{error}", highlight=False)
         return 1
-    rows = [row for compared in measured for row in compared.rows()]
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "ratios.json").write_text(as_json(rows), encoding="utf-8")
-    (RESULTS / "ratios.md").write_text(markdown(HEADER, lines), encoding="utf-8")
     lost = [compared for compared in measured if compared.ratio > LIMIT]
     for compared in sorted(lost, key=lambda c: -c.ratio):
         title = f"{compared.shape}/{compared.example.title}"
         console.print(f"[red]{title}, {compared.platform}, {compared.ranks} ranks: ", end="")
         console.print(f"{compared.ratio:.3f}", highlight=False)
-    console.print(f"{len(lost)} of {len(measured)} lose more than 3 %")
+    said = f"{len(lost)} of {len(measured)} lose more than 3 %"
+    console.print(said)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(f"{markdown(HEADER, lines)}\n{said}.\n", encoding="utf-8")
     return 1 if lost else 0
 
 

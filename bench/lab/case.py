@@ -114,10 +114,18 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One measurement with two real ranks over a slow link."""
+    """One measurement with two real ranks over a slow link.
+
+    ``best``: K and D; None: those that kernel and asphalt have by themselves.  ``versions``: what
+    is measured beside the original.  ``passes``: the transformations of the version
+    ``transformed``; (): those that asphalt applies by itself.  ``labs``: which of LABS measure it.
+    """
 
     sizes: Mapping[str, int]
-    best: tuple[int, int]
+    best: Tiling | None
+    versions: tuple[str, ...]
+    passes: tuple[str, ...]
+    labs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +155,10 @@ class Case:
     versions: tuple[str, ...]
     labs: tuple[str, ...]
 
+    def over_link(self, lab: str) -> Link | None:
+        """What a lab measures over the slow link."""
+        return self.link if self.link is not None and lab in self.link.labs else None
+
     @property
     def transformable(self) -> bool:
         """Whether asphalt is expected to change the kernel."""
@@ -156,7 +168,7 @@ class Case:
 def load_case(directory: Path) -> Case:
     """The case in ``directory``/case.toml; raises what `tomllib` and a missing key raise."""
     data = tomllib.loads((directory / "case.toml").read_text(encoding="utf-8"))
-    link = data.get("link")
+    link, versions = data.get("link"), tuple(data.get("versions", VERSIONS))
     return Case(
         name=directory.name,
         directory=directory,
@@ -171,8 +183,8 @@ def load_case(directory: Path) -> Case:
         ranks=tuple(data["check"]["ranks"]),
         tiling=tuple((k, d) for k, d in data["check"]["tiling"]),
         simulated=tuple(one for s in data.get("simulated", ()) for one in _on_platforms(s)),
-        link=None if link is None else Link(link["sizes"], (link["best"][0], link["best"][1])),
-        versions=tuple(data.get("versions", VERSIONS)),
+        link=None if link is None else _link(link, versions),
+        versions=versions,
         labs=tuple(data.get("labs", LABS)),
     )
 
@@ -206,6 +218,18 @@ def _simulated(data: Mapping[str, Any], platform: str | None) -> Simulated:
         shares_memory=data.get("shares_memory", data["ranks"] > WIDELY_SHARED),
         platform=platform,
         adds_up=data.get("adds_up", True),
+    )
+
+
+def _link(data: Mapping[str, Any], versions: tuple[str, ...]) -> Link:
+    """The measurement over the link of a kernel with such versions."""
+    best = data.get("best")
+    return Link(
+        sizes=data["sizes"],
+        best=None if best is None else (best[0], best[1]),
+        versions=tuple(data.get("versions", versions)),
+        passes=tuple(data.get("passes", ())),
+        labs=tuple(data.get("labs", LABS)),
     )
 
 

@@ -13,7 +13,7 @@ from statistics import median
 
 from asphalt.running.mpi import OPENMPI, SMPI, Mpi
 from bench.lab.build import Recipe, build
-from bench.lab.case import Case, Simulated, Tiling
+from bench.lab.case import Case, Link, Simulated, Tiling
 from bench.lab.link import LinkLab
 from bench.lab.platforms import TEN_GIGABIT, Platform
 from bench.lab.rows import NOT_OVERLAPPED, NOT_TILED, Row
@@ -79,7 +79,7 @@ class Measured:
     variant: str
     platform: str
     ranks: int
-    tiling: Tiling
+    tiling: Tiling | None
     parts: Parts | None
     seconds: Mapping[str, float]
 
@@ -99,7 +99,7 @@ class Measured:
     def rows(self) -> Iterator[Row]:
         """One row a version."""
         for version, seconds in self.seconds.items():
-            tile, depth = (None, None) if version in NOT_TILED else self.tiling
+            tile, depth = (None if version in NOT_TILED else self.tiling) or (None, None)
             yield Row(
                 kernel_name(self.kernel, self.variant),
                 version,
@@ -227,7 +227,7 @@ class Series:
 
     case: Case
     platform: str
-    tiling: Tiling
+    tiling: Tiling | None
     times: Mapping[str, tuple[float, ...]]
     alone: tuple[float, ...]
     slow: bool
@@ -246,21 +246,20 @@ class Series:
 def measure_link(
     lab: LinkLab,
     case: Case,
+    link: Link,
     versions: Iterable[str],
-    tiling: Tiling,
     repeats: int,
     mpi: Mpi = OPENMPI,
 ) -> Series:
     """Times of interleaved runs on two ranks; raises LabError where results differ."""
-    if case.link is None:
-        raise LabError(f"{case.name}: case.toml has no [link]")
     if missing := mpi.missing():
         raise LabError(f"{mpi.title}: no {', '.join(missing)} (packages {' '.join(mpi.packages)})")
     names = ("original", *versions)
     programs = {}
     for name in names:
-        asked = None if name in NOT_TILED else tiling
-        programs[name] = build(Recipe(case, name, mpi, case.link.sizes, tiling=asked))
+        asked = None if name in NOT_TILED else link.best
+        passes = link.passes if name == "transformed" else ()
+        programs[name] = build(Recipe(case, name, mpi, link.sizes, tiling=asked, passes=passes))
     times: dict[str, list[float]] = {name: [] for name in names}
     alone = []
     unended = 0
@@ -278,7 +277,7 @@ def measure_link(
     return Series(
         case,
         lab.title(mpi),
-        tiling,
+        link.best,
         {name: tuple(values) for name, values in times.items()},
         tuple(alone),
         lab.agent is not None,

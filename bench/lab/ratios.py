@@ -41,8 +41,10 @@ SIZES = {
     4: (8, 64, 512, 4 * KIB, 32 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, MIB, 8 * MIB),
     16: (8, 512, 4 * KIB, 32 * KIB, 128 * KIB, 512 * KIB),
 }
+LONGER = {4: (), 16: (MIB, 8 * MIB)}  # only where all ratios are asked for
 PLANES = {4: (1, 8, 64, 256), 16: (1, 16)}
-RATIOS = {4: (0.1, 0.3, 1, 3, 10), 16: (0.1, 1, 10)}
+LONGEST_PLANES = (16, 64)
+RATIOS = {4: (0.1, 0.3, 1, 3, 10), 16: (0.1, 0.3, 1, 3, 10)}
 QUICK = (0.1, 10)
 
 PLATFORMS: Mapping[str, Cluster] = {
@@ -323,9 +325,12 @@ def later_steps(size: int) -> int:
 def examples(shape: Shape, ranks: int, quick: bool) -> list[Example]:
     """What is tried of a shape."""
     ratios = QUICK if quick else RATIOS[ranks]
-    found = examples_of(shape, SIZES[ranks], PLANES[ranks], ratios)
+    sizes = SIZES[ranks] if quick else (*SIZES[ranks], *LONGER[ranks])
+    found = examples_of(shape, sizes, PLANES[ranks], ratios)
     # the longest ones are slow to simulate
-    return [e for e in found if e.bytes < 8 * MIB or (e.planes == 64 and e.ratio in QUICK)]
+    slow = [e for e in found if e.bytes >= 8 * MIB]
+    kept = [e for e in slow if e.planes in LONGEST_PLANES and (not quick or e.ratio in QUICK)]
+    return [e for e in found if e.bytes < 8 * MIB or e in kept]
 
 
 def compare_all(shape: Shape, platform: str, ranks: int, quick: bool) -> list[Compared]:
