@@ -86,16 +86,25 @@ def _boxes(axes: Axes, heights: Spread, label: str) -> None:
     )
 
 
+def _curve(axes: Axes, times: Spread, label: str, **style: Any) -> None:
+    """The medians of several times in ms, with bars from the fastest to the slowest."""
+    middle = [median(values) for values in times.values()]
+    spread = [
+        [1e3 * (at - min(values)) for at, values in zip(middle, times.values(), strict=True)],
+        [1e3 * (max(values) - at) for at, values in zip(middle, times.values(), strict=True)],
+    ]
+    heights = [1e3 * at for at in middle]
+    axes.errorbar(list(times), heights, yerr=spread, lw=1, capsize=2, label=label, **style)
+
+
 def draw_times(timed: Timed, depth: int, path: Path) -> Path:
     """Times over K of the versions at one D."""
     panel = timed.panel
     figure, axes = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
-    axes.axhline(1e3 * timed.of("original")[0], color="tab:green", ls="--", label="original")
+    axes.axhline(1e3 * median(timed.of("original")), color="tab:green", ls="--", label="original")
     for version, colour, marker in (("hand", "0.5", "x"), ("transformed", "tab:blue", "o")):
-        curve = timed.curve(version, depth)
         label = f"{version}, D = {depth}"
-        heights = [1e3 * times[0] for times in curve.values()]
-        axes.plot(list(curve), heights, marker + "-", color=colour, lw=1, ms=5, label=label)
+        _curve(axes, timed.curve(version, depth), label, fmt=marker + "-", color=colour, ms=5)
     axes.axhline(1e3 * panel.computation, color="tab:cyan", label="computation alone")
     _finish(axes, sorted(timed.curve("transformed", depth)), "time (ms)", panel.title)
     return save(figure, path)
@@ -106,11 +115,11 @@ def draw_depths(several: Sequence[Timed], path: Path) -> Path:
     figure, grid = plt.subplots(1, len(several), figsize=(8.6, 3.6), layout="constrained")
     for axes, timed in zip(grid, several, strict=True):
         panel = timed.panel
-        axes.axhline(1e3 * timed.of("original")[0], color="black", ls="--", label="original")
+        original = 1e3 * median(timed.of("original"))
+        axes.axhline(original, color="black", ls="--", label="original")
         for number, depth in enumerate(sorted({d for _, d in panel.tilings})):
             curve = timed.curve("transformed", depth)
-            heights = [1e3 * times[0] for times in curve.values()]
-            axes.plot(list(curve), heights, "so^v"[number] + "-", lw=1, ms=4, label=f"D = {depth}")
+            _curve(axes, curve, f"D = {depth}", fmt="so^v"[number] + "-", ms=4)
         axes.axhline(1e3 * panel.computation, color="tab:cyan", label="computation alone")
         tiles = sorted({k for k, _ in panel.tilings})
         _finish(axes, tiles, "time (ms)", f"{panel.ranks} ranks")
@@ -123,7 +132,7 @@ def draw_best(several: Sequence[Timed], path: Path) -> Path:
     versions = ("original", "ialltoall", "hand", "transformed")
     width = 0.8 / len(versions)
     for number, version in enumerate(versions):
-        heights = [timed.best(version)[1] / timed.of("original")[0] for timed in several]
+        heights = [timed.best(version)[1] / median(timed.of("original")) for timed in several]
         at = [place + (number - 1.5) * width for place in range(len(several))]
         bars = axes.bar(at, heights, width, label=version)
         labels = [_at(timed.best(version)[0]) for timed in several]
