@@ -34,7 +34,7 @@ def row(measured: Measured) -> tuple[str, ...]:
         measured.title,
         measured.platform,
         str(measured.ranks),
-        f"{measured.tiling[0]}, {measured.tiling[1]}",
+        NOTHING if measured.tiling is None else f"{measured.tiling[0]}, {measured.tiling[1]}",
         *(milliseconds(measured.seconds.get(v)) for v in SHOWN),
         *(cell(measured.ratio(v) if v in known else None, 2) for v in SHOWN[1:]),
         *(cell(efficiency.get(v), 2) for v in SHOWN[1:]),
