@@ -6,7 +6,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from fuzz.close import MAKERS
+from fuzz.closeness import drawn
 from fuzz.exchanges import procedure
+from fuzz.transfer_mutation import MUTANTS, TransferMutant, named
+from fuzz.transfer_teeth import hunt
 from fuzz.transfers import batch
 from fuzz.typed_handles import typed
 
@@ -66,7 +70,9 @@ def test_a_sample_with_them_gives_the_same_results(tmp_path: Path) -> None:
     [
         (0, "exchanges"),
         (8, "alltoalls"),
+        (4, "close"),
         pytest.param(4, "exchanges", marks=pytest.mark.wide),
+        pytest.param(20, "close", marks=pytest.mark.wide),
         pytest.param(0, "arrays", marks=pytest.mark.wide),
         pytest.param(0, "halos", marks=pytest.mark.wide),
         pytest.param(0, "shifts", marks=pytest.mark.wide),
@@ -78,3 +84,33 @@ def test_a_sample_gives_the_same_results(first: int, kind: str, tmp_path: Path) 
     assert found.failures == []
     assert found.transformed >= 2
     assert found.transfers >= 4
+
+
+@pytest.mark.skipif(bool(SMPI.missing()), reason="SMPI is not installed")
+@pytest.mark.parametrize(
+    ("mutant", "symptom"),
+    [
+        ("data: several columns", "differs"),
+        ("form: skipped", "changed"),
+        ("ASP061 labels", "does not compile"),
+    ],
+)
+def test_a_procedure_shows_a_mutant(mutant: str, symptom: str) -> None:
+    assert hunt(named(mutant), 7, range(4), 60.0).symptom == symptom
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_random_procedures_show_each_mutant(mutant: TransferMutant) -> None:
+    for mpi, _ in mutant.runs:
+        if mpi.missing():
+            pytest.skip(f"{mpi.name} is not installed")
+    found = hunt(mutant, 7, range(40), 600.0)
+    assert bool(found.symptom) is not bool(mutant.also)
+
+
+def test_each_mutant_has_procedures_of_its_own() -> None:
+    used = {mutant.near for mutant in MUTANTS}
+    assert used == set(MAKERS)
+    for name in used:
+        assert drawn(MAKERS, name, 3, 1)[1] == drawn(MAKERS, name, 3, 1)[1]

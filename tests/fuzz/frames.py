@@ -69,7 +69,12 @@ end subroutine blend_{tag}
 
 @dataclass(frozen=True)
 class Frame:
-    """One choice of all of it; ``inside``: the procedures that it contains, as lines."""
+    """One choice of all of it; ``inside``: the procedures that it contains, as lines.
+
+    ``uses``, ``declared``: further lines of the specification; ``before``: program units in front;
+    ``shown``: what is printed at the end beside the arrays; ``nobody``: a rank that is alone has
+    MPI_PROC_NULL for its neighbours, and is its own one otherwise.
+    """
 
     tag: str
     n: int
@@ -79,25 +84,31 @@ class Frame:
     binding: str  # mpi | mpif.h
     fixed: bool
     inside: tuple[str, ...]
+    uses: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    nobody: bool = True
 
     def text(self, body: list[str]) -> str:
         """The whole procedure around some statements."""
         names = {"tag": self.tag, "n": self.n, "left": self.left, "right": self.right}
         use = ("use mpi",) if self.binding == "mpi" else ()
         brings = ("include 'mpif.h'",) if self.binding != "mpi" else ()
-        lines = [line.format(**names) for line in self._before()]
+        lines = [*self.before, *(line.format(**names) for line in self._before())]
         arguments = "(a, b, c, d, u, n)" if self.storage == "dummy" else ""
         name = f"work_{self.tag}" if self.storage == "dummy" else self.tag
         lines += [f"subroutine {name}{arguments}", *use]
         if self.storage == "module":
             lines.append(f"use hold_{self.tag}")
-        lines += ["implicit none", *brings]
+        lines += [*self.uses, "implicit none", *brings]
         lines += [line.format(**names) for line in _DECLARATIONS[self.storage]]
-        lines += _SCALARS
+        lines += [*_SCALARS, *self.declared]
         if self.storage == "allocatable":
             lines.append("allocate(a(n), b(n), c(n), d(n), u(n, 0:4))")
-        lines += _BEGIN.format(**names).splitlines()
-        lines += [*body, *_END.splitlines()]
+        begin = _BEGIN.format(**names).splitlines()
+        lines += [line for line in begin if self.nobody or not line.startswith("if (np == 1)")]
+        lines += [*body, *_END.splitlines(), *self.shown]
         if self.inside:
             lines += ["contains", *self.inside]
         lines.append(f"end subroutine {name}")

@@ -17,3 +17,11 @@ subroutine fz_choice(i)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   i = mod(me, 2)
 end subroutine fz_choice
+
+! Changes what a common block holds.
+subroutine fz_more()
+  implicit none
+  real(8) :: held(9)
+  common /fz_held/ held
+  held = 2*held + 1
+end subroutine fz_more

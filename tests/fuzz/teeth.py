@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from fuzz import transfer_mutation, transfer_teeth
 from fuzz.checking import Setting, failures
 from fuzz.hazards import HAZARDS
 from fuzz.mutation import MUTANTS, Mutant
@@ -122,8 +123,19 @@ def main(count: int, seed: int, seconds: float, only: str, output: Path) -> None
         rows.append({"condition": mutant.name, "programs": one.programs, "asked": one.asked,
                      "symptom": one.symptom, "odd": one.odd, "crashes": one.crashes})  # fmt: skip
         (output / f"teeth_{seed}.json").write_text(json.dumps(rows, indent=1) + "\n")
+    missed = not all(row["symptom"] for row in rows)
+    for between in (m for m in transfer_mutation.MUTANTS if m.name.startswith(only)):
+        other = transfer_teeth.hunt(between, seed, range(count), seconds)
+        row = (str(other.programs), str(other.asked), other.symptom, "", str(other.crashes))
+        table.add_row(between.name, *row)
+        print(between.name, *row, sep="; ", flush=True)
+        rows.append({"condition": between.name, "programs": other.programs, "asked": other.asked,
+                     "symptom": other.symptom, "odd": between.near,
+                     "crashes": other.crashes})  # fmt: skip
+        (output / f"teeth_{seed}.json").write_text(json.dumps(rows, indent=1) + "\n")
+        missed |= not other.symptom and not between.also
     Console(width=120).print(table)
-    sys.exit(not all(row["symptom"] for row in rows))
+    sys.exit(missed)
 
 
 if __name__ == "__main__":

@@ -23,17 +23,19 @@ from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
 from asphalt.settings import Settings
 from asphalt.unparse.params import Parameter, merge_header
-from fuzz import alltoalls, arrays, exchanges, gathers, halos, shifts, waves
-from fuzz.batch import _MAIN, SUPPORT, _common, _compiled, execute
+from fuzz import alltoalls, arrays, close, exchanges, gathers, halos, shifts, waves
+from fuzz.batch import _MAIN, SUPPORT, _checked, _common, _compiled, execute
 from fuzz.typed_handles import typed
 
 BATCH = 40
 RANKS = (1, 2, 3, 4)
 SEVERAL = RANKS[1:]
-"""Where collective operations are started: SMPI's MPI_Ibcast does not survive one rank."""
+"""Where collective operations are started: SMPI's MPI_Ibcast does not survive one rank, nor does
+MPI_WAITANY for a receive from nobody."""
 KINDS = {
     "alltoalls": alltoalls.procedure,
     "arrays": arrays.procedure,
+    "close": close.procedure,
     "exchanges": exchanges.procedure,
     "fields": gathers.fields,
     "gathers": gathers.procedure,
@@ -66,6 +68,17 @@ class Count:
         return self
 
 
+@dataclass(frozen=True)
+class Made:
+    """What came of one procedure: its text, how many transfers changed, by which steps."""
+
+    text: str
+    changed: bool
+    transfers: int
+    parameters: tuple[Parameter, ...]
+    steps: frozenset[str]
+
+
 def batch(
     seed: int,
     first: int,
@@ -82,47 +95,64 @@ def batch(
     """
     made = [_procedure(kind, seed, number, mpi) for number in range(first, first + count)]
     total = Count(programs=count)
+    after: dict[str, str] = {}
+    parameters: list[Parameter] = []
+    for number, (file, text) in enumerate(made, first):
+        passes = PASSES if kind == "alltoalls" else TRANSFERS
+        # messages are cut only where all of the program is seen
+        whole = kind in ("alltoalls", "close", "shifts", "waves")
+        one = made_of(file, text, TILINGS[number % len(TILINGS)], passes, whole=whole)
+        after[file] = one.text
+        total.transformed += one.changed
+        total.typed += one.changed and "use mpi_f08" in text
+        total.transfers += one.transfers
+        parameters += one.parameters
+        total.steps.update(" ".join(step.split()[:2]) for step in one.steps)
+    header = merge_header(None, parameters)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
-        after: dict[str, str] = {}
-        parameters: list[Parameter] = []
-        for number, (file, text) in enumerate(made, first):
-            path = folder / file
-            path.write_text(text)
-            caller = folder / f"calls_{path.stem}.f90"  # so that it is seen who comes there
-            # two statements on a line: it is not inlined there, where nothing would be run
-            caller.write_text(_MAIN.format(calls=f"  ierr = 0; call {path.stem}\n"))
-            passes = PASSES if kind == "alltoalls" else TRANSFERS
-            settings = Settings(passes=passes, jobs=1, cache=False)
-            tiling = TILINGS[number % len(TILINGS)]
-            # messages are cut only where all of the program is seen
-            whole = kind in ("alltoalls", "shifts", "waves")
-            seen = (path, caller, SUPPORT) if whole else (path, caller)
-            everywhere = Project(*seen, settings=settings).transform(*tiling)
-            changes = [change for change in everywhere if change.path == path]
-            after[file] = changes[0].after.decode() if changes else text
-            total.transformed += bool(changes)
-            total.typed += bool(changes) and "use mpi_f08" in text
-            for change in changes:
-                total.transfers += len(change.sites)
-                parameters += change.parameters
-                evidence = {step for site in change.sites for step in site.evidence}
-                total.steps.update(" ".join(step.split()[:2]) for step in evidence)
-        header = merge_header(None, parameters)
-        total.failures += compare(made, after, header, folder, mpi, level, keep / str(seed), ranks)
+        total.failures += compared(made, after, header, folder, mpi, level, keep / str(seed), ranks)
     return total
+
+
+def made_of(
+    file: str,
+    text: str,
+    tiling: tuple[int, int],
+    passes: Sequence[str] = TRANSFERS,
+    *,
+    whole: bool = True,
+) -> Made:
+    """What comes of a procedure; ``whole``: all of the program is seen."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        path = Path(name) / file
+        path.write_text(text)
+        caller = path.parent / f"calls_{path.stem}.f90"  # so that it is seen who comes there
+        # two statements on a line: it is not inlined there, where nothing would be run
+        caller.write_text(_MAIN.format(calls=f"  ierr = 0; call {path.stem}\n"))
+        settings = Settings(passes=tuple(passes), jobs=1, cache=False)
+        seen = (path, caller, SUPPORT) if whole else (path, caller)
+        everywhere = Project(*seen, settings=settings).transform(*tiling)
+        changes = [change for change in everywhere if change.path == path]
+        return Made(
+            changes[0].after.decode() if changes else text,
+            bool(changes),
+            sum(len(change.sites) for change in changes),
+            tuple(parameter for change in changes for parameter in change.parameters),
+            frozenset(s for c in changes for site in c.sites for s in site.evidence),
+        )
 
 
 def _procedure(kind: str, seed: int, number: int, mpi: Mpi) -> tuple[str, str]:
     """The file and the text of a procedure; half of those for MPIs that have it use ``mpi_f08``."""
     file, text = KINDS[kind](seed, number)
     random = Random(f"{seed}/{number}/handles")
-    if not mpi.simulated and random.random() < 0.5:
+    if kind != "close" and not mpi.simulated and random.random() < 0.5:
         text = typed(text, random) or text
     return file, text
 
 
-def compare(
+def compared(
     made: list[tuple[str, str]],
     after: dict[str, str],
     header: str,
@@ -132,7 +162,11 @@ def compare(
     keep: Path,
     numbers: Sequence[int],
 ) -> list[str]:
-    """What differs between procedures, by file, and what was made of them."""
+    """What differs between procedures, by file, and what was made of them.
+
+    Raises:
+        BuildError: with the compiler's words; the folder has an ``after`` if that is to blame.
+    """
     flags = (level, "-w", "-fcheck=bounds")
     programs: list[Path] = []
     for name, texts in (("before", dict(made)), ("after", after)):
@@ -149,8 +183,7 @@ def compare(
         common = _common(mpi, flags, ())
         objects = _compiled(sources, place, mpi, [*flags, f"-I{common}"])
         objects += [str(path) for path in sorted(common.glob("*.o"))]
-        done = run([mpi.free, *flags, *objects, "-o", "cases"], place, 300.0)
-        assert done.status == 0, done.stderr.decode()
+        _checked(run([mpi.free, *flags, *objects, "-o", "cases"], place, 300.0))
         programs.append(place / "cases")
     found: list[str] = []
     for ranks in numbers if mpi.simulated else [n for n in numbers if n > 1]:
@@ -185,7 +218,7 @@ def _leaked(said: str) -> int:
 def _task(task: tuple[int, int, int, str, str, Path, str]) -> Count:
     seed, first, count, name, level, keep, kind = task
     mpi = next(m for m in MPIS if m.name == name)
-    ranks = SEVERAL if kind in ("arrays", "halos", "shifts", "waves") else RANKS
+    ranks = SEVERAL if kind in ("arrays", "close", "halos", "shifts", "waves") else RANKS
     return batch(seed, first, count, mpi, level, keep, ranks, kind)
 
 

@@ -1,0 +1,382 @@
+"""Mutants of the passes for transfers between two ranks: each has one legality condition off.
+
+``near`` names the procedures that come close to what the condition rules out (``close``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from asphalt.analysis import (
+    ahead,
+    distribution,
+    divided_loops,
+    edge_iterations,
+    independence,
+    iteration_pairs,
+    transfer_buffers,
+)
+from asphalt.analysis.access import ALIASED, Access, EffectKind
+from asphalt.analysis.buffer_flow import BufferFlow
+from asphalt.analysis.full_messages import FullMessages
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.inlining import names, procedure
+from asphalt.analysis.inlining.call_context import CallContext
+from asphalt.analysis.inlining.codes import RefusedError
+from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.own_requests import OwnRequests
+from asphalt.analysis.transfer_buffers import _Buffers
+from asphalt.analysis.transfer_directives import TransferDirectives
+from asphalt.gain.model import Price
+from asphalt.running.mpi import MPICH, SMPI, Mpi
+from asphalt.transforms import (
+    copies,
+    divided_call,
+    dividing,
+    expanded_buffers,
+    fission,
+    hoisting,
+    nonblocking_rules,
+    renaming,
+    stores,
+    unrolling,
+    waits,
+)
+from asphalt.transforms.nonblocking_rules import Rules
+from fuzz.mutation import Replacement
+
+Runs = tuple[tuple[Mpi, str], ...]
+USUAL: Runs = ((SMPI, "-O0"), (MPICH, "-O0"))
+ON_MPICH: Runs = ((MPICH, "-O0"),)
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One function or property of a module or class of asphalt, and what stands for it."""
+
+    owner: object
+    name: str
+    replacement: Callable[[Replacement], Any]
+
+
+@dataclass(frozen=True)
+class TransferMutant:
+    """``runs``: where what comes of it is run, with which level of the compiler, in this order;
+    ``gainful``: nothing is left out because it costs more than it gains; ``also``: the other
+    condition that forbids the same, so that nothing can fail.
+    """
+
+    name: str
+    near: str
+    switches: Sequence[Switch]
+    runs: Runs = USUAL
+    gainful: bool = False
+    also: str = ""
+
+    @contextmanager
+    def active(self, *, off: bool = True) -> Iterator[None]:
+        """Asphalt with the condition switched off, or else as the mutant is compared with."""
+        costs = _NO_COSTS if self.gainful else ()
+        with ExitStack() as stack:
+            for switch in (*costs, *(self.switches if off else ())):
+                new = switch.replacement(getattr(switch.owner, switch.name))
+                stack.enter_context(patch.object(switch.owner, switch.name, new))
+            yield
+
+
+def always(value: Any) -> Callable[[Replacement], Replacement]:
+    """A function that only ever returns one value."""
+    return lambda original: lambda *args, **named: value
+
+
+def _property(value: Any) -> Callable[[Replacement], Any]:
+    return lambda original: property(lambda self: value)
+
+
+def _no_order(original: Replacement) -> Replacement:
+    """Calls that do something else keep no order with any."""
+
+    def calls(self: Independence, one: Any, other: Any) -> str | None:
+        return None if Part.OTHER in (part_of(one), part_of(other)) else original(self, one, other)
+
+    return calls
+
+
+def off(owner: object, name: str, value: Any) -> tuple[Switch, ...]:
+    """A function that always gives the same answer."""
+    return (Switch(owner, name, always(value)),)
+
+
+_NO_COSTS = (*off(Price, "gains", True), *off(Price, "loses", False))
+
+
+def _mutants() -> Iterator[TransferMutant]:
+    own = nonblocking_rules
+    yield TransferMutant("ASP020 error codes", "error_code", off(own, "is_read", False))
+    yield TransferMutant("ASP022 statuses", "status", off(own, "is_read", False))
+    yield TransferMutant("ASP021 copies", "gaps", off(own, "_is_one_variable", "switched off"))
+    yield TransferMutant(
+        "ASP023 conditions that change", "condition_again",
+        off(Rules, "_condition_changes", None),
+        also="ASP012: the wait is not known to be reached",
+    )  # fmt: skip
+    yield TransferMutant(
+        "ASP023 functions in arguments",
+        "function_argument",
+        (*off(own, "_function_for", None), *off(own, "_is_default_integer", True)),
+    )
+    yield TransferMutant(
+        "ASP023 arrays for scalars", "array_for_scalar", off(own, "may_be_array", False)
+    )
+    yield TransferMutant(
+        "ASP023 kinds of integers", "long_count", off(own, "_is_default_integer", True)
+    )
+    yield TransferMutant("ASP024 elsewhere", "elsewhere", off(own, "why_not_together", None))
+    yield TransferMutant("ASP025 digits", "digits", off(own, "why_other_digits", None))
+    order = Independence
+    yield TransferMutant("order: one envelope", "one_envelope", off(order, "overtaking", None))
+    yield TransferMutant(
+        "order: any tag", "any_tag", (Switch(order, "_takes_any_tag", _property(False)),)
+    )
+    yield TransferMutant(
+        "order: wildcards", "any_tag_by_number", off(order, "wildcard", False), ON_MPICH
+    )
+    yield TransferMutant(
+        "order: between ranks", "depends_on_time",
+        (Switch(order, "depends_on_time", _property(None)),), ON_MPICH,
+    )  # fmt: skip
+    yield TransferMutant(
+        "order: other calls", "probed",
+        (*off(order, "_unknown_part", None), Switch(order, "_calls", _no_order)),
+    )  # fmt: skip
+    values = independence
+    yield TransferMutant("data: what meets", "needs_message", off(order, "_conflicting", ()))
+    yield TransferMutant("data: own waits", "own_wait", off(Messages, "pending", ()))
+    yield TransferMutant(
+        "data: what stands behind", "beyond", off(_Buffers, "_beside", frozenset())
+    )
+    yield TransferMutant(
+        "data: several columns", "columns", (Switch(transfer_buffers, "_covered", _first_only),)
+    )
+    yield TransferMutant("data: scalars", "carried_scalar", off(order, "is_temporary", True))
+    yield TransferMutant("data: last values", "read_behind", off(values, "stays_inside", True))
+    yield TransferMutant(
+        "data: procedures inside", "seen_inside",
+        (*off(values, "is_unseen", True), *off(values, "stays_inside", True)),
+    )  # fmt: skip
+    yield TransferMutant(
+        "data: second names", "second_name", (Switch(Access, "meets", _not_aliased),)
+    )
+    yield _effect("jumps", "leaves", EffectKind.JUMP)
+    yield _effect("output", "prints", EffectKind.IO)
+    yield _effect("unseen calls", "unseen_call", EffectKind.UNKNOWN_CALL)
+    yield _effect("state", "kept_state", EffectKind.STATE)
+    yield TransferMutant("form: labels", "target_of_jump", off(order, "_form", None))
+    yield TransferMutant(
+        "form: one line", "one_line", off(order, "_form", None),
+        also="form: such lines are written anew, or nothing is made of them",
+    )  # fmt: skip
+    yield TransferMutant(
+        "form: skipped",
+        "skipped",
+        (
+            *off(TransferDirectives, "skipped", None),
+            Switch(order, "_skipped", _property({})),
+            Switch(values, "_LINES_THAT_STAY", lambda original: frozenset()),
+        ),
+    )
+    yield TransferMutant(
+        "requests: of others", "started_elsewhere", off(OwnRequests, "is_own", True)
+    )
+    yield TransferMutant(
+        "requests: subscripts", "other_subscript", off(Messages, "_kept_between", _Everything())
+    )
+    yield from _of_branches()
+    yield from _of_buffers()
+    yield from _of_loops()
+    yield from _of_procedures()
+    yield from _of_blocks()
+
+
+def _of_branches() -> Iterator[TransferMutant]:
+    yield TransferMutant(
+        "fission: conditions", "condition_set", off(fission, "repeatable", True),
+        also="ASP012: the wait is not known to be reached",
+    )  # fmt: skip
+    meets = off(copies._Paths, "_meets_no_condition", True)
+    yield TransferMutant("copies on paths: conditions", "condition_received", meets)
+    arms = Switch(copies, "_arms", lambda original: lambda branch: branch.arms)
+    yield TransferMutant(
+        "copies on paths: no ELSE", "no_else", (arms,),
+        also="ASP011: on one way nothing would be waited for",
+    )  # fmt: skip
+    yield TransferMutant("waits: statuses", "statuses", off(waits, "_is_unseen", True))
+    yield TransferMutant(
+        "waits: the first one", "first_of_several", off(waits, "_is_for_all", True),
+        also="ASP012: it is not known which one is complete",
+    )  # fmt: skip
+
+
+def _of_buffers() -> Iterator[TransferMutant]:
+    full = FullMessages
+    yield TransferMutant("renaming: short messages", "shorter", off(full, "why_not", None))
+    differ = off(full, "_tags_differ", True)
+    yield TransferMutant("renaming: messages of one tag", "shorter", differ)
+    yield TransferMutant(
+        "renaming: MPI_PROC_NULL", "from_nobody",
+        (Switch(full, "_may_receive_nothing", _property(False)),),
+    )  # fmt: skip
+    yield TransferMutant(
+        "renaming: values that stay", "part_received", off(BufferFlow, "needs_no_value", True)
+    )
+    yield TransferMutant(
+        "renaming: procedures inside", "read_inside", off(renaming, "is_unseen", True)
+    )
+    yield TransferMutant("ASP074 short messages", "stored_and_left", off(full, "why_not", None))
+    yield TransferMutant("ASP075 read between", "stored_and_read", off(stores, "_are_apart", True))
+    yield TransferMutant(
+        "ASP075 read in a call", "stored_for_call",
+        (*off(stores._Stores, "_unseen", None), *off(stores, "_are_apart", True)),
+    )  # fmt: skip
+    yield TransferMutant(
+        "ASP076 noticed", "stored_with_effect", off(stores._Stores, "_noticed", None)
+    )
+    yield TransferMutant(
+        "ASP084 ranks that change", "source_changes", off(ahead, "_changes", None), gainful=True
+    )
+    yield TransferMutant(
+        "ASP084 bounds", "bounds_again", off(ahead, "_uncounted", None), gainful=True
+    )
+    yield TransferMutant(
+        "ASP085 other messages", "message_before", off(ahead, "_others", None), gainful=True
+    )
+    own = expanded_buffers._Buffers
+    yield TransferMutant("expansion: read behind", "buffer_behind", off(own, "_is_private", True))
+    yield TransferMutant(
+        "expansion: values carried", "buffer_carried", off(BufferFlow, "needs_no_value", True)
+    )
+    yield TransferMutant(
+        "expansion: bounds", "bounds_asked", off(own, "_whole", False), gainful=True
+    )
+
+
+def _of_loops() -> Iterator[TransferMutant]:
+    keeps = off(distribution._Distribution, "_keeps", True)
+    yield TransferMutant("draining: later iterations", "next_iteration", keeps)
+    kept = off(iteration_pairs._Pairs, "_is_kept", True)
+    yield TransferMutant(
+        "draining: conditions", "condition_of_wait", kept,
+        also="data: the wait under its condition meets what changes this",
+    )  # fmt: skip
+    yield TransferMutant("ASP060 order", "ordered", off(dividing, "why_ordered", None))
+    yield TransferMutant(
+        "ASP062 edges", "wide_halo", (Switch(edge_iterations, "_least", _one_less),),
+        also="data: no part of a nest passes what it meets",
+    )  # fmt: skip
+    digits = (*off(dividing, "inexact", None), *off(dividing, "keeps_a_loop", True))
+    yield TransferMutant("ASP063 digits", "rounding", digits, ((SMPI, "-O3"),))
+    yield TransferMutant(
+        "ASP061 labels", "labelled_nest", off(dividing.Nest, "_unrepeatable", None)
+    )
+
+
+def _of_procedures() -> Iterator[TransferMutant]:
+    yield TransferMutant(
+        "ASP042 kept variables", "kept_variable", (Switch(names.Names, "_local", _not_kept),)
+    )
+    yield TransferMutant(
+        "ASP043 changed arguments", "argument_changes", off(CallContext, "stays", True)
+    )
+    yield TransferMutant(
+        "ASP041 ways out", "ways_out", (Switch(procedure, "_without_returns", _all_ways),)
+    )
+    yield TransferMutant(
+        "unrolling: variables", "loop_variable_seen", off(unrolling, "_is_plain", True)
+    )
+    yield TransferMutant("hoisting: sizes", "size_changes", off(hoisting, "_may_leave", True))
+
+
+def _of_blocks() -> Iterator[TransferMutant]:
+    ordered = off(divided_loops, "why_ordered", None)
+    yield TransferMutant("ASP083 order", "blocks_in_order", ordered)
+    beside = off(divided_call.DividedCall, "_why_not_beside", None)
+    yield TransferMutant("ASP082 beside", "beside_blocks", beside)
+
+
+def _one_less(original: Replacement) -> Replacement:
+    """One iteration too few is an edge."""
+
+    def least(*args: Any) -> int | None:
+        number = original(*args)
+        return None if number is None else max(1, number - 1)
+
+    return least
+
+
+def _not_kept(original: Replacement) -> Replacement:
+    """A variable that keeps its value is a variable like any other."""
+
+    def local(self: names.Names, name: str, symbol: Any) -> None:
+        if symbol.attrs & {"save", "data"}:
+            self.variable(name, symbol)
+        else:
+            original(self, name, symbol)
+
+    return local
+
+
+def _all_ways(original: Replacement) -> Replacement:
+    """A RETURN in the middle stays."""
+
+    def without(nodes: Any, *others: Any) -> Any:
+        try:
+            return original(nodes, *others)
+        except RefusedError:
+            return nodes
+
+    return without
+
+
+class _Everything(frozenset[str]):
+    """A set that has whatever is asked for."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _first_only(original: Replacement) -> Replacement:
+    """Of the elements that a message has, the first one."""
+
+    def covered(first: Any, count: Any, shape: Any) -> Any:
+        return tuple(part.expression() for part in first)
+
+    return covered
+
+
+def _not_aliased(original: Replacement) -> Replacement:
+    def meets(self: Access, other: Access) -> bool:
+        return self.storage != ALIASED and original(self, other)
+
+    return meets
+
+
+def _effect(name: str, near: str, kind: EffectKind) -> TransferMutant:
+    """An effect of one kind is none."""
+
+    def replacement(original: Replacement) -> Replacement:
+        return lambda effect, node: effect.kind is kind or original(effect, node)
+
+    switch = Switch(independence, "goes_on_inside", replacement)
+    return TransferMutant(f"effects: {name}", near, (switch,))
+
+
+MUTANTS = tuple(_mutants())
+
+
+def named(name: str) -> TransferMutant:
+    """The mutant of this name."""
+    return next(mutant for mutant in MUTANTS if mutant.name == name)
