@@ -63,6 +63,10 @@ class Shape:
         """The number of dimensions."""
         return len(self.lower)
 
+    def leading(self, number: int) -> Shape:
+        """The shape of the first dimensions alone."""
+        return Shape(self.lower[:number], self.extent[:number], self.stated, self.source[:number])
+
     def stride(self, dimension: int) -> Poly:
         """The number of elements between neighbours in a dimension (counted from 0).
 

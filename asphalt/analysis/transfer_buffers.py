@@ -23,6 +23,7 @@ from asphalt.analysis.objects import (
 )
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbols import Scope
+from asphalt.analysis.type_maps import TypeMap, type_map
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
@@ -160,8 +161,9 @@ class _Buffers:
             return None
         if not reference_contiguity(actual, scope).yes:
             return None
-        known = predefined_type(types[0], scope)
-        if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
+        made = type_map(types[0], leaf, scope, values)
+        bytes_ = None if made is None else made.element.bytes
+        if made is None or bytes_ is None or bytes_ != element_bytes(symbol, scope):
             return None
         shape = shape_of(name or "", scope, values, leaf)
         if shape is None or shape.rank != len(actual.args):
@@ -175,7 +177,12 @@ class _Buffers:
                     return None
                 case _:
                     first.append(values.polynomial(argument, leaf))
-        return _covered(tuple(first), values.polynomial(counts[0], leaf), shape)
+        count = values.polynomial(counts[0], leaf)
+        if made.is_dense:
+            return _covered(tuple(first), count * made.elements, shape)
+        if count != _ONE:
+            return None
+        return _covered_in_blocks(tuple(first), made, shape, alone=not self._beside(name or ""))
 
     def _from(
         self, actual: Ref | Component, call: MpiCall, leaf: Leaf
@@ -241,6 +248,33 @@ def _covered(first: tuple[Poly, ...], count: Poly, shape: Shape) -> tuple[Subscr
         if quotient is None:
             return None
         rest = quotient
+    return None
+
+
+def _covered_in_blocks(
+    first: tuple[Poly, ...], made: TypeMap, shape: Shape, *, alone: bool
+) -> tuple[Subscript, ...] | None:
+    """The section that a datatype covers whose blocks are as far apart as the elements of a
+    dimension: of each of these, what the first block has; None: not known.
+
+    ``alone``: nothing stands behind the array in memory, so that no element is beyond its end.
+    """
+    distance = _ONE
+    for number, extent in enumerate(shape.extent[:-1]):
+        if extent is None:
+            return None
+        distance = distance * extent
+        if distance != made.stride:
+            continue
+        here = number + 1
+        block = _covered(first[:here], made.length, shape.leading(here))
+        start, lower, room = first[here], shape.lower[here], shape.extent[here]
+        stays = room is not None and _fits(start, made.blocks, lower, room)
+        if block is None or not (stays or (alone and here == shape.rank - 1)):
+            return None
+        last = start + made.blocks - _ONE
+        along = Section(start.expression(), last.expression(), None)
+        return (*block, along, *(f.expression() for f in first[here + 1 :]))
     return None
 
 

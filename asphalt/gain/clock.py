@@ -24,7 +24,8 @@ from asphalt.analysis.costs_trips import loop_trips
 from asphalt.analysis.costs_types import Surroundings
 from asphalt.analysis.further_turns import condition_of, condition_to_go_on
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, called, part_of
-from asphalt.analysis.mpi_call import MpiCall, predefined_type
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.type_maps import type_map
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.gain.amounts import PEERS, amount, known, typical
 from asphalt.gain.blocks import BlockCall, Blocks, Step, block_call
@@ -237,7 +238,7 @@ class Clock:
     def _statement(self, leaf: Leaf) -> None:
         call, block = self.messages.call(leaf), block_call(leaf)
         if block is not None:
-            self._block(block)
+            self._block(leaf, block)
             return
         if call is None:
             callee = self._callee(leaf)
@@ -255,16 +256,17 @@ class Clock:
                     for _ in range(len(pending) if several else min(1, len(pending))):
                         self._finish(pending.pop(0))
             case Part.BOTH:
-                self._blocking(call)
+                self._blocking(leaf, call)
             case Part.OTHER if not self._envelopes(call):
-                self._finish(_Message(self.state.now, self._size(call), None, collective=True))
+                size = self._size(leaf, call)
+                self._finish(_Message(self.state.now, size, None, collective=True))
             case Part.OTHER:
-                self._blocking(call)
+                self._blocking(leaf, call)
             case Part.NOTHING:
                 pass
 
     def _start(self, leaf: Leaf, call: MpiCall) -> None:
-        size = self._size(call)
+        size = self._size(leaf, call)
         envelopes = self._envelopes(call)
         self.state.now += _replacing(call, size)
         received = (one for one in envelopes if one.way is Way.IN)
@@ -280,7 +282,7 @@ class Clock:
                 self.state.now += self.network.sending_cost(size)
                 self._left(one, size)
 
-    def _blocking(self, call: MpiCall) -> None:
+    def _blocking(self, leaf: Leaf, call: MpiCall) -> None:
         if call.queue is not None:
             queue = self.state.queues.get(repr(call.queue).lower(), [])
             size = typical(1)
@@ -290,7 +292,7 @@ class Clock:
                 self._finish(message)
             self.state.now += QUEUED + size / COPY_BANDWIDTH
             return
-        size = self._size(call)
+        size = self._size(leaf, call)
         copied = call.binding == "runtime"
         self.state.now += _replacing(call, size)
         for envelope in self._envelopes(call):
@@ -338,11 +340,11 @@ class Clock:
         ends = network.sending_cost(size) + network.receiving_cost(size)
         return math.log2(GROUP) * (ends + network.latency + size / network.bandwidth)
 
-    def _block(self, call: BlockCall) -> None:
+    def _block(self, leaf: Leaf, call: BlockCall) -> None:
         """What is done for an operation that was decomposed."""
         state, name = self.state, call.variable
         if call.step is Step.START:
-            size = self._bytes(call.count, call.datatype)
+            size = self._bytes(call.count, call.datatype, leaf)
             state.blocks[name] = Blocks.started(state.now, self._together(size), later=call.later)
             return
         blocks = state.blocks.get(name, Blocks(state.now, 0.0))
@@ -377,17 +379,23 @@ class Clock:
             return ()
         return self.messages.envelopes(call) or ()
 
-    def _size(self, call: MpiCall) -> float:
+    def _size(self, leaf: Leaf, call: MpiCall) -> float:
         """The bytes of a message."""
         counts = [a for p, a in call.bound() if p.is_count and not p.array]
         types = [None if p.array else a for p, a in call.bound() if p.kind == "DATATYPE"]
-        return self._bytes(counts[0] if counts else None, types[0]) if types else 0.0
+        if not types:
+            return 0.0
+        return self._bytes(counts[0] if counts else None, types[0], leaf)
 
-    def _bytes(self, count: Expr | None, datatype: Expr | None) -> float:
+    def _bytes(self, count: Expr | None, datatype: Expr | None, leaf: Leaf) -> float:
         """The bytes of so many elements; None: not known."""
         number = typical(1) if count is None else self._count(count)
-        found = None if datatype is None else predefined_type(datatype, self.facts.scope)
-        return number * (8 if found is None or found.bytes is None else found.bytes)
+        facts = self.facts
+        made = None if datatype is None else type_map(datatype, leaf, facts.scope, facts.values)
+        if made is None:
+            return number * 8
+        bytes_ = 8 if made.element.bytes is None else made.element.bytes
+        return number * self._count(made.elements.expression()) * bytes_
 
     def _count(self, expr: Expr) -> float:
         return amount(expr, self.facts.scope).value

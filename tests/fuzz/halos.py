@@ -3,8 +3,9 @@ collective operations in between.
 
 ``procedure(seed, number)`` is the text of one, as ``exchanges.procedure`` gives it.  Nests stand
 before and behind the exchanges, with bounds that leave edges out or not, in orders that matter or
-do not; edges are packed into buffers, which may be components, or sent in place; several operations
-are waited for at once or one by one, and what is received is unpacked or lands in place.
+do not; edges are packed into buffers, which may be components, or sent in place, as elements or as
+one of a derived datatype; several operations are waited for at once or one by one, and what is
+received is unpacked or lands in place.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ subroutine {tag}
   type(edges) :: e, f
   real(8) :: u(0:n+1, 0:m+1), v(0:n+1, 0:m+1), w(n), x(n), y(n), s, t
   integer :: me, np, left, right, i, j, k, it, ierr
-  integer :: r(4)
+  integer :: r(4), row, column, rows
 
+  call MPI_Type_contiguous(n, MPI_DOUBLE_PRECISION, column, ierr)
+  call MPI_Type_commit(column, ierr)
+  call MPI_Type_vector(m, 1, n + 2, MPI_DOUBLE_PRECISION, row, ierr)
+  call MPI_Type_commit(row, ierr)
+  call MPI_Type_vector(m, min(2, n), n + 2, MPI_DOUBLE_PRECISION, rows, ierr)
+  call MPI_Type_commit(rows, ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   left = {left}
@@ -61,6 +68,9 @@ subroutine {tag}
   end do
 """
 TAIL = """\
+  call MPI_Type_free(column, ierr)
+  call MPI_Type_free(row, ierr)
+  call MPI_Type_free(rows, ierr)
   call fz_real8('u', u, size(u))
   call fz_real8('v', v, size(v))
   call fz_real8('w', w, n)
@@ -78,6 +88,8 @@ NEIGHBOURS = (
 _ROWS = ("1, m", "1, m", "2, m - 1", "1, m - 1", "max(1, k - 1), m", "2, m", "m, 1, -1")
 _COLUMNS = ("1, n", "1, n", "2, n - 1", "1, n - 1", "2, n")
 Lines = list[str]
+Side = tuple[Lines, str, str, str]
+"""What is packed, sent, received into, and how much of what: the arguments of a call."""
 
 
 class Halos:
@@ -128,14 +140,13 @@ class Halos:
         both = self.random.sample(sides, self.random.choice([1, 2, 2]))
         style = self.random.choice(["sendrecv", "waitall", "waits", "pairs"])
         lines = [line for packed, _, _, _ in both for line in packed]
-        kind = "MPI_DOUBLE_PRECISION"
         pairs = [("right", "left"), ("left", "right")]
         if style == "sendrecv":
             for number, (_, sent, got, count) in enumerate(both):
                 to, source = pairs[number]
                 lines.append(
-                    f"call MPI_Sendrecv({sent}, {count}, {kind}, {to}, {self.tags + number}, "
-                    f"{got}, {count}, {kind}, {source}, {self.tags + number}, "
+                    f"call MPI_Sendrecv({sent}, {count}, {to}, {self.tags + number}, "
+                    f"{got}, {count}, {source}, {self.tags + number}, "
                     "MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"
                 )
         elif style == "pairs":
@@ -143,10 +154,9 @@ class Halos:
             for number, (_, sent, got, count) in enumerate(both):
                 to, source = pairs[number]
                 end = f"{self.tags + number}, MPI_COMM_WORLD"
-                sends.append(f"call MPI_Send({sent}, {count}, {kind}, {to}, {end}, ierr)")
+                sends.append(f"call MPI_Send({sent}, {count}, {to}, {end}, ierr)")
                 takes.append(
-                    f"call MPI_Recv({got}, {count}, {kind}, {source}, {end}, "
-                    "MPI_STATUS_IGNORE, ierr)"
+                    f"call MPI_Recv({got}, {count}, {source}, {end}, MPI_STATUS_IGNORE, ierr)"
                 )
             # one message after the other, so that a ring has a rank that receives first
             lines += [
@@ -160,21 +170,17 @@ class Halos:
             lines += self.loop()
         return [*lines, *self.unpacked(both, field, columns)]
 
-    def started(
-        self, both: list[tuple[Lines, str, str, str]], pairs: list[tuple[str, str]], style: str
-    ) -> Lines:
+    def started(self, both: list[Side], pairs: list[tuple[str, str]], style: str) -> Lines:
         """Starts, something in between, and waits."""
         lines: Lines = []
         requests: list[str] = []
-        kind = "MPI_DOUBLE_PRECISION"
         for number, (_, sent, got, count) in enumerate(both):
             to, source = pairs[number]
             end = f"{self.tags + number}, MPI_COMM_WORLD"
             for call, buffer, peer in (("Irecv", got, source), ("Isend", sent, to)):
                 requests.append(f"r({len(requests) + 1})")
                 lines.append(
-                    f"call MPI_{call}({buffer}, {count}, {kind}, {peer}, {end}, {requests[-1]}, "
-                    "ierr)"
+                    f"call MPI_{call}({buffer}, {count}, {peer}, {end}, {requests[-1]}, ierr)"
                 )
         if self.random.random() < 0.5:
             lines += ["do i = 1, n", "y(i) = y(i) + 0.5d0", "end do"]
@@ -183,23 +189,35 @@ class Halos:
         order = self.random.sample(requests, len(requests))
         return [*lines, *(f"call MPI_Wait({one}, MPI_STATUS_IGNORE, ierr)" for one in order)]
 
-    def side(self, field: str, columns: bool, number: int) -> tuple[Lines, str, str, str]:
-        """What is packed, sent, received into, and how much."""
+    def side(self, field: str, columns: bool, number: int) -> Side:
+        """One of the edges of a field."""
         near, far = (("m", "0"), ("1", "m+1"))[number]
+        plain = "MPI_DOUBLE_PRECISION"
         if not columns:
-            if self.random.random() < 0.4:  # a row lies in one piece: as it is
-                return [], f"{field}(1,{near})", f"{field}(1,{far})", "n"
+            if self.random.random() < 0.4:  # a column lies in one piece: as it is
+                count = self.random.choice([f"n, {plain}", "1, column"])
+                return [], f"{field}(1,{near})", f"{field}(1,{far})", count
             sent, got = self.random.choice(
                 [("w", "x"), ("e%low", "e%high"), ("f%low", "e%high"), ("w", "e%low")]
             )
             if number:
                 sent, got = {"w": "f%high", "e%low": "f%low", "f%low": "f%high"}[sent], "y"
-            return ["do i = 1, n", f"{sent}(i) = {field}(i,{near})", "end do"], sent, got, "n"
-        near = ("n", "1")[number]
+            return (
+                ["do i = 1, n", f"{sent}(i) = {field}(i,{near})", "end do"],
+                sent,
+                got,
+                f"n, {plain}",
+            )
+        near, far = (("n", "0"), ("1", "n+1"))[number]
+        if self.random.random() < 0.4:
+            if self.random.random() < 0.2:  # two rows: the second is none of the halo, or the first
+                near, far = ("n - min(2, n) + 1", "0") if number == 0 else ("1", "n+2 - min(2, n)")
+                return [], f"{field}({near},1)", f"{field}({far},1)", "1, rows"
+            return [], f"{field}({near},1)", f"{field}({far},1)", "1, row"
         sent, got = (("e%west", "e%east"), ("f%west", "f%east"))[number]
-        return ["do j = 1, m", f"{sent}(j) = {field}({near},j)", "end do"], sent, got, "m"
+        return ["do j = 1, m", f"{sent}(j) = {field}({near},j)", "end do"], sent, got, f"m, {plain}"
 
-    def unpacked(self, both: list[tuple[Lines, str, str, str]], field: str, columns: bool) -> Lines:
+    def unpacked(self, both: list[Side], field: str, columns: bool) -> Lines:
         """What came goes around the field."""
         lines: Lines = []
         for number, (packed, _, got, _) in enumerate(both):

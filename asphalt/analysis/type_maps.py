@@ -1,0 +1,122 @@
+"""Datatypes that a unit makes itself: which elements one of them stands for.
+
+MPI-4.0 section 5.1.2: MPI_TYPE_CONTIGUOUS is so many elements one after the other, MPI_TYPE_VECTOR
+so many blocks of them, whose first elements are equally far apart.  The handle is a local variable
+that one call gives a value; what that call was given keeps its value from there on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from asphalt.analysis.algebra import Poly
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
+from asphalt.analysis.mpi_types import PredefinedType
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.values import Values
+from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.ir.stmt import Call, Guarded
+from asphalt.ir.tree import Leaf
+
+_ONE = Poly.constant(1)
+_DEEPEST = 4  # datatypes made of each other
+
+
+@dataclass(frozen=True, slots=True)
+class TypeMap:
+    """``blocks`` blocks of ``length`` elements of a predefined datatype each, whose first elements
+    are ``stride`` elements apart; the first one is where a buffer begins."""
+
+    element: PredefinedType
+    blocks: Poly
+    length: Poly
+    stride: Poly
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its elements follow each other without gaps."""
+        return self.blocks == _ONE or self.length == self.stride
+
+    @property
+    def elements(self) -> Poly:
+        """How many elements one datatype has."""
+        return self.blocks * self.length
+
+
+@dataclass(frozen=True, slots=True)
+class _Constructor:
+    """The arguments of a call that makes a datatype; None: there is one block."""
+
+    length: str
+    blocks: str | None = None
+    stride: str | None = None
+
+
+_CONSTRUCTORS: Mapping[str, _Constructor] = {
+    "mpi_type_contiguous": _Constructor("count"),
+    "mpi_type_vector": _Constructor("blocklength", "count", "stride"),
+}
+_KEEPING = ("mpi_type_commit", "mpi_type_free")
+"""What a handle is given to, and means the same behind it, or nothing any more."""
+
+
+def type_map(
+    handle: Expr, at: Leaf, scope: Scope, values: Values, depth: int = 0
+) -> TypeMap | None:
+    """The elements of the datatype that a handle means at a statement; None: not known."""
+    known = predefined_type(handle, scope)
+    if known is not None:
+        return TypeMap(known, _ONE, _ONE, _ONE)
+    found = _made_by(handle, at, scope, values)
+    if found is None or depth == _DEEPEST:
+        return None
+    leaf, call = found
+    arguments = _CONSTRUCTORS[call.procedure.name]
+    part = type_map(call.args["oldtype"], leaf, scope, values, depth + 1)
+    if part is None or not part.is_dense:
+        return None
+
+    def value(name: str | None) -> Poly:
+        return _ONE if name is None else values.polynomial(call.args[name], at)
+
+    each = part.elements
+    length = value(arguments.length) * each
+    if arguments.stride is None:
+        return TypeMap(part.element, _ONE, length, length)
+    return TypeMap(part.element, value(arguments.blocks), length, value(arguments.stride) * each)
+
+
+def _made_by(handle: Expr, at: Leaf, scope: Scope, values: Values) -> tuple[Leaf, MpiCall] | None:
+    """The call that makes the datatype of a handle; None: not known, or its arguments may have
+    other values at the statement."""
+    if not isinstance(handle, Ref) or handle.args is not None:
+        return None
+    symbol = scope.lookup(handle.name)
+    if symbol is None or symbol.origin is not Origin.LOCAL or symbol.dims is not None:
+        return None
+    if symbol.initial is not None or symbol.attrs & {"save", "data"}:
+        return None
+    if values.changed_unseen(handle.name):
+        return None
+    makers: dict[int, tuple[Leaf, MpiCall]] = {}
+    for access in values.writes_of(handle.name):
+        what = (
+            access.leaf.what.action if isinstance(access.leaf.what, Guarded) else access.leaf.what
+        )
+        call = mpi_call(what, scope) if isinstance(what, Call) else None
+        if call is None or call.binding == "unknown":
+            return None
+        if call.procedure.name in _CONSTRUCTORS:
+            makers[id(access.leaf)] = access.leaf, call
+        elif call.procedure.name not in _KEEPING:
+            return None
+    if len(makers) != 1:
+        return None
+    ((leaf, call),) = makers.values()
+    arguments = _CONSTRUCTORS[call.procedure.name]
+    given = (arguments.length, arguments.blocks, arguments.stride)
+    names = {name for one in given if one for name in names_in(call.args[one])}
+    if not values.executed_before(leaf, at) or not values.unchanged_until(names, leaf):
+        return None
+    return leaf, call
