@@ -202,12 +202,8 @@ class Halos:
             )
             if number:
                 sent, got = {"w": "f%high", "e%low": "f%low", "f%low": "f%high"}[sent], "y"
-            return (
-                ["do i = 1, n", f"{sent}(i) = {field}(i,{near})", "end do"],
-                sent,
-                got,
-                f"n, {plain}",
-            )
+            packed = ["do i = 1, n", f"{sent}(i) = {field}(i,{near})", "end do"]
+            return packed, sent, got, f"n, {plain}"
         near, far = (("n", "0"), ("1", "n+1"))[number]
         if self.random.random() < 0.4:
             if self.random.random() < 0.2:  # two rows: the second is none of the halo, or the first
