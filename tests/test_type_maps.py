@@ -17,6 +17,7 @@ subroutine edges(n, m, width, peer, comm)
   real(8) :: u(0:n+1, 0:m+1), p(n, m, 4), behind(3)
   {declared}
   integer :: made, part, ierr, k
+  integer, external :: gap
 {body}
   call MPI_Send({buffer}, {count}, made, peer, 1, comm, ierr)
 {after}
@@ -115,6 +116,7 @@ def test_several_of_a_datatype() -> None:
         (_ROW, "made = part", _COMMITTED),
         ("k = m", _ROW.replace("(m,", "(k,"), "call other(k)", _COMMITTED),
         ("do k = 1, m", _ROW.replace("(m,", "(k,"), "end do", _COMMITTED),
+        (_ROW.replace("(m,", "(gap(m),"), _COMMITTED),
         ("goto 5", _ROW, "5 continue", _COMMITTED),
     ],
 )

@@ -14,7 +14,7 @@ from asphalt.analysis.algebra import Poly
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi_types import PredefinedType
 from asphalt.analysis.symbols import Origin, Scope
-from asphalt.analysis.values import Values
+from asphalt.analysis.values import Values, is_integer
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf
@@ -101,9 +101,8 @@ def _made_by(handle: Expr, at: Leaf, scope: Scope, values: Values) -> tuple[Leaf
         return None
     makers: dict[int, tuple[Leaf, MpiCall]] = {}
     for access in values.writes_of(handle.name):
-        what = (
-            access.leaf.what.action if isinstance(access.leaf.what, Guarded) else access.leaf.what
-        )
+        statement = access.leaf.what
+        what = statement.action if isinstance(statement, Guarded) else statement
         call = mpi_call(what, scope) if isinstance(what, Call) else None
         if call is None or call.binding == "unknown":
             return None
@@ -115,8 +114,9 @@ def _made_by(handle: Expr, at: Leaf, scope: Scope, values: Values) -> tuple[Leaf
         return None
     ((leaf, call),) = makers.values()
     arguments = _CONSTRUCTORS[call.procedure.name]
-    given = (arguments.length, arguments.blocks, arguments.stride)
-    names = {name for one in given if one for name in names_in(call.args[one])}
-    if not values.executed_before(leaf, at) or not values.unchanged_until(names, leaf):
+    names = (arguments.length, arguments.blocks, arguments.stride)
+    given = [call.args[name] for name in names if name is not None]
+    if not all(is_integer(one, scope) for one in given) or not values.executed_before(leaf, at):
         return None
-    return leaf, call
+    used = {name for one in given for name in names_in(one)}
+    return (leaf, call) if values.unchanged_until(used, leaf) else None
