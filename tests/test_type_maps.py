@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from analysed import Analysed, described
 
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.transfer_buffers import transfer_buffers
+from asphalt.frontend.tree import load_tree
 from asphalt.ir.stmt import Call
+from asphalt.optimise import optimise
 
 _UNIT = """\
 subroutine edges(n, m, width, peer, comm)
@@ -144,3 +148,43 @@ def test_what_stands_behind_an_array_in_memory() -> None:
     assert inside == "reads w(2,1:3)"
     beyond = sent(row.format(6), _COMMITTED, buffer="w(2,1)", declared=text)
     assert beyond == "reads x reads w"
+
+
+_ROWS = """\
+subroutine step(u, v, n, m, left, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, m, left, comm
+  real(8), intent(inout) :: u(0:n+1, 0:m+1), v(n, m)
+  integer :: row, request, i, j, ierr
+
+  call MPI_Type_vector(m, 1, n + 2, MPI_DOUBLE_PRECISION, row, ierr)
+  call MPI_Type_commit(row, ierr)
+  call MPI_Irecv(u(0, 1), {what}, left, 1, comm, request, ierr)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+  do j = 1, m
+    do i = 1, n
+      v(i, j) = u(i, j) + u(i-1, j)
+    end do
+  end do
+  call MPI_Type_free(row, ierr)
+end subroutine step
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "loop"), [("1, row", "do i = 2, n"), ("2, row", None), ("m*(n+2), MPI_REAL8", None)]
+)
+def test_a_nest_is_split_beside_a_row_of_a_field(
+    what: str, loop: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "step.f90"
+    path.write_text(_ROWS.format(what=what))
+    tree = load_tree([tmp_path])
+    content = optimise(tree, tree.units_of(str(path))[0]).content
+    if loop is None:
+        assert content is None
+        return
+    assert content is not None
+    interior, wait = (content.decode().index(text) for text in (loop, "call MPI_Wait"))
+    assert interior < wait
