@@ -15,7 +15,7 @@ from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi_types import PredefinedType
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.values import Values, is_integer
-from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf
 
@@ -90,6 +90,8 @@ def type_map(
 def _made_by(handle: Expr, at: Leaf, scope: Scope, values: Values) -> tuple[Leaf, MpiCall] | None:
     """The call that makes the datatype of a handle; None: not known, or its arguments may have
     other values at the statement."""
+    if isinstance(handle, Component) and handle.name == "mpi_val":
+        handle = handle.base  # as the run-time module takes a handle of mpi_f08
     if not isinstance(handle, Ref) or handle.args is not None:
         return None
     symbol = scope.lookup(handle.name)
