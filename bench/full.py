@@ -55,6 +55,8 @@ PARTS = ("simulated", "link", "tool", "ratios", "figures", "steps")
 QUICK_PARTS = ("simulated", "link", "tool")
 QUICK_AT_BEST = ("plane_slab", "spectral_transpose", "synthetic_fig3")
 QUICK_RANKS = 4
+REPEATS = 3
+"""Interleaved runs of each version over the link."""
 
 
 class Bench:
@@ -170,7 +172,7 @@ class Bench:
             for mpi in mpis:
                 for case, link in cases:
                     progress.update(task, description=f"{mpi.title}, {case.name}"[:28])
-                    repeats = 3 if self.quick else 5
+                    repeats = REPEATS
                     versions = self.versions(link)
                     try:
                         found.append(measure_link(lab, case, link, versions, repeats, mpi))
