@@ -334,6 +334,18 @@ def test_the_page_of_targets_tells_where_hand_is_faster() -> None:
     assert "+5.00 % of 2 (slabs, SMPI 10 Gb/s, 4 ranks, K, D: 1, 2); 1 above | missed |" in text
 
 
+def test_the_page_of_targets_has_the_real_runs() -> None:
+    def row(kernel: str, version: str, ratio: float) -> Row:
+        return Row(kernel, version, "MPICH 1 Gb/s", 2, None, None, ratio / 2, ratio, None)
+
+    rows = [row("fft", "original", 1.0), row("fft", "transformed", 0.7)]
+    rows += [row("papers/fft", "original", 1.0)]
+    text = targets_text((), rows)
+    assert text.splitlines()[-1] == "| fft | MPICH 1 Gb/s | 500 |  |  | 0.70 |"
+    assert "papers/fft" not in text
+    assert "two ranks" not in targets_text((), []).lower()
+
+
 def test_rows_of_kernels_that_were_not_chosen_stay(tmp_path: Path) -> None:
     def row(kernel: str, seconds: float) -> Row:
         return Row(kernel, "hand", "SMPI 10 Gb/s", 4, 1, 2, seconds, seconds, None)

@@ -29,6 +29,8 @@ from bench.lab.platforms import of_network
 from bench.lab.rows import NOT_TILED, Row
 from bench.lab.run import LabError, run_program, same_output
 
+PAPERS = "papers/"
+"""What the kernel of rows of the papers' figures begins with."""
 NOISE = 50  # thousandths by which a plane may take longer
 REPEATS = 3
 MANY_MESSAGES = 12_000  # from here on a run is not repeated
@@ -115,7 +117,7 @@ class Timed:
         for (version, tiling), times in self.seconds.items():
             value = median(times)
             tile, depth = (None, None) if tiling is None else tiling
-            place = (f"papers/{self.panel.name}", version, f"SMPI {self.panel.network.name}")
+            place = (f"{PAPERS}{self.panel.name}", version, f"SMPI {self.panel.network.name}")
             yield Row(*place, self.panel.ranks, tile, depth, value, value / original, None)
 
 
@@ -244,7 +246,7 @@ class LinkSweep:
     def rows(self, kernel: str) -> Iterator[Row]:
         """The medians."""
         whole = median(self.original)
-        name = f"papers/003-link/{kernel}"
+        name = f"{PAPERS}003-link/{kernel}"
         yield Row(name, "original", self.title, 2, None, None, whole, 1.0, None)
         for tile, times in self.transformed.items():
             value = median(times)
