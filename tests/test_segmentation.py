@@ -276,6 +276,7 @@ def test_what_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.f90").write_text(program())
     settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
     (change,) = Project(tmp_path, settings=settings).transform()
+    assert [one.operation for one in change.parameters] == ["MPI_Sendrecv"]
     assert [site.message for site in change.sites] == [
         "is cut into segments along j, K and D of shift_j in asphalt_params.inc"
     ]

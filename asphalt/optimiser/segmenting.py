@@ -138,7 +138,10 @@ class Segmenting:
             for one in found.transfers
         ]
         place = self.shop.place(state.tree, step.line)
-        operation = next((one.operation for one in state.split), step.send.message.operation)
+        operation = next(
+            (one.operation for one in (*new, *told) if Place(one.path, one.line) == place),
+            step.send.message.operation,
+        )
         tiled = Tiled(step.site, place.line, operation, step.along, place.path)
         after = self.shop.applied(state, self.shop.facts(state.tree), SEGMENTING, step)
         gained = dict(zip(self.shop.model.names, prices[1].saved(prices[0]), strict=True))

@@ -94,7 +94,7 @@ class _Shifts:
             case 4:
                 send = ["if (right /= MPI_PROC_NULL) then", *fill, *self.send(out), "end if"]
                 receive = ["if (left /= MPI_PROC_NULL) then", *self.receive(come), *use, "end if"]
-                return [*send, *self.between(out, come), *receive]
+                return [*send, *self.between(out, come, alone=True), *receive]
         send, receive = [*fill, *self.send(out)], [*self.receive(come), *use]
         odd = self.chance(0.5)
         first, second = (receive, send) if odd else (send, receive)
@@ -179,12 +179,15 @@ class _Shifts:
                 planes = planes.replace("0, n + 1", "1, n + 1")
         return [f"do j = {planes}", "do i = 1, m", *body, "end do", "end do"]
 
-    def between(self, out: str, come: str) -> Lines:
-        """A statement between a nest and a message, often none."""
+    def between(self, out: str, come: str, *, alone: bool = False) -> Lines:
+        """A statement between a nest and a message, often none; ``alone``: without other ranks,
+        which would wait for one that waits in its send."""
         if self.chance(0.7):
             return []
+        together = ["call MPI_Bcast(s, 1, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, ierr)"]
         return self.random.choice(
             [
+                *([] if alone else [together]),
                 ["s = s + 1"],
                 [f"t = {out}(1,1)"],
                 [f"{out}(1,n) = 4"],
@@ -193,7 +196,6 @@ class _Shifts:
                 [f"s = s + {come}(1,n)"],
                 ["right = right", "left = left"],
                 ["do i = 1, m", "row(i) = row(i) + u(i,n)", "end do"],
-                ["call MPI_Bcast(s, 1, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, ierr)"],
             ]
         )
 
