@@ -257,6 +257,12 @@ def test_other_messages_are_left_alone(body: str, tmp_path: Path) -> None:
     assert _started(tmp_path / "src", program(body, CHAIN)).found(segmentation) == []
 
 
+@pytest.mark.parametrize("name", ["kind", "merge", "min"])
+def test_functions_of_tiles_that_a_variable_hides(name: str, tmp_path: Path) -> None:
+    hidden = program().replace("  real(8) :: t\n", f"  real(8) :: t, {name}\n")
+    assert _started(tmp_path / "src", hidden).found(segmentation) == []
+
+
 _WORK = nest("u(i,j) = u(i,j)*1.5d0 + 1") + nest("u(i,j) = u(i,j)/1.5d0", along="1, n - 1")
 
 

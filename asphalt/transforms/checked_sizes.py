@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from asphalt.analysis.algebra import folded
+from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
@@ -22,6 +23,7 @@ from asphalt.transforms.make import Maker, compare, fn, num, respelled
 from asphalt.transforms.new_names import next_number
 
 _PREFIX = "asphalt_checked_"
+_FUNCTIONS = ("kind", "merge")
 
 
 def can_check(facts: UnitFacts) -> bool:
@@ -29,9 +31,18 @@ def can_check(facts: UnitFacts) -> bool:
     return facts.once(_can_check)
 
 
+def are_intrinsic(names: Collection[str], facts: UnitFacts) -> bool:
+    """Whether these names certainly mean the intrinsic functions in a unit: a variable of its own
+    would hide one (F2018 19.5.1.4)."""
+    found = (facts.scope.lookup(name) for name in names)
+    return all(symbol is not None and symbol.origin is Origin.INTRINSIC for symbol in found)
+
+
 def _can_check(facts: UnitFacts) -> bool:
     program = facts.scope.program
-    return takes_declarations(facts.unit) and all(
+    if not takes_declarations(facts.unit) or not are_intrinsic(_FUNCTIONS, facts):
+        return False
+    return all(
         program.include(facts.located, node.what.path) is not None
         for node in facts.unit.spec
         if isinstance(node, Leaf) and isinstance(node.what, Include)

@@ -46,12 +46,11 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
 from asphalt.ir.tree import Node, Unit
-from asphalt.transforms.checked_sizes import can_check
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.message_tiles import Emission
 from asphalt.transforms.pipelines import Finder, Pipeline
 from asphalt.transforms.step import Found, Step
-from asphalt.transforms.tile_declarations import declared
+from asphalt.transforms.tile_declarations import declared, takes_tiles
 
 NAME = "pipelining"
 LEAST_WORK = 200000
@@ -61,7 +60,7 @@ module for each)."""
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The receives and sends of a unit between which a nest can be executed in tiles."""
-    if not can_check(facts):
+    if not takes_tiles(facts):
         return ()
     messages = facts.once(Messages)
     order = facts.once(Independence.of)

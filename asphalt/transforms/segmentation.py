@@ -59,19 +59,18 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.tree import Unit
-from asphalt.transforms.checked_sizes import can_check
 from asphalt.transforms.edit import rewrite_list
 from asphalt.transforms.segment_tiles import Segments
 from asphalt.transforms.segmented_sides import Ends, Segmented
 from asphalt.transforms.step import Found, Step
-from asphalt.transforms.tile_declarations import declared
+from asphalt.transforms.tile_declarations import declared, takes_tiles
 
 NAME = "pipelining"
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The messages of a unit that can be cut into segments, of those that are non-blocking."""
-    if not can_check(facts):
+    if not takes_tiles(facts):
         return ()
     return tuple(Ends(facts, facts.once(Messages), facts.once(Independence.of)).all())
 

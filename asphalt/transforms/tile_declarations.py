@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, names_in
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
 from asphalt.limits import HEADER
 from asphalt.transforms.additions import added
+from asphalt.transforms.checked_sizes import are_intrinsic, can_check
 from asphalt.transforms.declare import column_of, expressions_of, insert_behind
 from asphalt.transforms.make import Maker, both, compare, fn, num
 from asphalt.transforms.message_tiles import Emission
 from asphalt.transforms.nonblocking import REQUEST
+
+
+def takes_tiles(facts: UnitFacts) -> bool:
+    """Whether the statements of tiles, and what they need, can stand in a unit."""
+    return can_check(facts) and are_intrinsic(("min",), facts)
 
 
 def declared(emission: Emission, unit: Unit) -> Unit:
