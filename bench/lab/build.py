@@ -116,7 +116,7 @@ def build(recipe: Recipe) -> Path:
     flags = (*recipe.flags, *recipe.case.flags)
     if recipe.shared:
         files[_SHARING] = (STAND_INS / _SHARING).read_bytes()
-    key = repr((recipe.mpi.name, flags, sorted(files.items())))
+    key = repr((recipe.version, recipe.mpi.name, flags, sorted(files.items())))
     directory = BUILD / recipe.case.name / hashlib.sha256(key.encode()).hexdigest()[:16]
     program = directory / recipe.version
     if program.exists():

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from asphalt.running.mpi import environment
 
+GRACE = 5.0
 _SECONDS = re.compile(r"^seconds\s+(\S+)", re.MULTILINE)
 
 
@@ -55,7 +57,8 @@ def run_program(
 ) -> Run:
     """Runs ``command`` in ``cwd``; raises LabError when it fails, hangs or prints no time.
 
-    ``time_is_enough``: a run that has told its time and then does not end counts.
+    ``time_is_enough``: a run that has told its time and does not end within ``GRACE`` seconds
+    counts.
     """
     process = subprocess.Popen(
         command,
@@ -66,18 +69,24 @@ def run_program(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    try:
-        output, messages = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired as error:
-        _stop(process)
-        # what launchers say when they are asked to end is none of the program's
-        told = _SECONDS.search((error.stderr or b"").decode(errors="replace"))
-        if time_is_enough and told is not None:
-            return Run(error.output or b"", float(told[1]), ended=False)
-        raise LabError(f"no end after {timeout:g} s: {' '.join(command)}") from error
-    except BaseException:
-        _stop(process)
-        raise
+    began = time.monotonic()
+    while True:
+        left = timeout - (time.monotonic() - began)
+        try:
+            output, messages = process.communicate(timeout=min(left, GRACE))
+            break
+        except subprocess.TimeoutExpired as error:
+            # what launchers say when they are asked to end is none of the program's
+            told = _SECONDS.search((error.stderr or b"").decode(errors="replace"))
+            if time_is_enough and told is not None:
+                _stop(process)
+                return Run(error.output or b"", float(told[1]), ended=False)
+            if left <= GRACE:
+                _stop(process)
+                raise LabError(f"no end after {timeout:g} s: {' '.join(command)}") from error
+        except BaseException:
+            _stop(process)
+            raise
     errors = messages.decode(errors="replace")
     if process.returncode != 0:
         raise LabError(f"exit code {process.returncode}: {' '.join(command)}\n{errors[-2000:]}")
