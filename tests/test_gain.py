@@ -107,6 +107,16 @@ def test_ranks_in_another_arm_send_at_the_same_time(tmp_path: Path) -> None:
     assert late[0] - early[0] == pytest.approx(alone[0])
 
 
+@pytest.mark.parametrize("other", ["", "    else\n      w(2) = 1\n"])
+def test_a_message_under_many_conditions_has_a_price(other: str, tmp_path: Path) -> None:
+    """Each level is looked at once more, and not twice as often as the one around it."""
+    levels = 40
+    heads = "".join(f"  if (me > {level}) then\n" for level in range(levels))
+    body = heads + "  " + _SEND.format("n", "me-1", 1) + f"{other}  end if\n" * levels
+    deep = _price(tmp_path, body, ETHERNET_1)
+    assert deep > (ETHERNET_1.sending_cost(8 * FIRST),)
+
+
 def test_a_message_of_which_no_receive_is_seen_is_needed_at_the_end(tmp_path: Path) -> None:
     work = _LINE.replace("n\n", "1000\n", 1)
     alone = _price(tmp_path / "alone", work, ETHERNET_1)[0]

@@ -94,6 +94,7 @@ class Clock:
     _again: bool = False
     _goes_on: dict[Arg, bool] = field(default_factory=dict)
     _depth: int = 0
+    _exploring: bool = False
     _messages: dict[int, Messages] = field(default_factory=dict)
     _talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
 
@@ -214,7 +215,10 @@ class Clock:
         in between, the others may go ahead: it is half of the time of each."""
         began, others = self.state, self._others
         ends: list[_State] = []
-        for last in (False, True):
+        exploring = self._exploring
+        # what the arms of other ranks have sent is asked once on each level, not in both turns
+        for last in (False, True) if len(branch.arms) > 1 and not exploring else (True,):
+            self._exploring = exploring or not last
             sent = [end.sent for end in ends]
             ends = []
             for number, arm in enumerate(branch.arms):
@@ -226,6 +230,7 @@ class Clock:
                 self._list(arm.body)
                 ends.append(self.state)
             self._others = others
+        self._exploring = exploring
         self.state = max(ends, key=lambda end: end.now)
         self.state.now = (self.state.now + sum(end.now for end in ends) / len(ends)) / 2
         self.state.link = min(self.state.link, self.state.now)
