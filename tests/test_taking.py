@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 from fuzz.gathers import fields
-from fuzz.transfers import batch, compare
+from fuzz.transfers import batch, compared
 from mpi_run import SMPI
 from opinions import Opinion
 from stepping import Stepped
@@ -330,7 +330,7 @@ def test_random_fields_give_the_same_bits_whatever_it_costs(tmp_path: Path) -> N
         taken += _taken(stepped)
         after[file] = stepped.text(file)
     assert taken >= 6
-    assert compare(made, after, "", tmp_path, SMPI, "-O0", tmp_path / "kept", (1, 2, 4)) == []
+    assert compared(made, after, "", tmp_path, SMPI, "-O0", tmp_path / "kept", (1, 2, 4)) == []
 
 
 @pytest.mark.wide
