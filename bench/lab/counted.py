@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import load_machine
 from bench.lab.run import LabError
+
+_READING = Lock()  # the processes that read sources are shared by all threads, and serve one
 
 
 def counted(files: Mapping[str, bytes], free: Collection[str]) -> dict[str, bytes]:
@@ -25,7 +28,8 @@ def counted(files: Mapping[str, bytes], free: Collection[str]) -> dict[str, byte
         source.mkdir()
         for file, content in files.items():
             (source / file).write_bytes(content)
-        charged = charge_tree(source, out, load_machine())
+        with _READING:
+            charged = charge_tree(source, out, load_machine())
         for one in charged.not_charged:
             file = Path(one.file).name
             if file not in free:
