@@ -172,10 +172,9 @@ class Bench:
             for mpi in mpis:
                 for case, link in cases:
                     progress.update(task, description=f"{mpi.title}, {case.name}"[:28])
-                    repeats = REPEATS
                     versions = self.versions(link)
                     try:
-                        found.append(measure_link(lab, case, link, versions, repeats, mpi))
+                        found.append(measure_link(lab, case, link, versions, REPEATS, mpi))
                     except LabError as error:
                         self.fail(f"{case.name}, {mpi.title}: {error}")
                     progress.advance(task)

@@ -109,11 +109,10 @@ def need_fault(
     return None
 
 
-@cache
-def check_pipeline(paced: bool, most: int = 3) -> ProtocolError | None:
-    """The first fault of a pipeline over small sizes: chains of 1 to ``most`` ranks, up to so many
-    tiles in flight and one iteration more, K up to longer than the nest, one and two turns."""
-    sizes = product(
+def small_sizes(most: int) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """Ranks, iterations, elements, K, D and turns: 1 to ``most`` ranks, up to so many tiles in
+    flight and one iteration more, K up to longer than the nest, one and two turns."""
+    return product(
         range(1, most + 1),
         range(1, most + 2),
         (1, 2),
@@ -121,7 +120,12 @@ def check_pipeline(paced: bool, most: int = 3) -> ProtocolError | None:
         range(1, most + 1),
         (1, 2),
     )
-    for one in (Chain(*numbers, paced) for numbers in sizes):
+
+
+@cache
+def check_pipeline(paced: bool, most: int = 3) -> ProtocolError | None:
+    """The first fault of a pipeline over small sizes."""
+    for one in (Chain(*numbers, paced) for numbers in small_sizes(most)):
         programs = [pipeline_schedule(rank, one) for rank in range(one.ranks)]
         fault = check_chain(programs, one)
         if fault is not None:

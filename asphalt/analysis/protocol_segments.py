@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 
 from asphalt.analysis.protocol import ProtocolError, check
-from asphalt.analysis.protocol_pipeline import need_fault
+from asphalt.analysis.protocol_pipeline import need_fault, small_sizes
 from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
 
 
@@ -122,21 +121,12 @@ def check_shift(programs: Sequence[RankProgram], sizes: Shift) -> ProtocolError 
 
 @cache
 def check_segments(paced: bool, ahead: bool, most: int = 3) -> ProtocolError | None:
-    """The first fault over small sizes: rings and chains of 1 to ``most`` ranks, up to so many
-    tiles in flight and one iteration more, K up to longer than the nest, one and two turns.
+    """The first fault of rings and chains over small sizes.
 
     A ring whose ranks send before they post is none that a program can rely on.
     """
-    sizes = product(
-        range(1, most + 1),
-        range(1, most + 2),
-        (1, 2),
-        range(1, most + 3),
-        range(1, most + 1),
-        (1, 2),
-    )
     rings = (False, True) if ahead else (False,)
-    for numbers in sizes:
+    for numbers in small_sizes(most):
         for ring in rings:
             one = Shift(*numbers, paced, ahead, ring)
             programs = [shift_schedule(rank, one) for rank in range(one.ranks)]

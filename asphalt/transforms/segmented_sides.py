@@ -22,7 +22,7 @@ from asphalt.analysis.tiled_groups import Group, group_at
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.analysis.work_estimate import operations_of
-from asphalt.ir.expr import Ref, names_in
+from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Node, leaves
 from asphalt.transforms.edit import lists_in
@@ -42,7 +42,6 @@ class Segmented(Step):
     ``site``: the name in the header; ``along``: the variable of the loops; ``work``: about the
     operations of an iteration of the nests of both ends, ``amount``: of all, with the sizes of now.
     ``between``: what is executed between the nest in front of the send and the wait of the receive.
-    ``requests``: the variables that hold the requests of the whole messages.
     """
 
     receive: Side
@@ -53,7 +52,6 @@ class Segmented(Step):
     work: Poly
     amount: int
     between: tuple[Node, ...]
-    requests: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +67,6 @@ class _Place:
     def start(self) -> int:
         """Where it starts."""
         return self.order[id(self.message.start)]
-
-    @property
-    def end(self) -> int:
-        """Where it is waited for."""
-        return self.order[id(self.message.end)]
 
     @property
     def at(self) -> int:
@@ -209,13 +202,7 @@ class Ends(Finder):
             work,
             self._amount(work * trips.number),
             between,
-            tuple(name for end in (receive, send) for name in self._request(end.message)),
         )
-
-    def _request(self, message: Message) -> tuple[str, ...]:
-        call = self.messages.call(message.start)
-        request = None if call is None else call.args.get("request")
-        return () if request is None else tuple(names_in(request))
 
     def _side(self, place: _Place, trips: Trips) -> tuple[Side, str | None]:
         """One end with as many nests beside the message as can be executed in tiles with it; none,

@@ -25,6 +25,9 @@ BUILD = ROOT / "build" / "lab"
 COMMON = ("results.f90",)
 VERSIONS = ("original", "hand", "ialltoall", "transformed")
 _SHARING = "shared_memory.c"
+_UNCHARGED = {"charge": 0, "charge_after": 0, "noise": 0, "seed": 0}
+"""What the stand-ins read: operations, thousandths by which those of a plane may be more by chance,
+and the number of the run that chance begins with."""
 _WRAPPED = ("-Wl,--wrap=malloc", "-Wl,--wrap=free")
 _CONSTANT = re.compile(r"parameter\s*::\s*(\w+)\s*=\s*(-?\d+)")
 
@@ -92,9 +95,7 @@ def with_stand_in(recipe: Recipe, files: Mapping[str, bytes]) -> dict[str, bytes
     changed = dict(files)
     work = "work" + Path(case.stand_in).suffix
     changed[work] = (STAND_INS / case.stand_in).read_bytes()
-    changed["charge.inc"] = include_text(
-        {"charge": 0, "charge_after": 0} | dict(recipe.charge)
-    ).encode()
+    changed["charge.inc"] = include_text(_UNCHARGED | dict(recipe.charge)).encode()
     return changed
 
 

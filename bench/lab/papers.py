@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
@@ -37,8 +37,6 @@ MANY_MESSAGES = 12_000  # from here on a run is not repeated
 LINK_REPEATS = 5
 LINK_TILES = (1, 2, 4, 8, 16, 32, 64)
 LINK_DEPTH = 4
-_NOISY_SEEDS = "synthetic_fig3_noisy_work.f90"
-_NOISY_TRANSFORMS = "spectral_transpose_noisy_work.f90"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ def _divisors(count: int, most: int) -> tuple[int, ...]:
 
 def slowdown_panels() -> tuple[Panel, ...]:
     """Figures 4 to 7 of the paper of 2007."""
-    fig3 = replace(load_case(KERNELS / "synthetic_fig3"), stand_in=_NOISY_SEEDS)
+    fig3 = load_case(KERNELS / "synthetic_fig3")
     found = []
     for number, ranks, network, (x, y, z) in (
         (4, 16, RDMA_ETHERNET_2007, (1440, 1440, 48)),
@@ -158,7 +156,7 @@ def slowdown_panels() -> tuple[Panel, ...]:
 
 def sweep_panels() -> tuple[Panel, ...]:
     """Figures 4.1 and 4.2 of the thesis, and all D on 4 ranks."""
-    spectral = replace(load_case(KERNELS / "spectral_transpose"), stand_in=_NOISY_TRANSFORMS)
+    spectral = load_case(KERNELS / "spectral_transpose")
     versions = ("hand", "ialltoall", "transformed")
     found = []
     for name, ranks, edge, depths in (
