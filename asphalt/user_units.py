@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from asphalt.analysis.runtime_calls import BLOCKS, MODULE
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 
@@ -13,4 +13,4 @@ from asphalt.ir.program import Located
 def user_units(tree: Tree, operations: Collection[str]) -> Iterator[Located]:
     """Each unit with a live call of one of some MPI procedures, without those of the run-time
     module."""
-    return (one for one in tree.site_units(operations) if one.chain[0].name not in (BLOCKS, MODULE))
+    return (one for one in tree.site_units(operations) if one.chain[0].name not in RUNTIME_MODULES)

@@ -33,6 +33,7 @@ module asphalt_rt
   public :: asphalt_iscan, asphalt_iexscan, asphalt_ireduce_scatter, asphalt_ireduce_scatter_block
   public :: asphalt_in_place
   public :: asphalt_queue, asphalt_post, asphalt_take, asphalt_send
+  public :: asphalt_waited, asphalt_first, asphalt_taken
   public :: asphalt_private
   public :: asphalt_segment
   public :: asphalt_is_smpi
@@ -1778,15 +1779,28 @@ contains
 
     started = request
     call MPI_Wait(request, found, error)
-    from_nobody = started == MPI_REQUEST_NULL
-    if (associated(replaced) .and. .not. from_nobody) then
-      call finish_replaced(started, from_nobody)
-      if (from_nobody) call MPI_Wait(request, found, error)  ! an empty status
+    call asphalt_waited(started, buf, from_nobody)
+    if (from_nobody) then
+      request = MPI_REQUEST_NULL
+      call MPI_Wait(request, found, error)  ! an empty status
+      found(MPI_SOURCE) = MPI_PROC_NULL
     end if
-    if (from_nobody) found(MPI_SOURCE) = MPI_PROC_NULL
     if (present(status)) status = found
-    call asphalt_sync(buf)
   end subroutine asphalt_wait
+
+  !> What is left to do when MPI has waited for the request `started`, which is complete; whether
+  !! nothing was received because the source is nobody.
+  subroutine asphalt_waited(started, buf, from_nobody)
+    integer, intent(in) :: started
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    logical, intent(out) :: from_nobody
+
+    from_nobody = started == MPI_REQUEST_NULL
+    if (associated(replaced) .and. .not. from_nobody) call finish_replaced(started, from_nobody)
+    call asphalt_sync(buf)
+  end subroutine asphalt_waited
 
   ! The non-blocking forms of collective operations.  An operation has to have the same form on all
   ! ranks (MPI-4.0 section 6.12): calls of these stand where all ranks come.  The buffer that may be
@@ -2192,31 +2206,64 @@ contains
     !DIR$ ignore_tkr buf
     integer, dimension(*), asynchronous :: buf
     integer, intent(out), optional :: status(MPI_STATUS_SIZE)
-    type(message), pointer :: first
-    type(c_ptr) :: unused
-    integer :: found(MPI_STATUS_SIZE), arrived, error
+    integer :: found(MPI_STATUS_SIZE), request, datatype, arrived, error
+    logical :: from_nobody
 
-    first => queue%first
-    if (first%posted) then
-      call MPI_Wait(first%request, found, error)
-      call asphalt_sync(first%copy)
-      arrived = 0
-      if (error == MPI_SUCCESS) call MPI_Get_count(found, first%datatype, arrived, error)
-      if (arrived > 0 .and. arrived <= first%count) then
-        unused = memcpy(buf, first%copy, int(arrived, c_size_t) * first%bytes)
-      end if
-    else
-      queue%waiting => first%next
-      call MPI_Irecv(buf, first%count, first%datatype, first%source, first%tag, first%comm, &
-                     first%request, error)
-      call MPI_Wait(first%request, found, error)
-    end if
-    if (first%source == MPI_PROC_NULL) then
+    call asphalt_first(queue, buf, request, datatype)
+    call MPI_Wait(request, found, error)
+    arrived = 0
+    if (error == MPI_SUCCESS) call MPI_Get_count(found, datatype, arrived, error)
+    call asphalt_taken(queue, buf, arrived, from_nobody)
+    if (from_nobody) then
       found(MPI_SOURCE) = MPI_PROC_NULL
       found(MPI_TAG) = MPI_ANY_TAG
     end if
     if (present(status)) status = found
+  end subroutine asphalt_take
+
+  !> The request to wait for before the first message of a queue is taken, and its data type.  What
+  !! has no copy is received into `buf`.
+  subroutine asphalt_first(queue, buf, request, datatype)
+    type(asphalt_queue), intent(inout) :: queue
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(out) :: request, datatype
+    type(message), pointer :: first
+    integer :: error
+
+    first => queue%first
+    if (.not. first%posted) then
+      queue%waiting => first%next
+      call MPI_Irecv(buf, first%count, first%datatype, first%source, first%tag, first%comm, &
+                     first%request, error)
+    end if
+    request = first%request
+    datatype = first%datatype
+  end subroutine asphalt_first
+
+  !> Takes the first message of a queue, which has `arrived` with so many elements, out of it, and
+  !! posts what there is room for now; whether its source is nobody.
+  subroutine asphalt_taken(queue, buf, arrived, from_nobody)
+    type(asphalt_queue), intent(inout) :: queue
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: arrived
+    logical, intent(out) :: from_nobody
+    type(message), pointer :: first
+    type(c_ptr) :: unused
+
+    first => queue%first
+    from_nobody = first%source == MPI_PROC_NULL
+    if (first%posted) then
+      call asphalt_sync(first%copy)
+      if (arrived > 0 .and. arrived <= first%count) then
+        unused = memcpy(buf, first%copy, int(arrived, c_size_t) * first%bytes)
+      end if
+    end if
     call asphalt_sync(buf)
+    first%request = MPI_REQUEST_NULL
     queue%first => first%next
     if (.not. associated(queue%first)) nullify (queue%last)
     if (allocated(first%copy)) then
@@ -2226,7 +2273,7 @@ contains
       deallocate (first)
     end if
     call post_with_room(queue)
-  end subroutine asphalt_take
+  end subroutine asphalt_taken
 
   !> MPI_Send from a copy: returns whatever the receiver does, as a standard send may (MPI-3.1
   !! section 3.4), unless all copies together would have more than `mebibytes`.

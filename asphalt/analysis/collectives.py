@@ -14,7 +14,7 @@ from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, predefine
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.mpi_supplement import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.mpi_table import Procedure, Timing, procedure, table
-from asphalt.analysis.runtime_calls import BLOCKS, MODULE
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.uniformity import Level, Uniformity
 from asphalt.analysis.unit_facts import UnitFacts
@@ -61,7 +61,7 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
                 if found is None or found.operation != call.operation or leaf.span is None:
                     continue
                 seen.add((located.path, leaf.span.first, leaf.span.first_col))
-                own = located.chain[0].name in (MODULE, BLOCKS)  # all ranks come there together
+                own = located.chain[0].name in RUNTIME_MODULES  # all ranks come there together
                 if own or is_left_over(located, facts.once_called, program):
                     continue
                 reason = _why_not_all(facts.uniformity, scope, leaf, found)

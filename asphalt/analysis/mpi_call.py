@@ -11,10 +11,10 @@ from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
 from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
 from asphalt.analysis.mpi_types import predefined_type as predefined_type
 from asphalt.analysis.runtime_calls import (
-    MODULE,
     QUEUE,
     RUNTIME_CALLS,
     RUNTIME_FUNCTIONS,
+    RUNTIME_MODULES,
     RuntimeCall,
 )
 from asphalt.analysis.symbol import Origin, Symbol
@@ -115,18 +115,18 @@ def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
 
 
 def _is_of_runtime(name: str, scope: Scope) -> bool:
-    """Whether a name is that of a procedure of asphalt's run-time module."""
+    """Whether a name is that of a procedure of asphalt's run-time modules."""
     if name in scope.shadowed:
         return False
     match scope.resolve(name):
         case Absence.UNKNOWN:  # the module is not in the tree
             return any(
-                isinstance(leaf.what, Use) and leaf.what.module == MODULE
+                isinstance(leaf.what, Use) and leaf.what.module in RUNTIME_MODULES
                 for node in scope.unit.spec
                 for leaf in leaves(node)
             )
         case Symbol(origin=Origin.PROCEDURE, owner=owner):
-            return owner == MODULE
+            return owner in RUNTIME_MODULES
     return False
 
 

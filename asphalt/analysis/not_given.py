@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.runtime_calls import MODULE
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unseen import unseen_module
 from asphalt.analysis.verdict import Mark
@@ -84,7 +84,7 @@ def missing_modules(scope: Scope) -> Iterator[MissingModule]:
             use = leaf.what
             if not isinstance(use, Use) or use.intrinsic or leaf.span is None:
                 continue
-            if use.module in (*MPI_MODULES, MODULE) or is_intrinsic_module(use.module):
+            if use.module in MPI_MODULES | RUNTIME_MODULES or is_intrinsic_module(use.module):
                 continue
             if scope.program.defined_in("module", use.module):
                 continue

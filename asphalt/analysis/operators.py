@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from asphalt.analysis.runtime_calls import MODULE as RUNTIME_MODULE
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Lit, Op, Ref
 from asphalt.ir.stmt import Assign, Decl, UnitHead, Use
@@ -17,7 +17,7 @@ from asphalt.ir.tree import Block, Leaf, Node
 
 _KNOWN_MODULES = frozenset(
     {"mpi", "mpi_f08", "iso_c_binding", "iso_fortran_env", "ieee_arithmetic", "ieee_exceptions",
-     "ieee_features", "omp_lib", "openacc", RUNTIME_MODULE}
+     "ieee_features", "omp_lib", "openacc", *RUNTIME_MODULES}
 )  # fmt: skip
 _DERIVED = frozenset({"type", "class"})
 _NUMERIC = frozenset({"integer", "real", "double_precision", "complex", "double_complex"})

@@ -14,7 +14,9 @@ from asphalt.analysis.words import words
 MODULE = "asphalt_rt"
 BLOCKS = "asphalt_decomposition"
 """The module, in the same file, for collective operations whose blocks come and go one by one."""
-
+STATUSES = "asphalt_rt_f08"
+"""The module, in the same file if something uses it, for statuses of ``mpi_f08``."""
+RUNTIME_MODULES = frozenset({MODULE, BLOCKS, STATUSES})
 
 QUEUE = "queue"
 IN_PLACE = "asphalt_in_place"
@@ -58,6 +60,7 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_irecv": RuntimeCall("mpi_irecv", _RECEIVE),
     "asphalt_isendrecv_replace": RuntimeCall("mpi_isendrecv_replace", _REPLACE),
     "asphalt_wait": RuntimeCall("mpi_wait", ("request", "", "status")),
+    "asphalt_wait_f08": RuntimeCall("mpi_wait", ("request", "", "status")),
     "asphalt_wait_both": RuntimeCall("mpi_wait", ("request", "", "")),
     **{f"asphalt_{name}": _collective(f"mpi_{name}") for name in COLLECTIVES},
     # a receive into a buffer of the queue, and what puts the first of them into the user's buffer:
@@ -69,4 +72,9 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
         "mpi_send", ("buf", "count", "datatype", "dest", "tag", "comm", "")
     ),
     "asphalt_take": RuntimeCall("mpi_recv", (QUEUE, "buf", "status")),
+    "asphalt_take_f08": RuntimeCall("mpi_recv", (QUEUE, "buf", "status")),
 }
+
+
+OF_STATUSES = words("asphalt_wait_f08 asphalt_take_f08")
+"""The procedures of the module for statuses of ``mpi_f08``."""

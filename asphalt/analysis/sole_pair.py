@@ -15,7 +15,7 @@ from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import procedure
 from asphalt.analysis.references import passed_on
-from asphalt.analysis.runtime_calls import MODULE, RUNTIME_CALLS
+from asphalt.analysis.runtime_calls import RUNTIME_CALLS, RUNTIME_MODULES
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
@@ -52,7 +52,7 @@ class SolePair:
         known = {_place(self.facts.located, leaf) for leaf in own}
         for name in sorted(self._names()):
             for located in self.program.mentions(name):
-                if located.unit.name == MODULE or not self._is_live(located):
+                if located.unit.name in RUNTIME_MODULES or not self._is_live(located):
                     continue
                 for leaf, call in self._calls(located, name):
                     if leaf is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.resolve import gives
-from asphalt.analysis.runtime_calls import MODULE
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbols import Origin, Scope
 
 _KNOWN = (Origin.DUMMY, Origin.INTRINSIC, Origin.MPI)
@@ -64,7 +64,7 @@ def ambiguous_modules(scope: Scope) -> Iterator[tuple[str, str]]:
 
 
 def _is_built_in(module: str) -> bool:
-    return module in (*MPI_MODULES, MODULE) or is_intrinsic_module(module)
+    return module in MPI_MODULES | RUNTIME_MODULES or is_intrinsic_module(module)
 
 
 def _missing(what: str, files: tuple[str, ...]) -> str:

@@ -7,7 +7,6 @@ and the runtime are written before the sources that need them.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,11 +19,10 @@ from asphalt.limits import HEADER
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
+from asphalt.output.runtime import is_runtime, runtime_entry
 from asphalt.report.model import Problem
-from asphalt.resources import RUNTIME, shipped
+from asphalt.resources import RUNTIME
 from asphalt.unparse.params import Parameter, kept_values, merge_header, update_header
-
-_RUNTIME_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
 
 
 class Change(Protocol):
@@ -88,8 +86,11 @@ def write_tree(
     for entry, change in transformed.items():
         parameters[entry.destination.parent].extend(change.parameters)
     entries = _with_headers(mirror, tuple(transformed))
-    runtime = _runtime_entry(mirror.output, list(parameters)) if parameters else None
-    if runtime is not None:
+    runtime = None
+    if parameters:
+        texts = [change.after for change in transformed.values()]
+        texts += [entry.content() for entry in entries if entry.destination.name == RUNTIME]
+        runtime = runtime_entry(mirror.output, list(parameters), texts)
         entries = [entry for entry in entries if entry.destination != runtime.destination]
         entries.append(runtime)
     _refuse_foreign(mirror.output, entries, force)
@@ -137,9 +138,10 @@ def write_in_place(
         entries.append(Entry(real, real, stat.S_IMODE(real.stat().st_mode), change.after))
     if not entries:
         return Written((), (), (), (), None, tuple(problems))
-    runtime = _runtime_entry(Path(os.path.realpath(base_of(paths))), list(parameters))
+    texts = [entry.content() for entry in entries]
+    runtime = runtime_entry(Path(os.path.realpath(base_of(paths))), list(parameters), texts)
     place = runtime.destination
-    if place.exists() and not force and not _is_runtime(place):
+    if place.exists() and not force and not is_runtime(place):
         raise UsageError(f"{place}: was not written by asphalt; move it away or use --force")
     _refuse_bad_headers(parameters)
     sources = tuple(entry.destination for entry in entries)
@@ -172,25 +174,6 @@ def _with_headers(mirror: Mirror, transformed: Sequence[Entry]) -> list[Entry]:
     ]
 
 
-def _runtime_entry(top: Path, directories: Sequence[Path]) -> Entry:
-    """The runtime's place: where it is already, at or above the transformed files but not above
-    ``top``; else the deepest directory that holds them all."""
-    deepest = Path(os.path.commonpath(directories))
-    place = deepest
-    for directory in (deepest, *deepest.parents):
-        if not directory.is_relative_to(top):
-            break
-        if (directory / RUNTIME).is_file():
-            place = directory
-            break
-    source = shipped(RUNTIME)
-    return Entry(place / RUNTIME, source, 0o644, source.read_bytes())
-
-
-def _is_runtime(path: Path) -> bool:
-    return _RUNTIME_MODULE.search(path.read_bytes()) is not None
-
-
 def _refuse_foreign(output: Path, entries: Sequence[Entry], force: bool) -> None:
     """Raise ``UsageError`` if writing would lose a file of somebody else."""
     ledger = read_ledger(output)
@@ -205,7 +188,7 @@ def _refuse_foreign(output: Path, entries: Sequence[Entry], force: bool) -> None
             continue
         known = ledger.get(str(path.relative_to(output)), frozenset())
         if not ({_fingerprint_on_disk(path)} & {*known, _fingerprint(entry)}) and not (
-            path.name == RUNTIME and _is_runtime(path)
+            path.name == RUNTIME and is_runtime(path)
         ):
             raise UsageError(
                 f"{path}: was not written by asphalt, or edited since; move it away or use --force"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from asphalt.analysis.libraries import table as library_table
 from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.runtime_calls import BLOCKS, MODULE
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbol import Origin
 from asphalt.analysis.symbols import Scope, Scopes, Symbol
 from asphalt.frontend.concurrent import concurrent_header
@@ -28,7 +28,7 @@ from asphalt.transforms.charge_edit import CHARGE, FLUSH
 from asphalt.transforms.charge_pure import is_pure, may_lose_purity, without_purity
 from asphalt.unparse.unparse import unparse
 
-RUNTIME_UNITS = frozenset({MODULE, BLOCKS, CHARGE, FLUSH})
+RUNTIME_UNITS = RUNTIME_MODULES | {CHARGE, FLUSH}
 """What asphalt brings along: its own time is the messages', and only its copies are charged."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asphalt.analysis.runtime_calls import MODULE
+from asphalt.analysis.runtime_calls import MODULE, OF_STATUSES, STATUSES
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Decl, Use, UseItem
@@ -30,10 +30,12 @@ def added(
     *,
     module: str = MODULE,
 ) -> Unit:
-    """The unit with these names of a run-time module and these variables, where it has not got
-    them."""
+    """The unit with these names of a run-time module (those for statuses of ``mpi_f08`` have one
+    of their own) and these variables, where it has not got them."""
     make = Maker(column_of(unit, form), 2, form is Form.FREE, eol)
-    unit = _with_names(unit, sorted(set(runtime)), make, module)
+    names = set(runtime)
+    unit = _with_names(unit, sorted(names - OF_STATUSES), make, module)
+    unit = _with_names(unit, sorted(names & OF_STATUSES), make, STATUSES)
     for declaration in declarations:
         unit = _with_variables(unit, declaration, make)
     return unit

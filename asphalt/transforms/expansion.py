@@ -108,7 +108,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         posts = _posts(loop, step, name, facts)
         for one, side in zip(step.ahead.receives, step.sides, strict=True):
             status = () if side.status is None else (side.status,)
-            take = Call(var("asphalt_take"), (var(name), side.arguments[0], *status))
+            take = Call(var(side.take), (var(name), side.arguments[0], *status))
             mark = f"asphalt: {one.call.procedure.spelled} posted before the loop"
             (loop,) = flat_map((loop,), one.leaf, nonblocking.instead([take], mark, facts))
         return (*nodes[: step.position], posts, loop, *nodes[step.position + 1 :])
@@ -116,7 +116,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     body = rewrite_list(facts.unit.body, (*step.path, 0), change)
     unit = replace(facts.unit, body=body)
     declared = Decl("type", TypeSpec("type", name=_TYPE), (), None, (Entity(name, name, None),))
-    names = {_TYPE, "asphalt_post", "asphalt_take"}
+    names = {_TYPE, "asphalt_post", *(side.take for side in step.sides)}
     return added(unit, facts.located.form, facts.eol, names, (declared,))
 
 

@@ -47,6 +47,7 @@ from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.sides import Side, handle_arrays, is_f08
+from asphalt.transforms.statuses import is_status_array, is_typed_status, may_be_another
 
 
 class Rules:
@@ -103,10 +104,13 @@ class Rules:
             return Refused(ERROR_READ, f"{where}: its error code is read later", leaf.span)
         status = call.args.get("status")
         if status is not None and is_read(status, leaf, facts):
-            if is_f08(call):
-                return Refused(STATUS_READ, f"{where}: its status is read later", leaf.span)
-            if not _is_status(status, facts):
+            if is_f08(call) and not is_typed_status(status, facts):
+                message = f"{where}: its status is not known to be a variable without pointers"
+                return Refused(STATUS_READ, message, leaf.span)
+            if not is_f08(call) and not is_status_array(status, facts):
                 return Refused(STAYS, f"{where}: its status is no array of its size", leaf.span)
+            if may_be_another(status, leaf, call, self.order):
+                return Refused(STAYS, f"{where}: it changes which its status is", leaf.span)
             sides = (replace(sides[0], status=status), *sides[1:])
         if not call.procedure.collective:
             return sides, tuple(evidence), ()
@@ -245,24 +249,6 @@ def _unclear_include(facts: UnitFacts) -> str | None:
             if isinstance(what, Include) and program.include(facts.located, what.path) is None:
                 return f"line {line_of(leaf)}: include file with more than declarations"
     return None
-
-
-def _is_status(expr: Expr, facts: UnitFacts) -> bool:
-    """Whether an actual argument can be an explicit-shape array of MPI_STATUS_SIZE elements: a
-    whole array declared so, or an element of an array with storage of its own (F2018 15.5.2.11)."""
-    symbol = facts.scope.lookup(expr.name) if isinstance(expr, Ref) else None
-    if not isinstance(expr, Ref) or symbol is None or symbol.dims is None:
-        return False
-    first = symbol.dims[0]
-    if symbol.attrs & {"pointer"} or first.kind not in ("explicit", "assumed_size", "deferred"):
-        return False
-    if first.kind == "explicit" and first.lower is None and isinstance(first.upper, Lit):
-        return int(first.upper.text) >= _STATUS_SIZE or len(symbol.dims) > 1
-    return True
-
-
-_STATUS_SIZE = 6
-"""The most default integers that an MPI library in use has in a status (Open MPI)."""
 
 
 def _is_default_integer(expr: Expr, facts: UnitFacts) -> bool:

@@ -22,6 +22,7 @@ class Side:
 
     ``buffers``: the arguments that MPI accesses until the wait; ``arrays``: those that it may read
     until then (counts, displacements, types).  ``in_place``: those that are MPI_IN_PLACE.
+    ``typed``: a status is of the derived type of ``mpi_f08``.
     """
 
     start: str
@@ -30,6 +31,7 @@ class Side:
     arrays: tuple[Expr, ...] = ()
     status: Expr | None = None
     in_place: tuple[Expr, ...] = ()
+    typed: bool = False
 
     @property
     def scalars(self) -> tuple[Expr, ...]:
@@ -40,7 +42,19 @@ class Side:
     @property
     def wait(self) -> str:
         """The procedure of the run-time module that completes it."""
-        return "asphalt_wait" if len(self.buffers) == 1 else "asphalt_wait_both"
+        if len(self.buffers) > 1:
+            return "asphalt_wait_both"
+        return "asphalt_wait_f08" if self.has_typed_status else "asphalt_wait"
+
+    @property
+    def take(self) -> str:
+        """The procedure of the run-time module that takes it from a queue of receives."""
+        return "asphalt_take_f08" if self.has_typed_status else "asphalt_take"
+
+    @property
+    def has_typed_status(self) -> bool:
+        """Whether its status is read, and of the derived type of ``mpi_f08``."""
+        return self.status is not None and self.typed
 
 
 def sides_of(call: MpiCall, scope: Scope) -> tuple[Side, ...]:
@@ -131,7 +145,7 @@ def _side(call: MpiCall, operation: str, names: tuple[str | None, ...]) -> Side 
         for name in names
         if name is not None
     )
-    return Side(start, given, given[:1])
+    return Side(start, given, given[:1], typed=is_f08(call))
 
 
 def _handle(arg: Expr, call: MpiCall) -> Expr:

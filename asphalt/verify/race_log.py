@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.analysis.runtime_calls import BLOCKS, MODULE
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.verify.call_lines import line_of_call
 from asphalt.verify.findings import Finding
 
 _ADDRESS = re.compile(r"(/[^ ]*|[^ /]+)\+0x([0-9a-f]+)")
-_RUNTIME = tuple(f"{module}::" for module in (MODULE, BLOCKS))
+_RUNTIME = tuple(f"{module}::" for module in sorted(RUNTIME_MODULES))
 _SECONDS = 60.0
 _TITLES = {
     "send-changed": "the buffer of a pending send is changed",

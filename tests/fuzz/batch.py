@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mpi_run import RUNTIME
 
+from asphalt.resources import RUNTIME_F08, shipped
 from asphalt.running.mpi import SMPI, Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.running.simgrid import Cluster, MessageCosts, command
@@ -133,6 +134,8 @@ def _common(mpi: Mpi, flags: tuple[str, ...], runtime: Edits) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="fuzz-common-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     texts = {name: path.read_text() for name, path in _COMMON.items()}
+    if not mpi.simulated:
+        texts[RUNTIME.name] += shipped(RUNTIME_F08).read_text()
     for before, instead in runtime:
         assert before in texts[RUNTIME.name], before
         texts[RUNTIME.name] = texts[RUNTIME.name].replace(before, instead)

@@ -50,9 +50,11 @@ NO_VARIABLE = Code(
 )
 STATUS_READ = Code(
     "ASP022",
-    "a status of the module mpi_f08 is read",
-    "The wait of asphalt's run-time module gives the status as the older modules have it.",
-    "Use MPI_STATUS_IGNORE where the status is not needed.",
+    "a status of the module mpi_f08 that is read through a pointer",
+    "The wait gives the status instead of the call, to the variable that the call names.  A "
+    "pointer may lead to another one by then; or the type of the variable is not known.",
+    "Give the call a variable of type MPI_Status that is no pointer and no part of one, or "
+    "MPI_STATUS_IGNORE where the status is not needed.",
 )
 STAYS = Code(
     "ASP023",

@@ -3,7 +3,7 @@ program shift
   implicit none
   integer, parameter :: n = 8
   integer :: i, me, np, ierr
-  type(MPI_Status) :: status
+  type(MPI_Status) :: one
   real(8) :: s(n), r(n), w(n)
 
   call MPI_Init(ierr)
@@ -15,7 +15,8 @@ program shift
   end do
   call MPI_Sendrecv(s, n, MPI_DOUBLE_PRECISION, modulo(me + 1, np), 0, &
                     r, n, MPI_DOUBLE_PRECISION, modulo(me - 1, np), 0, &
-                    MPI_COMM_WORLD, status, ierr)
+                    MPI_COMM_WORLD, one, ierr)
+  w(1) = one%MPI_SOURCE
 
   do i = 1, n
     w(i) = sqrt(w(i))

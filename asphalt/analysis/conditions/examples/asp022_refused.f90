@@ -3,7 +3,8 @@ program shift
   implicit none
   integer, parameter :: n = 8
   integer :: i, me, np, ierr
-  type(MPI_Status) :: status
+  type(MPI_Status), target :: one, another
+  type(MPI_Status), pointer :: status
   real(8) :: s(n), r(n), w(n)
 
   call MPI_Init(ierr)
@@ -13,10 +14,12 @@ program shift
     s(i) = i + me
     w(i) = i
   end do
+  status => one
   call MPI_Sendrecv(s, n, MPI_DOUBLE_PRECISION, modulo(me + 1, np), 0, &
                     r, n, MPI_DOUBLE_PRECISION, modulo(me - 1, np), 0, &
                     MPI_COMM_WORLD, status, ierr)
-  w(1) = status%MPI_SOURCE   ! known when the wait is over
+  status => another   ! the wait would give it to this one
+  w(1) = one%MPI_SOURCE
 
   do i = 1, n
     w(i) = sqrt(w(i))

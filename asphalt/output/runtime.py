@@ -1,0 +1,44 @@
+"""The run-time modules as one source file: where it is written, and what it holds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from asphalt.analysis.runtime_calls import STATUSES
+from asphalt.output.mirror import Entry
+from asphalt.resources import RUNTIME, RUNTIME_F08, shipped
+
+_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
+_STATUSES = re.compile(rf"^\s*(?:use|module)\s+{STATUSES}\b".encode(), re.IGNORECASE | re.MULTILINE)
+
+
+def runtime_entry(top: Path, directories: Sequence[Path], sources: Iterable[bytes]) -> Entry:
+    """The runtime's place: where it is already, at or above the transformed files but not above
+    ``top``; else the deepest directory that holds them all.
+
+    The module for statuses of ``mpi_f08``, which not every MPI has, is part of it where one of the
+    ``sources`` uses it, or where it was part of it before: other files may use it then.
+    """
+    deepest = Path(os.path.commonpath(directories))
+    place = deepest
+    for directory in (deepest, *deepest.parents):
+        if not directory.is_relative_to(top):
+            break
+        if (directory / RUNTIME).is_file():
+            place = directory
+            break
+    source = shipped(RUNTIME)
+    data = source.read_bytes()
+    there = place / RUNTIME
+    before = [there.read_bytes()] if there.is_file() else []
+    if any(_STATUSES.search(text) for text in (*before, *sources)):
+        data += shipped(RUNTIME_F08).read_bytes()
+    return Entry(there, source, 0o644, data)
+
+
+def is_runtime(path: Path) -> bool:
+    """Whether a file is the runtime."""
+    return _MODULE.search(path.read_bytes()) is not None
