@@ -6,7 +6,8 @@ the same expression goes the same way as long as nothing in the expression has c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import EffectKind, NameKind
@@ -52,8 +53,8 @@ class BranchFacts:
         self._changes: dict[int, frozenset[str] | None] = {}
         self._staying: dict[tuple[int, int], bool] = {}
         self._staying_since: dict[tuple[int, int], bool] = {}
-        self._ahead: dict[int, frozenset[int]] = {}
-        self._behind: dict[int, frozenset[int]] = {}
+        self._ahead: dict[tuple[int, int | None], frozenset[int]] = {}
+        self._behind: dict[tuple[int, int | None], frozenset[int]] = {}
 
     def pruned(self, point: int) -> ControlFlow:
         """The graph without the ways that contradict what held at a point.
@@ -140,19 +141,23 @@ class BranchFacts:
             self._staying[key] = self._unchanged(fact.point, between)
         return self._staying[key]
 
-    def _reached(self, point: int) -> frozenset[int]:
-        if point not in self._ahead:
-            self._ahead[point] = frozenset(_closure(self.graph.successors, point))
-        return self._ahead[point]
+    def _reached(self, point: int, without: int | None = None) -> frozenset[int]:
+        """The points that ways from a point lead to, not past ``without``."""
+        key = point, without
+        if key not in self._ahead:
+            self._ahead[key] = frozenset(_closure(self.graph.successors, point, without))
+        return self._ahead[key]
 
-    def _reaching(self, point: int) -> frozenset[int]:
-        if point not in self._behind:
-            self._behind[point] = frozenset(_closure(self.graph.predecessors, point))
-        return self._behind[point]
+    def _reaching(self, point: int, without: int | None = None) -> frozenset[int]:
+        """The points from which ways lead to a point, not past ``without``."""
+        key = point, without
+        if key not in self._behind:
+            self._behind[key] = frozenset(_closure(self.graph.predecessors, point, without))
+        return self._behind[key]
 
     def _is_passed_between(self, middle: int, start: int, end: int) -> bool:
         """Whether every way from one point to another passes a third one in between."""
-        return middle == end or end not in _closure(self.graph.successors, start, middle)
+        return middle == end or end not in self._reached(start, middle)
 
     def _stays_since(self, test: int, fact: _Fact) -> bool:
         """Whether nothing in a condition changes from the last time that it is tested there."""
@@ -160,21 +165,20 @@ class BranchFacts:
             return False
         key = test, fact.point
         if key not in self._staying_since:
-            graph = self.graph
-            behind = _closure(graph.successors, test, test)
-            between = behind & _closure(graph.predecessors, fact.point, test)
+            between = self._reached(test, test) & self._reaching(fact.point, test)
             self._staying_since[key] = self._unchanged(test, between)
         return self._staying_since[key]
 
-    def _unchanged(self, test: int, between: Iterable[int]) -> bool:
+    def _unchanged(self, test: int, between: AbstractSet[int]) -> bool:
         """Whether nothing in the condition that a point tests changes at others."""
         accesses = self.reaching.accesses
         used = {a.storage for a in accesses.footprint(test).accesses}
-        for point in between:
-            done = accesses.at(point)
-            if done.everything or any(storage in done.defined for storage in used):
-                return False
-            if done.exposed and any(accesses.is_exposed(storage) for storage in used):
+        if not accesses.everywhere.isdisjoint(between):
+            return False
+        if not all(accesses.defining(storage).isdisjoint(between) for storage in used):
+            return False
+        if any(accesses.is_exposed(storage) for storage in used):
+            for point in accesses.exposing & between:
                 changed = self._changed_at(point)
                 if changed is None or changed & used:
                     return False
@@ -216,9 +220,7 @@ def _positive(condition: Expr) -> tuple[Arg, bool]:
     return folded(condition), held
 
 
-def _closure(
-    edges: tuple[tuple[int, ...], ...], start: int, without: int | None = None
-) -> set[int]:
+def _closure(edges: tuple[tuple[int, ...], ...], start: int, without: int | None) -> set[int]:
     """The points that edges lead to, not past ``without``."""
     seen: set[int] = set()
     work = [start]

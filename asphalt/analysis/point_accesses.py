@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -85,6 +86,28 @@ class UnitAccesses:
         if found is None:
             found = self._known[number] = self._at(self.graph.points[number])
         return found
+
+    @cached_property
+    def everywhere(self) -> frozenset[int]:
+        """The points that may define and use everything."""
+        return frozenset(p.number for p in self.graph.points if self.at(p.number).everything)
+
+    @cached_property
+    def exposing(self) -> frozenset[int]:
+        """The points that may define and use what is exposed to procedures not seen through."""
+        return frozenset(p.number for p in self.graph.points if self.at(p.number).exposed)
+
+    def defining(self, storage: str) -> frozenset[int]:
+        """The points that define a storage themselves, surely or perhaps."""
+        return self._defining.get(storage, frozenset())
+
+    @cached_property
+    def _defining(self) -> Mapping[str, frozenset[int]]:
+        found: defaultdict[str, set[int]] = defaultdict(set)
+        for point in self.graph.points:
+            for storage in self.at(point.number).defined:
+                found[storage].add(point.number)
+        return {storage: frozenset(points) for storage, points in found.items()}
 
     def is_exposed(self, storage: str) -> bool:
         """Whether a procedure that is not seen through may access a storage."""

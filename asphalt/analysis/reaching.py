@@ -120,13 +120,10 @@ class ReachingDefinitions:
         exposed = done.exposed and self.accesses.is_exposed(storage)
         return done.everything or exposed or storage in done.used
 
-    def _defines(self, point: int, storage: str) -> bool | None:
-        """Whether a point defines a storage: for certain, maybe (False), not at all (None)."""
+    def _surely_defines(self, point: int, storage: str) -> bool:
+        """Whether a point that may define a storage does so for certain."""
         done = self.accesses.at(point)
-        if storage in done.defined:
-            return done.defined[storage] and not done.everything
-        exposed = done.exposed and self.accesses.is_exposed(storage)
-        return False if done.everything or exposed else None
+        return done.defined.get(storage, False) and not done.everything
 
     def _solved(self, storage: str) -> tuple[tuple[Definition, ...], list[int]]:
         """All definitions, and for each point those that reach it as bits.
@@ -140,11 +137,14 @@ class ReachingDefinitions:
         graph = self.graph
         found = [Definition(storage, ENTRY, None, True)]
         gives: dict[int, tuple[int, bool]] = {}
-        for point in graph.points:
-            sure = self._defines(point.number, storage)
-            if sure is not None:
-                gives[point.number] = (1 << len(found), sure)
-                found.append(Definition(storage, point.number, point.leaf, sure))
+        accesses = self.accesses
+        points = accesses.defining(storage) | accesses.everywhere
+        if accesses.exposing - points and accesses.is_exposed(storage):
+            points |= accesses.exposing
+        for number in sorted(points):
+            sure = self._surely_defines(number, storage)
+            gives[number] = (1 << len(found), sure)
+            found.append(Definition(storage, number, graph.points[number].leaf, sure))
         before = [0] * len(graph.points)
         after = [0] * len(graph.points)
         after[ENTRY] = 1

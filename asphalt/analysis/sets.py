@@ -225,14 +225,10 @@ class Elements:
 
     def parts(self) -> tuple[Elements, ...]:
         """Sets that make up this one, each without gaps; raises UndecidedError."""
-        try:
-            made = isl.Set(self.text, _context()).coalesce()
-            return tuple(
-                self._made(isl.Set.from_basic_set(basic), dict(self.parameters), self.exact)
-                for basic in made.get_basic_sets()
-            )
-        except isl.Error as error:
-            raise UndecidedError(str(error)) from error
+        return tuple(
+            replace(self, text=text, parameters=tuple(p for p in self.parameters if p[0] in used))
+            for text, used in _parts(self.text)
+        )
 
     def is_empty(self) -> bool:
         """Whether there is certainly no element, whatever the parameters are."""
@@ -451,31 +447,14 @@ class Problem:
 
     def values_of(self, names: Sequence[str]) -> Elements:
         """The values that some variables have in all solutions; raises UndecidedError."""
-        context = _context()
-        inside = [self.variable(name) for name in names]
+        wanted = tuple(self.variable(name) for name in names)
         affine = Affine()
-        meanings = [affine.name(monomial) for monomial in self._meanings]
-        try:
-            found = self._solutions(self._constraints, context)
-            found = found.move_dims(
-                isl.dim_type.param, 0, isl.dim_type.set, 0, len(self._parameters)
-            )
-            for number, name in enumerate(meanings):
-                found = found.set_dim_name(isl.dim_type.param, number, name)
-            variables, wanted = ", ".join(self.variables.values()), ", ".join(inside)
-            place = isl.Map(
-                f"[{', '.join(meanings)}] -> {{ [{variables}] -> [{wanted}] }}", context
-            )
-            made = place.intersect_domain(found).range().coalesce()
-        except isl.Error as error:
-            raise UndecidedError(str(error)) from error
-        used = _parameter_names(made)
+        meanings = tuple(affine.name(monomial) for monomial in self._meanings)
+        text, used = _values(
+            self._unknowns(), tuple(self._constraints), self._regions(), meanings, wanted
+        )
         parameters = tuple(sorted((name, affine.parameters[name]) for name in used))
-        return Elements(len(names), str(made), parameters)
-
-    def _solutions(self, constraints: Sequence[str], context: isl.Context) -> isl.Set:
-        """All solutions: the parameters, then the variables."""
-        return _solutions(self._unknowns(), tuple(constraints), self._regions(), context)
+        return Elements(len(names), text, parameters)
 
     def _solve(self, constraints: Sequence[str]) -> dict[str, int] | None:
         point = _sample(self._unknowns(), tuple(constraints), self._regions())
@@ -538,6 +517,43 @@ def _sample(
             int(point.get_coordinate_val(isl.dim_type.set, i).to_python())
             for i, _ in enumerate(unknowns)
         )
+    except isl.Error as error:
+        raise UndecidedError(str(error)) from error
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parts(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Texts and parameters of sets without gaps that make up one; raises UndecidedError."""
+    try:
+        found = isl.Set(text, _context()).coalesce().get_basic_sets()
+        parts = [isl.Set.from_basic_set(basic) for basic in found]
+        return tuple(map(_text_of, parts))
+    except isl.Error as error:
+        raise UndecidedError(str(error)) from error
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _values(
+    unknowns: tuple[str, ...],
+    constraints: tuple[str, ...],
+    members: tuple[_Member, ...],
+    meanings: tuple[str, ...],
+    wanted: tuple[str, ...],
+) -> tuple[str, tuple[str, ...]]:
+    """The values of some unknowns in all solutions as a text, and the names of its parameters:
+    of the first unknowns, which ``meanings`` names; raises UndecidedError."""
+    context = _context()
+    try:
+        found = _solutions(unknowns, constraints, members, context)
+        found = found.move_dims(isl.dim_type.param, 0, isl.dim_type.set, 0, len(meanings))
+        for number, name in enumerate(meanings):
+            found = found.set_dim_name(isl.dim_type.param, number, name)
+        variables = ", ".join(unknowns[len(meanings) :])
+        place = isl.Map(
+            f"[{', '.join(meanings)}] -> {{ [{variables}] -> [{', '.join(wanted)}] }}", context
+        )
+        made = place.intersect_domain(found).range().coalesce()
+        return _text_of(made)
     except isl.Error as error:
         raise UndecidedError(str(error)) from error
 

@@ -89,12 +89,14 @@ class Reader:
 
     def outline(self, path: str) -> Outline:
         """The units and calls of a file."""
-        self.read_outlines([path])
+        if path not in self.outlines:
+            self.read_outlines([path])
         return self.outlines[path]
 
     def file(self, path: str) -> File | None:
         """The interpreted tree of a file; None where it is no tree."""
-        self.read_files([path])
+        if path not in self._files:
+            self.read_files([path])
         return self._files[path]
 
     def has_file(self, path: str) -> bool:
@@ -103,7 +105,8 @@ class Reader:
 
     def parts(self, path: str) -> Parts | None:
         """The units of a file one by one; None where it is no tree."""
-        self.read_parts([path])
+        if path not in self._parts:
+            self.read_parts([path])
         return self._parts[path]
 
     def index(self, path: str) -> FileIndex:

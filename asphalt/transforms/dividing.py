@@ -152,7 +152,8 @@ class Nest:
     def _ends(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> tuple[Ends, ...] | None:
         """The ends of the loops that meet the statements to be passed."""
         mine = self.facts.footprint(self.nest).accesses
-        changed = {access.storage for access in mine if access.writes}
+        writing = tuple(access for access in mine if access.writes)
+        changed = {access.storage for access in writing}
         pairs: list[tuple[Access, Access]] = []
         for node in passed:
             theirs = self.order.accesses(node)
@@ -162,9 +163,8 @@ class Nest:
             pairs += (
                 (one, two)
                 for one in theirs
-                for two in mine
-                if (one.writes or two.writes)
-                and one.meets(two)
+                for two in (mine if one.writes else writing)
+                if one.meets(two)
                 and (one.path or not self.order.is_temporary(one.storage, node, self.nest))
             )
         start = next(leaves(self._in_order(passed[0])[0]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bench.lab.case import Case, Simulated, Tiling
-from bench.lab.measure import Parts, Simulator, kernel_name
+from bench.lab.measure import Parts, Simulator, check_results, kernel_name
 from bench.lab.run import LabError
 from bench.lab.sweep import CHOSEN, Run, Sweep, measure, runs_of, sweep_of
 
@@ -58,7 +58,7 @@ def simulate(
             job = jobs[number]
             tasks: list[tuple[Run | None, Callable[[], object]]] = [(None, _parts(job, simulator))]
             tasks += [(run, _time(job, run, simulator)) for run in job.runs]
-            tasks += [(None, _check(job, run, simulator)) for run in job.checks]
+            tasks += [(None, _check(job, run)) for run in job.checks]
             pending[number] = [(run, pool.submit(told(task, advance))) for run, task in tasks]
         sweeps: list[Sweep] = []
         failures: list[str] = []
@@ -87,8 +87,8 @@ def _time(job: Job, run: Run, simulator: Simulator) -> Callable[[], object]:
     return lambda: measure(job.case, job.what, run, simulator)
 
 
-def _check(job: Job, run: Run, simulator: Simulator) -> Callable[[], object]:
-    return lambda: simulator.check(job.case, job.what, run.version, run.asked)
+def _check(job: Job, run: Run) -> Callable[[], object]:
+    return lambda: check_results(job.case, job.what, run.version, run.asked)
 
 
 def told(task: Callable[[], T], advance: Callable[[], None]) -> Callable[[], T]:

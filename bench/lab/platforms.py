@@ -74,6 +74,11 @@ def nearly(platform: Platform, latency: float) -> Platform:
 TEN_GIGABIT = of_cluster("SMPI 10 Gb/s", Cluster())
 
 
+FREE = of_cluster("SMPI, messages for nothing", Cluster(bandwidth="1e6GBps", latency="0.5us"))
+"""Where it is not the time that is asked for, but what a program computes: the fewer messages are
+under way together, the less there is to simulate."""
+
+
 def named(name: str | None) -> Platform:
     """The platform with the name of a network, for messages between two; None: the bench's own.
     Raises KeyError."""
