@@ -17,13 +17,13 @@ from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.guarded_reads import guarded_reads
-from asphalt.analysis.independence import is_unseen
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
 from asphalt.analysis.sets import Elements, UndecidedError
 from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Keyword, Ref, Section
 from asphalt.ir.stmt import Call

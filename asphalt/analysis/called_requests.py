@@ -16,12 +16,12 @@ from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow import ENTRY, EXIT
 from asphalt.analysis.directives import matches
-from asphalt.analysis.independence import is_unseen
 from asphalt.analysis.mpi_library import Quantity
 from asphalt.analysis.mpi_library_rows import ABORTING
 from asphalt.analysis.paths import Path, path_witness
 from asphalt.analysis.request_operations import Does, Operation, operations
 from asphalt.analysis.symbols import Origin
+from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import Call

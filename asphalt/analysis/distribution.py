@@ -15,11 +15,12 @@ from functools import cached_property
 
 from asphalt.analysis.access import Access
 from asphalt.analysis.few_iterations import has_own_indices
-from asphalt.analysis.independence import Independence, is_unseen
+from asphalt.analysis.independence import Independence
 from asphalt.analysis.iteration_pairs import Pair, pairs_of
 from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.sets import Problem
+from asphalt.analysis.temporaries import is_unseen
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Node, leaves
 

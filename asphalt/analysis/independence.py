@@ -14,8 +14,7 @@ paper for all moves within a list.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from asphalt.analysis.access import (
@@ -28,12 +27,11 @@ from asphalt.analysis.access import (
     Mode,
     concurrent_indexes,
 )
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
+from asphalt.analysis.conflicts import Conflict, LookedAt
 from asphalt.analysis.constants import constant, is_open
 from asphalt.analysis.directives import only_accepts
-from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.known_limits import KnownLimits
 from asphalt.analysis.loop_ends import (
     blocks_in,
@@ -47,18 +45,17 @@ from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import Store, library_row, needs_the_receive
 from asphalt.analysis.mpi_table import table
-from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.regions import Region, loop_variable
-from asphalt.analysis.scalars import exposed
 from asphalt.analysis.sets import Problem
-from asphalt.analysis.symbols import Origin, Scope, Scopes
+from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.temporaries import Temporaries
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.unseen import Unseen, unseen_module
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
-from asphalt.ir.expr import Arg, Expr, Ref, names_in
+from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import DoHead, Guarded, StatementFunction
+from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
@@ -387,12 +384,12 @@ class Independence:
         """The names of the unit where constants have the values that they have now."""
         return Scopes(self.facts.scope.program).of(self.facts.located)
 
-    def _conflicts(self, first: Node, second: Node) -> Iterator[_Conflict]:
+    def _conflicts(self, first: Node, second: Node) -> Iterator[Conflict]:
         """The conflicts of two statements, each found when it is first asked for."""
         key = (id(first), id(second))
         if key not in self._looked_at:
             rest = self._conflicts_of(first, second)
-            self._looked_at[key] = _LookedAt(first, second, [], rest)
+            self._looked_at[key] = LookedAt(first, second, [], rest)
         looked_at = self._looked_at[key]
         yield from looked_at.found
         for conflict in looked_at.rest:
@@ -400,13 +397,13 @@ class Independence:
             yield conflict
 
     @cached_property
-    def _looked_at(self) -> dict[tuple[int, int], _LookedAt]:
+    def _looked_at(self) -> dict[tuple[int, int], LookedAt]:
         return {}
 
-    def _conflicts_of(self, first: Node, second: Node) -> Iterator[_Conflict]:
+    def _conflicts_of(self, first: Node, second: Node) -> Iterator[Conflict]:
         mine, theirs = self.accesses(first), self.accesses(second)
         if mine is None or theirs is None:
-            yield _Conflict("it is not known which buffers a wait releases")
+            yield Conflict("it is not known which buffers a wait releases")
             return
         yield from self._conflicting(first, second, mine, theirs)
 
@@ -423,7 +420,7 @@ class Independence:
 
     def _conflicting(
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
-    ) -> Iterator[_Conflict]:
+    ) -> Iterator[Conflict]:
         changing = frozenset(a.storage for a in (*mine, *theirs) if a.writes)
         start = next(leaves(first))
         region = Region(self.facts.values, start, changing, None, self.limits.at(start))
@@ -436,7 +433,7 @@ class Independence:
                 if region.conflict(a, b, _any_order) is not None:
                     line = line_of(a.leaf), line_of(b.leaf)
                     reason = f"lines {line[0]} and {line[1]}: {a.object}"
-                    yield _Conflict(reason, region, a, b)
+                    yield Conflict(reason, region, a, b)
 
     @cached_property
     def limits(self) -> KnownLimits:
@@ -444,26 +441,13 @@ class Independence:
         return KnownLimits.of(self.facts, self.messages)
 
     def is_temporary(self, storage: str, first: Node, second: Node) -> bool:
-        """Whether a scalar holds no value but within one of the statements: each defines it before
-        reading it, and nothing else reads what they leave in it."""
-        key = (storage, id(first), id(second))
-        if key not in self._temporary:
-            self._temporary[key] = self._is_scalar(storage) and all(
-                self._keeps_to_itself(storage, node) for node in (first, second)
-            )
-        return self._temporary[key]
-
-    def _is_scalar(self, storage: str) -> bool:
-        symbol = self.facts.scope.lookup(storage)
-        return symbol is not None and symbol.dims is None and is_unseen(storage, self.facts)
+        """Whether two statements may change places although both give a variable values: see
+        ``temporaries``."""
+        return self._temporaries.between(storage, first, second)
 
     @cached_property
-    def _temporary(self) -> dict[tuple[str, int, int], bool]:
-        return {}
-
-    def _keeps_to_itself(self, storage: str, node: Node) -> bool:
-        covered = not exposed((node,), storage, self.facts.names, _covers_nothing)
-        return covered and stays_inside(storage, node, self.facts)
+    def _temporaries(self) -> Temporaries:
+        return Temporaries(self.facts, self.accesses)
 
     def accesses(self, node: Node) -> tuple[Access, ...] | None:
         """All that a statement reads and writes, the buffers of transfers that it starts or
@@ -495,97 +479,6 @@ class Independence:
             if (access.storage, access.path, access.mode) not in known:
                 found.append(access)
         return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class _LookedAt:
-    """Two statements with the conflicts that were found, and those that are still to be found."""
-
-    first: Node
-    second: Node
-    found: list[_Conflict]
-    rest: Iterator[_Conflict]
-
-
-@dataclass(frozen=True, slots=True)
-class _Conflict:
-    """Two accesses that may be to one element, where they are known."""
-
-    reason: str
-    region: Region | None = None
-    first: Access | None = None
-    second: Access | None = None
-
-    def sizes(self, is_positive: Callable[[str], bool]) -> frozenset[str] | None:
-        """The fewest named constants of those in the accesses whose being positive resolves it;
-        None: it does not."""
-        if self.region is None or self.first is None or self.second is None:
-            return None
-        named = _names_of(self.first) | _names_of(self.second)
-        positive = sorted(name for name in named if is_positive(name))
-        for wanted in (*((name,) for name in positive), tuple(positive)):
-            if not wanted:
-                continue
-
-            def order(
-                problem: Problem,
-                then: Mapping[str, str],
-                later: Mapping[str, str],
-                wanted: tuple[str, ...] = wanted,
-            ) -> None:
-                del then, later
-                for name in wanted:
-                    problem.add(Poly.atom(Ref(name, name)), ">=", Poly.constant(1), {})
-
-            if self.region.conflict(self.first, self.second, order) is None:
-                return frozenset(wanted)
-        return None
-
-
-def _names_of(access: Access) -> frozenset[str]:
-    """The names in the subscripts of an access, and in the bounds of the loops around it."""
-    exprs: list[Arg | None] = [*(access.subscripts or ())]
-    for loop in access.loops:
-        head = loop.head.what
-        if isinstance(head, DoHead):
-            exprs += (head.first, head.last)
-    return frozenset(name for expr in exprs if expr is not None for name in names_in(expr))
-
-
-def is_unseen(name: str, facts: UnitFacts) -> bool:
-    """Whether a variable is one of the unit that nothing but its statements can see."""
-    symbol = facts.scope.lookup(name)
-    if symbol is None or symbol.origin is not Origin.LOCAL:
-        return False
-    if symbol.equivalenced or storage_of(name, facts.scope) != name:
-        return False
-    if symbol.attrs & {"pointer", "target", "volatile", "asynchronous"}:
-        return False
-    if named_inside(name, facts.scope):
-        return False
-    statement_functions = any(
-        isinstance(leaf.what, StatementFunction)
-        for node in facts.unit.spec
-        for leaf in leaves(node)
-    )
-    return not statement_functions and ("save" not in symbol.attrs or facts.unit.kind == "program")
-
-
-def stays_inside(storage: str, node: Node, facts: UnitFacts) -> bool:
-    """Whether only a statement or construct itself may read the values that it gives a variable."""
-    inside = {id(leaf) for leaf in leaves(node)}
-    reaching = facts.reaching
-    return all(
-        id(use.leaf) in inside
-        for definition in reaching.definitions(storage)
-        if definition.leaf is not None and id(definition.leaf) in inside
-        for use in reaching.def_use(definition)
-    )
-
-
-def _covers_nothing(node: Node, storage: str) -> bool:
-    del node, storage
-    return False
 
 
 def _any_order(problem: Problem, then: Mapping[str, str], later: Mapping[str, str]) -> None:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly, folded
 from asphalt.analysis.constants import element_bytes
-from asphalt.analysis.independence import Independence, is_unseen
+from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.references import actions, expressions_of
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.temporaries import is_unseen
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves

@@ -17,11 +17,12 @@ from asphalt.analysis.access import Access
 from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.free_order import effect_of, is_private
-from asphalt.analysis.independence import Independence, is_unseen, stays_inside
+from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Trips
 from asphalt.analysis.nest import loop_bounds
 from asphalt.analysis.regions import Region
 from asphalt.analysis.sets import Problem
+from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 

@@ -25,7 +25,7 @@ from asphalt.analysis.conditions.point_to_point import (
 from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
 from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.contiguity import may_be_array, reference_contiguity
-from asphalt.analysis.independence import Independence, is_unseen
+from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import library_row
@@ -39,6 +39,7 @@ from asphalt.analysis.objects import (
 from asphalt.analysis.paths import path_witness
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
+from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused

@@ -30,10 +30,11 @@ from itertools import pairwise
 
 from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.full_messages import FullMessages
-from asphalt.analysis.independence import Independence, is_unseen
+from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.symbols import Symbol
+from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations

@@ -36,10 +36,11 @@ from asphalt.analysis.algebra import poly
 from asphalt.analysis.constant_places import is_constant, may_fail
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.further_turns import condition_of, condition_to_go_on
-from asphalt.analysis.independence import Independence, is_unseen
+from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what

@@ -37,11 +37,12 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.free_order import region_of
-from asphalt.analysis.independence import Independence, is_unseen, stays_inside
+from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.same_rounding import inexact, keeps_a_loop
+from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead

@@ -29,7 +29,7 @@ from asphalt.analysis.all_sends import is_closed
 from asphalt.analysis.array_flow import may_minus
 from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.full_messages import FullMessages
-from asphalt.analysis.independence import Independence, is_unseen, stays_inside
+from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
@@ -40,6 +40,7 @@ from asphalt.analysis.sets import Elements, UndecidedError
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.symbols import Symbol
+from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.unnoticed import is_condition, is_unnoticed

@@ -18,6 +18,7 @@ from asphalt.analysis import (
     edge_iterations,
     independence,
     iteration_pairs,
+    temporaries,
     transfer_buffers,
 )
 from asphalt.analysis.access import ALIASED, Access, EffectKind
@@ -153,7 +154,7 @@ def _mutants() -> Iterator[TransferMutant]:
         "order: other calls", "probed",
         (*off(order, "_unknown_part", None), Switch(order, "_calls", _no_order)),
     )  # fmt: skip
-    values = independence
+    values = temporaries
     yield TransferMutant("data: what meets", "needs_message", off(order, "_conflicting", ()))
     yield TransferMutant("data: own waits", "own_wait", off(Messages, "pending", ()))
     yield TransferMutant(
