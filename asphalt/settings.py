@@ -81,7 +81,8 @@ def _table(path: Path) -> Mapping[str, object] | None:
     try:
         table: object = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise UsageError(f"{path}: this settings file cannot be read: {reason}") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: is not TOML: {error}") from None
     for section in _SECTIONS.get(path.name, ()):

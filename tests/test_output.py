@@ -223,6 +223,13 @@ def test_modules_come_before_their_users(tmp_path: Path) -> None:
     assert prerequisites(paths)[paths[0]] == (paths[1],)
 
 
+def test_a_byte_order_mark_hides_no_module(tmp_path: Path) -> None:
+    user, module = tmp_path / "a_user.f90", tmp_path / "module.f90"
+    user.write_bytes(b"\xef\xbb\xbfuse alpha\nend\n")
+    module.write_bytes(b"\xef\xbb\xbfmodule alpha\nend\n")
+    assert compile_order((user, module)) == (module, user)
+
+
 def test_modules_in_a_circle_keep_the_given_order(tmp_path: Path) -> None:
     paths = sources(tmp_path, a="module a\nuse b\nend\n", b="module b\nuse a\nend\n")
     assert compile_order(paths) == tuple(paths)

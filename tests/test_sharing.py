@@ -102,7 +102,7 @@ REFUSED = {
     "needed between": {"between": _LINE.format("after(i,2)")},
     "work in the next window": {"inside": _LINE.format("after(i,1) + 1").replace("1) =", "2) =")},
     "variable read behind": {"behind": "  after(1,1) = j\n"},
-    "label": {"nest": "  do 10 j = 2, m\n    after(1,j) = u(1,j)\n10 continue\n"},
+    "label": {"nest": "  do 10 j = 2, m\n10  after(1,j) = u(1,j)\n"},
     "name": {"nest": _NEST.replace("  do j", "  outer: do j", 1)[:-1] + " outer\n"},
     "step": {"nest": _NEST.replace("m - 1", "m - 1, 2")},
     "print": {"nest": _NEST.replace("    end do\n", "    end do\n    print *, j\n", 1)},

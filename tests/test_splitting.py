@@ -64,7 +64,9 @@ REFUSED: dict[str, tuple[Code, str, str]] = {
     "stop": (STATEMENT, _nest("if (u(i,j-1) < 0) stop", "after(i,j) = 1"), ""),
     "print": (STATEMENT, _nest("after(i,j) = u(i,j-1)", "print *, i"), ""),
     "name": (STATEMENT, "  outer: do j = 1, m\n    after(1,j) = u(1,j-1)\n  end do outer\n", ""),
-    "label": (STATEMENT, "  do 10 j = 1, m\n    after(1,j) = u(1,j-1)\n10 continue\n", ""),
+    "label": (STATEMENT, "  do 10 j = 1, m\n10  after(1,j) = u(1,j-1)\n", ""),
+    "jump": (STATEMENT, "  do 10 j = 1, m\n    if (u(1,j-1) < 0) go to 10\n"
+             "    after(1,j) = u(1,j-1)\n10 continue\n", ""),
     "volatile": (STATEMENT, _nest("after(i,j) = u(i,j-1)", "v = i"), "  real(8), volatile :: v"),
     "allocation": (STATEMENT, _nest("allocate(q(n))", "after(i,j) = u(i,j-1)", "deallocate(q)"),
                    "  real(8), allocatable :: q(:)"),
@@ -100,6 +102,17 @@ SPLIT: dict[str, tuple[str, str, list[str]]] = {
         "",
         ["do j = 2, m", "do i = 2, n", "do j = 1, min(1, m)", "do j = 2, m",
          "do i = 1, min(1, n)"],
+    ),
+    "labels": (
+        "  do 10 j = 1, m\n    do 20 i = 1, n\n      after(i,j) = u(i,j-1)\n"
+        "20  continue\n10 continue\n",
+        "",
+        ["do 10 j = 2, m", "do j = 1, min(1, m)"],
+    ),
+    "label_of_both": (
+        "  do 10 j = 1, m\n  do 10 i = 1, n\n    after(i,j) = u(i,j-1)\n10 continue\n",
+        "",
+        ["do 10 j = 2, m", "do j = 1, min(1, m)"],
     ),
     "two_rows": (_nest("after(i,j) = u(i,max(0,j-2))"), "", ["do j = 3, m", "do j = 1, min(2, m)"]),
     "last_row": (
@@ -207,6 +220,15 @@ def test_a_nest_is_split(name: str, units: Units) -> None:
     at = loops.index(wanted[0])
     places = iter(loops[at:])
     assert all(head in places for head in wanted), loops  # in this order
+
+
+def test_labels_stay_with_the_interior(units: Units) -> None:
+    text = units.text.split("subroutine s_label_of_both(", 1)[1].split("end subroutine")[0]
+    _, edges = text.split("  ! asphalt: the edges of the nest\n")
+    assert text.count("10 continue") == 1
+    assert edges.startswith(
+        "  do j = 1, min(1, m)\n  do i = 1, n\n    after(i,j) = u(i,j-1)\n  end do\n  end do\n"
+    )
 
 
 @pytest.mark.parametrize("name", NOTHING)

@@ -15,9 +15,9 @@ ORDER = Code(
 STATEMENT = Code(
     "ASP061",
     "a nest does more than compute",
-    "Input or output, a call that cannot be seen through, a way out of the loops, a label, a "
-    "construct name or a directive: it cannot be written a second time, or executed in another "
-    "order.",
+    "Input or output, a call that cannot be seen through, a way out of the loops, a construct "
+    "name, a directive, or a label that does more than end loops at a CONTINUE: it cannot be "
+    "written a second time, or executed in another order.",
     "Take such statements out of the nest.",
 )
 SHAPE = Code(

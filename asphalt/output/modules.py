@@ -6,6 +6,7 @@ for files that no parser of ours has read.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -30,12 +31,17 @@ def is_fortran(path: Path) -> bool:
 
 def used_modules(source: Path) -> frozenset[str]:
     """The modules that a file uses, in lower case."""
-    return frozenset(map(str.lower, _USE.findall(source.read_bytes().decode("latin-1"))))
+    return frozenset(map(str.lower, _USE.findall(_text(source))))
+
+
+def _text(source: Path) -> str:
+    """What is in a file, in whatever encoding, behind the mark of UTF-8 that some editors write."""
+    return source.read_bytes().removeprefix(codecs.BOM_UTF8).decode("latin-1")
 
 
 def prerequisites(sources: Sequence[Path]) -> Mapping[Path, tuple[Path, ...]]:
     """For each source the other ones that define a module it uses (or extends)."""
-    texts = {source: source.read_bytes().decode("latin-1") for source in sources}
+    texts = {source: _text(source) for source in sources}
     home = {
         name.lower(): source for source, text in texts.items() for name in _MODULE.findall(text)
     }

@@ -37,7 +37,7 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.guarded_nests import around, nest_in
-from asphalt.transforms.parts_of_nest import edges, interior
+from asphalt.transforms.parts_of_nest import edges, interior, why_not_repeated
 from asphalt.transforms.step import Found, Step, Trial
 from asphalt.transforms.windows import Window, windows_of
 
@@ -193,9 +193,9 @@ class Nest:
 
     def _unrepeatable(self) -> str | None:
         """Why the statements cannot be written a second time."""
-        for leaf in leaves(self.nest):
-            if leaf.label is not None or leaf.name is not None:
-                return f"{self.facts.at(leaf)} has a label or a name"
+        named = why_not_repeated(self.nest, self.facts)
+        if named is not None:
+            return named
         effect = effect_of(self.nest, self.facts)
         if effect is not None:
             return f"{self.facts.at(effect.leaf)}: {effect.kind.value} ({effect.detail})"

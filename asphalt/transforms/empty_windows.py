@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from asphalt.analysis.access import Access
 from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts, line_of
@@ -117,6 +118,9 @@ class EmptyWindows:
                 return None
             others = range(here + 1, len(siblings)) if forwards else reversed(range(here))
             for position in others:
+                other = siblings[position]
+                if isinstance(other, Leaf) and is_return(other):
+                    return None
                 stop = self._stop(moved, mine, siblings, position, forwards)
                 if stop is not None:
                     return stop

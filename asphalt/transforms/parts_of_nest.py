@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.algebra import Poly, poly
+from asphalt.analysis.control_flow import jump_targets
 from asphalt.analysis.edge_iterations import Ends
+from asphalt.analysis.loop_ends import ends_a_loop
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr
-from asphalt.ir.stmt import DoHead
-from asphalt.ir.tree import Do, Leaf, Node, rewrite
+from asphalt.ir.stmt import DoHead, Plain
+from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves, rewrite
 from asphalt.transforms.edit import map_leaves
 from asphalt.transforms.make import fn, maker_at, num, size
 
 _ONE = Poly.constant(1)
+_CONTINUE = Plain("continue")
 
 
 def interior(nest: Do, ends: tuple[Ends, ...], comment: str, facts: UnitFacts) -> Do:
@@ -29,7 +32,7 @@ def edges(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> tuple[Do, ...]:
     """Nests for the other iterations: the ends of the outermost loop with all iterations of the
     others, then those of the next one with the interior of the outermost one, and so on."""
     plain = without_comments(nest, facts.eol)
-    chain = _chain(nest)
+    chain = _chain(plain)
     made: list[Do] = []
     for number, own in enumerate(ends):
         before = [
@@ -114,14 +117,48 @@ def with_heads(nest: Do, heads: list[DoHead]) -> Do:
 
 
 def without_comments(nest: Do, eol: str) -> Do:
-    """The nest as it is repeated: what comments say stands at the interior."""
+    """The nest as it is repeated: what comments say stands at the interior, and so do labels."""
 
     def change(leaf: Leaf) -> Leaf:
         return replace(leaf, lead=(), trail=eol)
 
-    made = map_leaves(nest, change)
+    made = map_leaves(_unlabelled(nest), change)
     assert isinstance(made, Do)
     return made
+
+
+def why_not_repeated(nest: Do, facts: UnitFacts) -> str | None:
+    """The name or label that keeps a nest from being written a second time.
+
+    A label that only says where loops end, at a CONTINUE, does not: END DO says so, too.
+    """
+    inside = tuple(leaves(nest))
+    ways = {label for leaf in inside for label in jump_targets(leaf.what)}
+    for leaf in inside:
+        ends = leaf.what == _CONTINUE and leaf.label not in ways and ends_a_loop(leaf, nest)
+        if leaf.name is not None or (leaf.label is not None and not ends):
+            return f"{facts.at(leaf)} has a label or a name"
+    return None
+
+
+def _unlabelled(node: Node) -> Node:
+    """A loop, and those in it, with END DO where ``10 continue`` ends one or several of them."""
+    if isinstance(node, Branch):
+        arms = (Arm(arm.head, tuple(map(_unlabelled, arm.body))) for arm in node.arms)
+        return replace(node, arms=tuple(arms))
+    if not isinstance(node, Do):
+        return node
+    body = tuple(_unlabelled(child) for child in node.body if not _only_ends(child))
+    what = node.head.what
+    if not isinstance(what, DoHead) or what.label is None:
+        return replace(node, body=body)
+    head = rewrite(node.head, replace(what, label=None))
+    return Do(head, body, Leaf(Plain("end do"), head=node.head.head))
+
+
+def _only_ends(node: Node) -> bool:
+    """Whether a statement does nothing but end loops around it."""
+    return isinstance(node, Leaf) and node.what == _CONTINUE and node.label is not None
 
 
 def marked(nest: Do, comment: str, facts: UnitFacts) -> Do:

@@ -51,7 +51,12 @@ from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds, is_ed
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.guarded_nests import around, nest_in
 from asphalt.transforms.make import add, mul, num, quotient, size
-from asphalt.transforms.parts_of_nest import marked, with_heads, without_comments
+from asphalt.transforms.parts_of_nest import (
+    marked,
+    why_not_repeated,
+    with_heads,
+    without_comments,
+)
 from asphalt.transforms.splitting import NAME as NAME
 from asphalt.transforms.step import Found, Step, Trial
 from asphalt.transforms.windows import GOES_ON, Window, is_work, windows_of
@@ -137,8 +142,8 @@ def _can_be_cut(nest: Do, facts: UnitFacts) -> bool:
     variable = loop_variable(nest)
     if variable is None or is_edge(nest, facts) or not has_plain_bounds(nest, facts):
         return False
-    inside = tuple(leaves(nest))
-    if len(inside) > MOST_STATEMENTS or any(x.label is not None or x.name for x in inside):
+    long = sum(1 for _ in leaves(nest)) > MOST_STATEMENTS
+    if long or why_not_repeated(nest, facts) is not None:
         return False
     storage = facts.names.storage(variable)
     if not (is_unseen(storage, facts) and stays_inside(storage, nest, facts)):
@@ -199,7 +204,6 @@ def _parts(nest: Do, number: int, facts: UnitFacts) -> tuple[Do, ...]:
         if part == 0:
             found.append(with_heads(nest, [own]))
         else:
-            found.append(
-                marked(with_heads(without_comments(nest, facts.eol), [own]), GOES_ON, facts)
-            )
+            again = with_heads(without_comments(nest, facts.eol), [replace(own, label=None)])
+            found.append(marked(again, GOES_ON, facts))
     return tuple(found)
