@@ -35,7 +35,7 @@ FAMILY: Mapping[str, str] = MappingProxyType(
     {name: family for family, names in ELEMENTARY.items() for name in names}
 )
 INTEGER = ("integer", "integer_divide", "convert")
-REFERENCES = ("load", "load_far", "load_indexed", "store", "store_far", "store_indexed")
+REFERENCES = ("load", "load_far", "load_indexed", "store", "store_far", "store_indexed", "line")
 CONTROL = ("loop", "loop_entry", "branch", "branch_on_data", "call")
 UNITS = (("divide", "sqrt"), ("integer_divide",))
 """Classes of which a core does one operation at a time, beside all others: its dividers."""
@@ -45,8 +45,9 @@ CLASSES = (*ARITHMETIC, "power", *ELEMENTARY, *INTEGER, *REFERENCES, *CONTROL)
 ``power``: a real to a real power.  ``integer``: addition, multiplication, comparison of integers
 and logical operations.  ``convert``: integer to real or back.  ``load``, ``store``: a reference
 next to that of the turn before; ``_far``: at another distance; ``_indexed``: at an unknown one.
-``loop``: a turn of a loop; ``loop_entry``: beginning and end of one.  ``branch``: a decision;
-``branch_on_data``: one that depends on the values of arrays.  ``call``: of a procedure.
+``line``: a line of memory that the core's own caches have lost (``costs_lines``).  ``loop``: a turn
+of a loop; ``loop_entry``: beginning and end of one.  ``branch``: a decision; ``branch_on_data``:
+one that depends on the values of arrays.  ``call``: of a procedure.
 """
 
 

@@ -44,19 +44,19 @@ def reference(
     args = expr.args
     if level > len(loops):  # by elements
         first = args[0]
-        way = "far" if not isinstance(first, Section) else "indexed" if first.stride else ""
-        return Counts.from_mapping({f"{kind}_{way}" if way else kind: number})
+        apart = "far" if not isinstance(first, Section) else "indexed" if first.stride else ""
+        return Counts.from_mapping({f"{kind}_{apart}" if apart else kind: number})
     if level == 0:
         return Counts.from_mapping({kind: number})
     loop = loops[level - 1]
     others = loop.varying - {loop.variable}
     if any(names_in(arg) & others or holds_element(arg, loops, around) for arg in args):
         return Counts.from_mapping({f"{kind}_indexed": number})
-    way = _way(expr, loop.variable, around)
-    return Counts.from_mapping({f"{kind}_{way}" if way else kind: number})
+    apart = way(expr, loop.variable, around)
+    return Counts.from_mapping({f"{kind}_{apart}" if apart else kind: number})
 
 
-def _way(expr: Ref | Component, variable: str, around: Surroundings) -> str:
+def way(expr: Ref | Component, variable: str, around: Surroundings) -> str:
     """From the element of one turn to that of the next: '' (near), far or indexed."""
     if inner(expr):
         return "indexed"

@@ -33,20 +33,27 @@ from asphalt.ir.expr import (
 from asphalt.ir.stmt import DoHead
 
 _ONE = Lit("integer", "1")
+_WRITTEN_WITH = ("max", "real", "size", "lbound", "ubound")
 _HARMLESS = frozenset({"size", "min", "max", "abs", "int", "lbound", "ubound", "mod"})
 
 
 @dataclass(frozen=True, slots=True)
 class Trips:
-    """A number of times: ``count``, an integer expression, or none where that is negative."""
+    """A number of times: ``count``, an integer expression, or none where that is negative or less
+    than ``least``."""
 
     count: Expr
+    least: int = 0
 
     @property
     def value(self) -> int | None:
         """The number where it is constant."""
         known = poly(self.count).value
-        return None if known is None else max(0, known)
+        return None if known is None else self.of(known)
+
+    def of(self, count: int) -> int:
+        """The number where ``count`` is known."""
+        return count if count >= max(0, self.least) else 0
 
     @property
     def names(self) -> frozenset[str]:
@@ -223,12 +230,36 @@ def as_expression(trips: tuple[Trips, ...]) -> Iterator[Expr]:
         if known is not None:
             yield Lit("real", f"{known}.0_8")
             continue
-        number = Ref("real", "real", (one.count, Lit("integer", "8")))
-        match one.count:
-            case Ref(name="size"):
-                yield number
-            case _:
-                yield Ref("max", "max", (Lit("real", "0.0_8"), number))
+        if one.least > 0:
+            number = _as_real(one.count)
+            more = Op("-", (number, Lit("real", f"{one.least}.0_8")))
+            yield _not_negative(Ref("sign", "sign", (number, more)))
+        else:
+            yield _real(one.count)
+
+
+def _as_real(count: Expr) -> Expr:
+    """A product, factor by factor, so that it does not overflow."""
+    if isinstance(count, Op) and count.op == "*":
+        return Op("*", tuple(_as_real(factor) for factor in count.operands))
+    return _real(count)
+
+
+def _real(count: Expr) -> Expr:
+    number = Ref("real", "real", (count, Lit("integer", "8")))
+    return number if isinstance(count, Ref) and count.name == "size" else _not_negative(number)
+
+
+def _not_negative(number: Expr) -> Expr:
+    return Ref("max", "max", (Lit("real", "0.0_8"), number))
+
+
+def product(trips: tuple[Trips, ...], least: int) -> Trips:
+    """As often as loops inside of each other turn, none where that is less than ``least``."""
+    first, *others = (one.count for one in trips)
+    for other in others:
+        first = Op("*", (_grouped(first), _grouped(other)))
+    return Trips(first, least)
 
 
 def _simple(expr: Expr) -> Expr:
@@ -239,9 +270,9 @@ def _grouped(expr: Expr) -> Expr:
     return expr if isinstance(expr, Lit | Ref) else Op("()", (expr,))
 
 
-def usable(around: Surroundings) -> bool:
+def usable(around: Surroundings, names: tuple[str, ...] = _WRITTEN_WITH) -> bool:
     """Whether the intrinsic functions that counts are written with mean what they say here."""
-    for name in ("max", "real", "size", "lbound", "ubound"):
+    for name in names:
         symbol = around.scope.resolve(name)
         hidden = isinstance(symbol, Symbol) and symbol.origin is not Origin.INTRINSIC
         if hidden or name in around.scope.shadowed:
@@ -257,6 +288,7 @@ __all__ = [
     "is_harmless",
     "is_repeatable",
     "loop_trips",
+    "product",
     "triplet_trips",
     "usable",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from asphalt.analysis.constants import value_now
 from asphalt.analysis.costs_trips import Trips
@@ -26,7 +27,7 @@ def factors(trips: Trips, around: Surroundings) -> tuple[Trips, ...]:
             if dims:
                 places = (Lit("integer", str(n + 1)) for n in range(len(dims)))
                 return tuple(_factor(Ref("size", "size", (array, p)), around) for p in places)
-    return (_factor(trips.count, around),)
+    return (replace(_factor(trips.count, around), least=trips.least),)
 
 
 def _factor(count: Expr, around: Surroundings) -> Trips:

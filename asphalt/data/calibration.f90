@@ -2,12 +2,16 @@
 ! operations.  All have the same arguments: real a to d (b, c between 1/2 and 3/2, d between -8 and
 ! 8), integers k, l (l between 1 and n, in no order), complex z, w.  What is called busy_* keeps the
 ! processor busy, what is called wait_* waits for one result after the other, and in what is called
-! window_* a turn is so long that few turns overlap.  No loop copies or fills an array alone, since
-! compilers make calls of memcpy and memset of such loops.
+! window_* a turn is so long that few turns overlap.  What is called line_* goes through an array of
+! 137 MB, which fits into no cache.  No loop copies or fills an array alone, since compilers make
+! calls of memcpy and memset of such loops.
 module calibration
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
   public
+  ! of more columns than a core's own caches have lines, each on other pages
+  integer, parameter :: rows = 64, columns = 33000
+  real(real64), private :: sheet(520, columns), strip(columns, rows)
 
 contains
 
@@ -502,5 +506,26 @@ contains
       a(i) = (b(i)**c(i) + 1)**b(i)
     end do
   end subroutine window_powers
+
+  ! writes each page of the array before any loop reads it: what was never written is one page
+  subroutine line_stores(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    integer :: j
+    do i = 1, rows
+      do j = 1, columns
+        sheet(i, j) = 0.3_real64*strip(j, i)
+      end do
+    end do
+  end subroutine line_stores
+
+  subroutine line_loads(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    integer :: j
+    do i = 1, rows
+      do j = 1, columns
+        strip(j, i) = 0.3_real64*sheet(i, j)
+      end do
+    end do
+  end subroutine line_loads
 
 end module calibration

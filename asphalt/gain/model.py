@@ -111,5 +111,6 @@ class Model:
             found = invoked(call, scope)
             return None if found is None else (found[0], effects.scopes.of(found[0]))
 
-        costs = Costs(self.machine.seconds, self.machine.latency, self.machine.window)
+        one = self.machine
+        costs = Costs(one.seconds, one.latency, one.window, one.cache)
         return Work(costs, procedures), facts_of

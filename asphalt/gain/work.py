@@ -7,7 +7,7 @@ with the sizes that are passed to it where they are known.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.costs_trips import Trips, loop_trips
 from asphalt.analysis.costs_types import Surroundings
@@ -96,7 +96,8 @@ class Work:
             one = Amount.of(charge.counts.seconds(self.costs.seconds) + charge.waiting)
             for trips in charge.trips:
                 for each in factors(trips, Surroundings(scope)):
-                    one *= turns(_known(each, given), scope)
+                    times = turns(_known(each, given), scope)
+                    one *= times if times.value >= each.least else Amount()
             total += one
         return total
 
@@ -134,7 +135,9 @@ def _passed(call: Call, callee: tuple[Located, Scope], scope: Scope, given: Give
 
 
 def _known(trips: Trips | None, given: Given) -> Trips | None:
-    return trips if trips is None or not given else Trips(_in_numbers(trips.count, given))
+    if trips is None or not given:
+        return trips
+    return replace(trips, count=_in_numbers(trips.count, given))
 
 
 def _in_numbers(expr: Expr, given: Given) -> Expr:

@@ -3,7 +3,8 @@
 Each loop of ``data/calibration.f90`` gives an equation: its counts times the seconds of their
 classes are the time that was measured.  The seconds are the non-negative least-squares solution of
 all equations, each divided by its time, so that relative errors count.  Latencies follow in the
-same way from the loops that wait for one result after the other.  (The PGAS paper, section 6.1,
+same way from the loops that wait for one result after the other, and the time of a line that the
+cache has lost from loops over an array that does not fit into it.  (The PGAS paper, section 6.1,
 measures operations that loops are then made of in the same spirit.)
 """
 
@@ -28,12 +29,13 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.running.process import run
 from asphalt.settings import Settings
+from asphalt.simulation.cache import own_cache
 from asphalt.simulation.machine import LATENCIES, Machine
 from asphalt.transforms.charge import Charger, Costs
 from asphalt.transforms.charge_edit import Charge, together
 
-LENGTH, SIDE = 1000, 31
-_BOUNDS = {"n": LENGTH, "side": SIDE, "four": 4, "two": 2}
+LENGTH, SIDE, ROWS, COLUMNS = 1000, 31, 64, 33000
+_BOUNDS = {"n": LENGTH, "side": SIDE, "four": 4, "two": 2, "rows": ROWS, "columns": COLUMNS}
 _DATA = Path(__file__).resolve().parent.parent / "data"
 _FILES = ("calibration.f90", "arguments.inc", "plane.inc")
 _LINE = re.compile(r"^(\w+)\s+(\S+)$", re.MULTILINE)
@@ -86,9 +88,12 @@ def calibrate(
     latency = _fitted(waits, times, LATENCIES)
     long = {n: u for n, u in units.items() if n.startswith(("busy_", "window_"))}
     window = _window(long, times, seconds, latency)
-    machine = Machine(name, compiler, tuple(flags), seconds, latency, window)
-    costs = Costs(seconds, latency, window)
-    loops = [Loop(n, times[n], _time(u, costs)) for n, u in long.items()]
+    cache = own_cache()
+    lines = {n: u for n, u in units.items() if n.startswith("line_")}
+    seconds["line"] = _line(lines, times, Costs(seconds, latency, window), cache)
+    machine = Machine(name, compiler, tuple(flags), seconds, latency, window, cache)
+    costs = Costs(seconds, latency, window, cache)
+    loops = [Loop(n, times[n], _time(u, costs)) for n, u in (*long.items(), *lines.items())]
     loops += [
         Loop(n, times[n], sum(latency[c] * k for c, k in counts.items()))
         for n, counts in waits.items()
@@ -256,10 +261,10 @@ def _units() -> dict[str, _Unit]:
         tree.close()
 
 
-def _counts(unit: _Unit) -> dict[str, float]:
+def _counts(unit: _Unit, cache: int = 0) -> dict[str, float]:
     """The operations of a loop by class."""
     found: dict[str, float] = {}
-    for charge in unit.charges(Costs({}, {})):
+    for charge in unit.charges(Costs({}, {}, 0.0, cache)):
         times = _times(charge.trips)
         for name, number in charge.counts.entries:
             found[name] = found.get(name, 0.0) + times * number
@@ -298,12 +303,25 @@ def _window(
     return min(_WINDOWS, key=error)
 
 
+def _line(
+    loops: Mapping[str, _Unit], times: Mapping[str, float], costs: Costs, cache: int
+) -> float:
+    """Seconds of a line that a cache of so many bytes has lost: what loops take beside all else,
+    least squares of relative errors; 0 where they lose none."""
+    found = weight = 0.0
+    for name, unit in loops.items():
+        lines = _counts(unit, cache).get("line", 0.0) / times[name]
+        found += lines * (1 - _time(unit, costs) / times[name])
+        weight += lines * lines
+    return max(0.0, found / weight) if weight else 0.0
+
+
 def _times(trips: tuple[Trips, ...]) -> float:
     product = 1.0
     for one in trips:
         value = poly(one.count, _known).value
         assert value is not None, one
-        product *= max(0, value)
+        product *= one.of(value)
     return product
 
 

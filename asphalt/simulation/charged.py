@@ -82,7 +82,7 @@ def charge_tree(
 def charged_files(tree: Tree, machine: Machine) -> tuple[dict[str, bytes], tuple[NotCharged, ...]]:
     """The files of a tree that are changed, by path, and what is not charged."""
     scopes = Scopes(tree)
-    costs = Costs(machine.seconds, machine.latency, machine.window)
+    costs = Costs(machine.seconds, machine.latency, machine.window, machine.cache)
     by_file = {entry.path: tree.units_of(entry.path) for entry in tree.files}
     not_charged = [
         NotCharged(path, 1, "this file cannot be read, so nothing in it is charged")

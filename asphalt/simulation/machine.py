@@ -18,7 +18,7 @@ _TABLES = ("seconds", "latency")
 LATENCIES = tuple(
     name
     for name in CLASSES
-    if not name.startswith(("store_", "load_", "loop", "branch")) and name != "call"
+    if not name.startswith(("store_", "load_", "loop", "branch")) and name not in ("line", "call")
 )
 """The classes whose results others wait for; ``store``: until what it stored can be loaded."""
 
@@ -30,6 +30,7 @@ class Machine:
     ``seconds``: what an operation of each class costs among others that do not wait for it.
     ``latency``: how long the next one waits for its result, where it needs it.  ``window``: seconds
     of the operations that the core overlaps with one that waits; 0 where that is not known.
+    ``cache``: bytes of the core's own caches; 0 where that is not known, and no line is lost.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Machine:
     seconds: Mapping[str, float]
     latency: Mapping[str, float] = field(default_factory=dict)
     window: float = 0.0
+    cache: int = 0
 
     @property
     def speed(self) -> float:
@@ -67,7 +69,7 @@ def load_machine(path: Path | None = None) -> Machine:
 
 
 def _machine(file: Path, table: Mapping[str, object]) -> Machine:
-    known = (*_TEXTS, "flags", "window", *_TABLES)
+    known = (*_TEXTS, "flags", "window", "cache", *_TABLES)
     for key in table:
         if key not in known:
             raise InputError(str(file), None, f"{key}: is no key (known: {', '.join(known)})")
@@ -81,6 +83,7 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     if not isinstance(flags, list) or not all(isinstance(flag, str) for flag in flags):
         raise InputError(str(file), None, f"flags: must be a list of texts, not {flags!r}")
     seconds = _times(file, "seconds", table["seconds"], CLASSES)
+    seconds.setdefault("line", 0.0)  # files written before there was that class
     missing = [name for name in CLASSES if name not in seconds]
     if missing:
         raise InputError(str(file), None, f"seconds.{missing[0]}: is missing")
@@ -88,9 +91,11 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     if "load" in latency:
         latency.setdefault("store", latency["load"])
     window = _time(file, "window", table.get("window", 0.0))
-    return Machine(
-        str(table["name"]), str(table["compiler"]), tuple(flags), seconds, latency, window
-    )
+    cache = table.get("cache", 0)
+    if not isinstance(cache, int) or isinstance(cache, bool) or cache < 0:
+        raise InputError(str(file), None, f"cache: must be a number of bytes, not {cache!r}")
+    name, compiler = str(table["name"]), str(table["compiler"])
+    return Machine(name, compiler, tuple(flags), seconds, latency, window, cache)
 
 
 def _times(file: Path, key: str, table: object, known: tuple[str, ...]) -> dict[str, float]:

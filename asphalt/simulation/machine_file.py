@@ -23,6 +23,9 @@ def _lines(machine: Machine) -> Iterator[str]:
     yield "# Seconds of the operations that the core overlaps with one that waits for a result."
     yield f"window = {_time(machine.window)}"
     yield ""
+    yield "# Bytes of the core's own caches; what is lost from them costs a line."
+    yield f"cache = {machine.cache}"
+    yield ""
     yield "# Seconds of an operation of each class among others that do not wait for it."
     yield "[seconds]"
     yield from (f"{name} = {_time(value)}" for name, value in machine.seconds.items())

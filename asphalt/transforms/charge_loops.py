@@ -7,6 +7,7 @@ from dataclasses import replace
 from asphalt.analysis.costs import Counts, total
 from asphalt.analysis.costs_chains import waits
 from asphalt.analysis.costs_expressions import LoopAround
+from asphalt.analysis.costs_lines import lost
 from asphalt.analysis.costs_names import defined_in, kept_in_registers
 from asphalt.analysis.costs_trips import Trips, is_repeatable, loop_trips
 from asphalt.ir.expr import Ref
@@ -39,6 +40,8 @@ def charge_loop(state: State, do: Do, block: Blocks) -> Placed:
     state.loops = (*kept, LoopAround(variable, varying))
     placed = block(do.body)
     turn = [Charge(depth + 1, Counts.of(loop=1)), *_waiting(state, do, placed, variable)]
+    fetched = lost(do.body, variable, varying, state.costs.cache, state.around)
+    turn += [Charge(depth + 1, Counts.of(line=1), (trips,)) for trips in fetched]
     if head.condition is not None:
         condition = state.counter()
         condition.condition(head.condition, ends=True)

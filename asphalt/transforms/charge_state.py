@@ -28,11 +28,13 @@ ENDS = (JumpKind.STOP, JumpKind.ERROR_STOP)
 @dataclass(frozen=True, slots=True)
 class Costs:
     """Seconds of an operation of each class, and until its result can be used; ``window``: seconds
-    of the operations that a processor overlaps, 0 for any number of them."""
+    of the operations that a processor overlaps, 0 for any number of them; ``cache``: bytes of the
+    core's own caches, 0 for any number."""
 
     seconds: Mapping[str, float]
     latency: Mapping[str, float]
     window: float = 0.0
+    cache: int = 0
 
 
 @dataclass(frozen=True, slots=True)
