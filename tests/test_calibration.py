@@ -13,8 +13,10 @@ import pytest
 from mpi_run import SMPI, installed
 
 from asphalt.analysis.costs import CLASSES
+from asphalt.analysis.costs_lines import LINE
 from asphalt.cli.main import main
-from asphalt.simulation.calibration import steps
+from asphalt.simulation.cache import own_cache
+from asphalt.simulation.calibration import COLUMNS, steps
 from asphalt.simulation.machine import LATENCIES, Machine, load_machine
 from asphalt.simulation.machine_file import machine_text
 
@@ -71,6 +73,11 @@ def test_the_machine_file_is_valid_and_positive(written: Path) -> None:
         assert machine.seconds[name] > 0
         assert machine.latency[name] > 0
     assert machine.seconds["divide"] <= machine.latency["divide"]
+    assert machine.cache == own_cache()
+    if (
+        0 < machine.cache < COLUMNS * LINE
+    ):  # its loops lose lines then, and nothing else explains it
+        assert machine.seconds["line"] > 1e-10
 
 
 def test_every_machine_file_has_the_same_form(written: Path) -> None:
