@@ -80,7 +80,7 @@ class Emission:
         self.send = send
         self.site = site
         self.work = work
-        number = next_number(facts, "asphalt_lo_")
+        number = next_number(facts, "asphalt_lo_", "asphalt_hi_", "asphalt_k_")
         self.lo, self.hi = var(f"asphalt_lo_{number}"), var(f"asphalt_hi_{number}")
         self.tile = var(f"asphalt_k_{number}")
         self.k, self.d = var(f"asphalt_k_{site}"), var(f"asphalt_d_{site}")

@@ -1,29 +1,42 @@
-"""Names for new variables: numbered, and never one that the unit has."""
+"""Names for new variables: numbered, and never one that the unit has or that comes to it by USE."""
 
 from __future__ import annotations
 
 import re
 
+from asphalt.analysis.inlining.sights import words_of
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.used_names import used_names
 from asphalt.ir.expr import Ref, walk
-from asphalt.ir.tree import Unit, leaves
+from asphalt.ir.tree import leaves
 from asphalt.transforms.declare import expressions_of
 
+_PREFIX = "asphalt_"
 
-def names_of(unit: Unit, prefix: str) -> frozenset[str]:
-    """The names in a unit's statements that begin with ``prefix`` (folded)."""
-    return frozenset(
+
+def next_number(facts: UnitFacts, *prefixes: str) -> int:
+    """The least number that no name with one of these prefixes has in the unit, nor any greater
+    one.
+
+    Names count that the unit uses or only declares, that its procedures use, and that come from
+    modules: what a module brings may not be declared again (F2018 19.5.1.4).  A name of the host
+    that neither the unit nor a procedure inside of it mentions may be declared: it is another
+    variable.
+    """
+    names = facts.once(_taken)
+    pattern = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})(\d+)")
+    numbers = [pattern.fullmatch(name) for name in names]
+    return 1 + max((int(found[1]) for found in numbers if found), default=0)
+
+
+def _taken(facts: UnitFacts) -> frozenset[str]:
+    """The names that begin as asphalt's do, and that the unit may not declare (folded)."""
+    named = {
         part.name
-        for leaf in leaves(unit)
+        for leaf in leaves(facts.unit)
         for expr in expressions_of(leaf.what)
         for part in walk(expr)
-        if isinstance(part, Ref) and part.name.startswith(prefix)
-    )
-
-
-def next_number(facts: UnitFacts, prefix: str) -> int:
-    """The least number that no name with this prefix has in the unit, used or only declared, nor
-    any greater one."""
-    names = names_of(facts.unit, prefix).union(facts.scope.own)
-    numbers = [re.fullmatch(rf"{prefix}(\d+)", name) for name in names]
-    return 1 + max((int(found[1]) for found in numbers if found), default=0)
+        if isinstance(part, Ref)
+    }
+    named |= words_of(facts.unit) | set(facts.scope.own) | used_names(facts.scope)
+    return frozenset(name for name in named if name.startswith(_PREFIX))

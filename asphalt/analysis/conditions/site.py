@@ -10,6 +10,7 @@ from asphalt.analysis.not_given import first_missing, undeclared_constant
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.site_directives import site_directives
 from asphalt.analysis.symbols import Origin
+from asphalt.analysis.used_names import used_names
 from asphalt.analysis.verdict import Answer, Code, Holds, Mark, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.insertion import last_declaration, last_use
@@ -227,6 +228,9 @@ def _insertable(exchange: Exchange) -> Answer:
         if "asphalt_" in (leaf.body or "").lower():
             message = "the procedure uses names that begin with asphalt_"
             return Refused(TEXT, message, leaf.span or exchange.span)
+    if any(name.startswith("asphalt_") for name in used_names(scope)):
+        message = "a module that the procedure uses has names that begin with asphalt_"
+        return Refused(TEXT, message, exchange.span)
     for name in _FUNCTIONS_USED:
         symbol = scope.lookup(name)
         if symbol is None or symbol.origin is not Origin.INTRINSIC:

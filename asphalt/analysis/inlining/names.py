@@ -34,6 +34,7 @@ from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.references import actions, expressions_of
 from asphalt.analysis.resolve import specific_named
 from asphalt.analysis.symbols import Absence, Origin, Scope, Symbol
+from asphalt.analysis.used_names import used_names
 from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
 from asphalt.ir.mapped import literal_kind
 from asphalt.ir.stmt import Allocation, Call, Include, Use, UseItem
@@ -81,6 +82,7 @@ class Names:
 
     def __post_init__(self) -> None:
         self._taken: set[str] = words_of(self.caller.unit) | words_of(self.callee.unit)
+        self._from_modules = used_names(self.caller)
         self._here: frozenset[str] = frozenset(words_of(self.caller.unit))
 
     def body(self, nodes: Iterable[Node]) -> None:
@@ -123,11 +125,15 @@ class Names:
         if name not in self._here and self.caller.visible(name) is Absence.ABSENT:
             return spelled
         count = 1
-        while f"asphalt_{name}_{count}" in self._taken:
+        while self._is_taken(f"asphalt_{name}_{count}"):
             count += 1
         new = f"asphalt_{name}_{count}"
         self._taken.add(new)
         return new
+
+    def _is_taken(self, name: str) -> bool:
+        """Whether the caller may not declare a name: it stands there, or comes from a module."""
+        return name in self._taken or name in self._from_modules
 
     # references
 
