@@ -243,6 +243,35 @@ def test_messages_stay_whole(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("needs_later", "datatype") else pytest.mark.wide)
+        for name in sorted(REFUSED)
+    ],
+)
+def test_why_messages_stay_whole_is_told(name: str, tmp_path: Path) -> None:
+    """Of the calls as they are, blocking ones."""
+    code, text = REFUSED[name]
+    (tmp_path / "a.f90").write_text(text)
+    settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
+    told, *_ = Project(tmp_path, settings=settings).nothing_beside(())
+    assert (told.operation, told.code) == ("MPI_Sendrecv", code.id)
+    assert f"; the message of line {told.line} stays whole: " in told.message
+
+
+def test_why_messages_of_two_calls_stay_whole_is_told(tmp_path: Path) -> None:
+    filled, late = nest("east(i,n+1-j) = u(i,j)"), nest("u(i,j) = west(i,n)")
+    (tmp_path / "a.f90").write_text(program(filled + SEND + RECV + late, CHAIN))
+    settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
+    send, receive = Project(tmp_path, settings=settings).nothing_beside(())
+    assert [send.operation, receive.operation] == ["MPI_Send", "MPI_Recv"]
+    assert send.code == receive.code == NEEDED.id
+    lines = f"; the messages of lines {receive.line} and {send.line} stay whole: "
+    assert lines in send.message
+    assert lines in receive.message
+
+
+@pytest.mark.parametrize(
     "body",
     [
         RECV + USE + FILL + SEND,  # what comes has left in another turn

@@ -22,6 +22,7 @@ from asphalt.transforms import (
     motion,
     nonblocking,
     pipelining,
+    segmentation,
     stores,
 )
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
@@ -73,6 +74,7 @@ def nothing_beside(
         )
     stay: list[Refused] = []
     if pipelining.NAME in passes:
+        stay += segmentation.refusals(facts)
         stay += pipelining.refusals(facts)
     if decomposition.NAME in passes:
         stay += decomposition.refusals(facts)

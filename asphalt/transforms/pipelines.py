@@ -284,6 +284,8 @@ class Finder:
     def _refused(code: Code, receive: Message, send: Message, reason: str) -> Refused:
         lines = line_of(receive.start), line_of(send.start)
         message = f"the messages of lines {lines[0]} and {lines[1]} stay whole: {reason}"
+        if receive.start is send.start:
+            message = f"the message of line {lines[0]} stays whole: {reason}"
         return Refused(code, message, receive.start.span)
 
 

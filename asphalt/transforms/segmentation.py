@@ -58,6 +58,7 @@ from functools import partial
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Refused
 from asphalt.ir.tree import Unit
 from asphalt.transforms.edit import rewrite_list
 from asphalt.transforms.segment_tiles import Segments
@@ -73,6 +74,20 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     if not takes_tiles(facts):
         return ()
     return tuple(Ends(facts, facts.once(Messages), facts.once(Independence.of)).all())
+
+
+def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
+    """What keeps a message whole beside whose send or receive a nest stands, blocking ones
+    included: one for each of the two calls."""
+    if not takes_tiles(facts):
+        return ()
+    ends = Ends(facts, facts.once(Messages), facts.once(Independence.of), blocking=True)
+    return tuple(
+        replace(found, span=message.start.span)
+        for send, receive, found in ends.pairs_found()
+        if isinstance(found, Refused)
+        for message in (send, receive)
+    )
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:

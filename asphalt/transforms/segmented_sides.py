@@ -30,7 +30,7 @@ from asphalt.transforms.message_tiles import Message
 from asphalt.transforms.pipelines import Finder, plain
 from asphalt.transforms.segment_tiles import Side
 from asphalt.transforms.step import Found, Step
-from asphalt.transforms.whole_messages import started_messages
+from asphalt.transforms.whole_messages import exchanged_messages, messages_of, started_messages
 
 Path = tuple[int, ...]
 
@@ -76,20 +76,27 @@ class _Place:
 
 
 class Ends(Finder):
-    """What is found in one unit."""
+    """What is found in one unit; ``blocking``: with the messages that could be non-blocking."""
 
-    def __init__(self, facts: UnitFacts, messages: Messages, order: Independence) -> None:
+    def __init__(
+        self, facts: UnitFacts, messages: Messages, order: Independence, *, blocking: bool = False
+    ) -> None:
         super().__init__(facts, messages, order)
+        self._blocking = blocking
         self._plain = Scopes(facts.scope.program).of(facts.located)
 
     def all(self) -> Iterator[Found]:
         """The messages that can be segmented, or what keeps them whole."""
+        return (found for _, _, found in self.pairs_found())
+
+    def pairs_found(self) -> Iterator[tuple[Message, Message, Found]]:
+        """The same, each with the send and the receive."""
         body = self.facts.unit.body
         order = {id(leaf): n for n, leaf in enumerate(x for node in body for x in leaves(node))}
         places = [
             _Place(path, siblings, message, order)
             for path, siblings in lists_in(body)
-            for message in started_messages(siblings, self.messages)
+            for message in self._in(siblings)
         ]
         places.sort(key=lambda place: place.start)
         for send in (p for p in places if not p.message.receives):
@@ -99,7 +106,13 @@ class Ends(Finder):
                     continue
                 found = self._of(send, receive)
                 if found is not None:
-                    yield found
+                    yield send.message, receive.message, found
+
+    def _in(self, siblings: tuple[Node, ...]) -> tuple[Message, ...]:
+        if self._blocking:
+            alone = messages_of(siblings, self.facts, self.messages)
+            return (*alone, *exchanged_messages(siblings, self.facts))
+        return started_messages(siblings, self.messages)
 
     def _of(self, send: _Place, receive: _Place) -> Found | None:
         nests = [*self._nests(send), *self._nests(receive)]
@@ -305,6 +318,8 @@ def _apart(
 
 def _is_ahead(send: _Place, receive: _Place, body: tuple[Node, ...]) -> bool:
     """Whether a send comes before its receive, or other ranks execute it at that time, as often."""
+    if send.message.start is receive.message.start:
+        return True  # one call of all ranks
     one, other = _apart(send, receive, body)
     inner = (around[number] for places in (one, other) for around, number, _ in places[:-1])
     if any(not isinstance(node, Branch) for node in inner):

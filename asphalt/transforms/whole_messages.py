@@ -23,7 +23,14 @@ def messages_of(
     """The messages that statements of a list send or receive: those that asphalt has made
     non-blocking, and blocking ones that it could; none whose status is read."""
     place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
-    return (*started_messages(siblings, messages), *_blocking(place, facts))
+    return (*started_messages(siblings, messages), *_blocking(place, facts, 1))
+
+
+def exchanged_messages(siblings: tuple[Node, ...], facts: UnitFacts) -> tuple[Message, ...]:
+    """The messages that statements of a list send and receive in one blocking call that could be
+    two non-blocking ones; none of which the status is read."""
+    place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
+    return tuple(_blocking(place, facts, 2))
 
 
 def started_messages(siblings: tuple[Node, ...], messages: Messages) -> tuple[Message, ...]:
@@ -57,17 +64,19 @@ def _window(window: Window, siblings: tuple[Node, ...], messages: Messages) -> M
     )  # fmt: skip
 
 
-def _blocking(place: dict[int, int], facts: UnitFacts) -> Iterator[Message]:
-    for step in nonblocking.check(facts):
-        if not isinstance(step, nonblocking.Split) or len(step.sides) != 1 or step.assumed:
+def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[Message]:
+    for step in facts.once(nonblocking.check):
+        if not isinstance(step, nonblocking.Split) or len(step.sides) != sides or step.assumed:
             continue
-        side, leaf = step.sides[0], step.leaf
-        if step.call.procedure.collective or side.status is not None or id(leaf) not in place:
+        leaf = step.leaf
+        read = any(side.status is not None for side in step.sides)
+        if step.call.procedure.collective or read or id(leaf) not in place:
             continue
         envelopes = envelopes_of(step.call) or ()
-        if len(envelopes) == 1 and len(side.arguments) == len(_ARGUMENTS[Way.IN]):
+        long = all(len(side.arguments) == len(_ARGUMENTS[Way.IN]) for side in step.sides)
+        for side in step.sides if len(envelopes) == sides and long else ():
             here = place[id(leaf)]
+            receives = side.start == "asphalt_irecv"
             yield Message(
-                envelopes[0].way is Way.IN, step.operation, side.start, side.arguments, leaf, here,
-                leaf, here,
-            )  # fmt: skip
+                receives, step.operation, side.start, side.arguments, leaf, here, leaf, here
+            )
