@@ -262,7 +262,8 @@ class Bench:
             found, failures = steps.measure(wanted, lambda: progress.advance(task))
         for failure in failures:
             self.fail(failure)
-        self.save("steps.json", [row for one in found for row in one.rows()])
+        rows = dict.fromkeys(row for one in found for row in one.rows())
+        self.save("steps.json", list(rows))
         if found:
             self.written += steps_page.write(found, ROOT / "docs" / "steps.md", IMAGES)
 

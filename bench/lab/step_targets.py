@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from statistics import mean
 
+from bench.lab.platforms import FREE
 from bench.lab.rows import Row
 from bench.lab.steps import HAND, KERNELS, ORIGINAL, steps
 from bench.lab.targets import SLOWER_THAN_HAND, Target, worst
@@ -28,24 +30,33 @@ def step_targets(rows: Sequence[Row]) -> tuple[Target, ...]:
         for place, seconds in found.items()
         if {ORIGINAL, HAND, *versions} <= seconds.keys()
     }
-    return (*_averages(measured), _against_hand(measured), _losing(measured))
+    free = {
+        kernel: seconds[HAND]
+        for (kernel, platform), seconds in found.items()
+        if platform == FREE.title and HAND in seconds
+    }
+    return (*_averages(measured, free), _against_hand(measured), _losing(measured))
 
 
-def _averages(measured: Mapping[tuple[str, str], Seconds]) -> Iterator[Target]:
-    """How much less time the paper's kernels take, on each platform."""
+def _averages(
+    measured: Mapping[tuple[str, str], Seconds], free: Mapping[str, float]
+) -> Iterator[Target]:
+    """How much less time the paper's kernels take, on each platform; beside it, what hand takes,
+    and what it would take if messages took no time: more than that cannot be hidden."""
     last = steps()[-1].version
     for platform in dict.fromkeys(platform for _, platform in measured) or ("any network",):
         demand = f"the paper's five kernels take {TIME_DOWN:.0%} less time on average, {platform}"
-        ratios = [
-            measured[kernel, platform][last] / measured[kernel, platform][ORIGINAL]
-            for kernel in PAPER
-            if (kernel, platform) in measured
-        ]
-        if len(ratios) < len(PAPER):
-            yield Target(demand, f"{len(ratios)} of {len(PAPER)} measured", None)
-        else:
-            down = 1 - sum(ratios) / len(ratios)
-            yield Target(demand, f"{100 * down:.1f} %", down >= TIME_DOWN)
+        here = {k: measured[k, platform] for k in PAPER if (k, platform) in measured}
+        if len(here) < len(PAPER):
+            yield Target(demand, f"{len(here)} of {len(PAPER)} measured", None)
+            continue
+        down = 1 - mean(seconds[last] / seconds[ORIGINAL] for seconds in here.values())
+        hand = 1 - mean(seconds[HAND] / seconds[ORIGINAL] for seconds in here.values())
+        found = f"{100 * down:.1f} % (hand {100 * hand:.1f} %"
+        if all(kernel in free for kernel in here):
+            most = 1 - mean(free[kernel] / seconds[ORIGINAL] for kernel, seconds in here.items())
+            found += f"; hand, if messages took no time, {100 * most:.1f} %"
+        yield Target(demand, f"{found})", down >= TIME_DOWN)
 
 
 def _against_hand(measured: Mapping[tuple[str, str], Seconds]) -> Target:

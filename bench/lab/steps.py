@@ -19,7 +19,7 @@ from bench.lab.build import Recipe
 from bench.lab.case import Case, Simulated
 from bench.lab.jobs import AT_ONCE, told
 from bench.lab.measure import Simulator
-from bench.lab.platforms import named
+from bench.lab.platforms import FREE, named
 from bench.lab.rows import ADDED, Row
 from bench.lab.run import LabError, Run, same_output
 
@@ -32,7 +32,7 @@ KERNELS = (
     "halo_2d",
 )
 FIRST = (nonblocking.NAME, motion.NAME)
-ORIGINAL, HAND = "original", "hand"
+ORIGINAL, HAND = BY_PEOPLE = "original", "hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +60,30 @@ def steps() -> tuple[Added, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """The times of one kernel on one platform in seconds, by version."""
+    """The times of one kernel on one platform in seconds, by version; ``free``: those of what was
+    written by hand where messages take no time, and of the original."""
 
     case: Case
     what: Simulated
     platform: str
     seconds: Mapping[str, float]
+    free: Mapping[str, float]
 
     def speed_up(self, version: str) -> float:
         """The original's time divided by that of a version."""
         return self.seconds[ORIGINAL] / self.seconds[version]
 
     def rows(self) -> Iterator[Row]:
-        """One row a version."""
-        for version, seconds in self.seconds.items():
-            tile, depth = self.what.best if version == HAND and self.what.tilings else (None, None)
-            ratio = seconds / self.seconds[ORIGINAL]
-            yield Row(
-                self.case.name, version, self.platform, self.what.ranks, tile, depth, seconds,
-                ratio, None,
-            )  # fmt: skip
+        """One row a version; the last ones are the same for all platforms."""
+        for platform, times in ((self.platform, self.seconds), (FREE.title, self.free)):
+            for version, seconds in times.items():
+                by_hand = version == HAND and self.what.tilings
+                tile, depth = self.what.best if by_hand else (None, None)
+                ratio = seconds / times[ORIGINAL]
+                yield Row(
+                    self.case.name, version, platform, self.what.ranks, tile, depth, seconds,
+                    ratio, None,
+                )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +110,27 @@ class Job:
             **{added.version: replace(whole, passes=added.passes) for added in steps()},
         }
 
-    def run(self, recipe: Recipe) -> Callable[[], Run]:
-        """Builds and runs a version."""
-        return partial(self.simulator.time, recipe, self.what.ranks)
+    @property
+    def runs(self) -> Mapping[tuple[str, str], Callable[[], Run]]:
+        """What builds and runs each version, by platform and version."""
+        here, free = self.simulator, Simulator(FREE)
+        return {
+            (simulator.platform.title, version): partial(simulator.time, recipe, self.what.ranks)
+            for version, recipe in self.recipes.items()
+            for simulator in ((here, free) if version in BY_PEOPLE else (here,))
+        }
 
-    def measured(self, runs: Mapping[str, Run]) -> Stepped:
-        """What the runs of all versions say; raises LabError where one computes something else
-        than the original."""
-        for version, run in runs.items():
-            same_output(runs[ORIGINAL], run, f"{self.case.name}: {version} (SMPI)")
-        seconds = {version: run.seconds for version, run in runs.items()}
-        return Stepped(self.case, self.what, self.simulator.platform.title, seconds)
+    def measured(self, runs: Mapping[tuple[str, str], Run]) -> Stepped:
+        """What all runs say; raises LabError where one computes something else than the
+        original."""
+        here = self.simulator.platform.title
+        for (_, version), run in runs.items():
+            same_output(runs[here, ORIGINAL], run, f"{self.case.name}: {version} (SMPI)")
+        seconds, free = (
+            {version: run.seconds for (on, version), run in runs.items() if on == platform}
+            for platform in (here, FREE.title)
+        )
+        return Stepped(self.case, self.what, here, seconds, free)
 
 
 def jobs(cases: Sequence[Case]) -> tuple[Job, ...]:
@@ -128,7 +142,7 @@ def jobs(cases: Sequence[Case]) -> tuple[Job, ...]:
 
 def count(wanted: Sequence[Job]) -> int:
     """How often ``advance`` will be called."""
-    return len(wanted) * (2 + len(steps()))
+    return sum(len(job.runs) for job in wanted)
 
 
 def measure(
@@ -140,15 +154,12 @@ def measure(
     with ThreadPoolExecutor(AT_ONCE) as pool:
         # platform by platform, so that a kernel is transformed once: later ones find it done
         pending = [
-            {
-                version: pool.submit(told(job.run(recipe), advance))
-                for version, recipe in job.recipes.items()
-            }
+            {key: pool.submit(told(run, advance)) for key, run in job.runs.items()}
             for job in wanted
         ]
         for job, futures in zip(wanted, pending, strict=True):
             try:
-                runs = {version: future.result() for version, future in futures.items()}
+                runs = {key: future.result() for key, future in futures.items()}
                 found.append(job.measured(runs))
             except LabError as error:
                 failures.append(f"{job.case.name}, {job.what.platform}: {error}")
