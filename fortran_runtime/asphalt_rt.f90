@@ -398,6 +398,86 @@ module asphalt_rt
       integer, intent(out) :: request, ierror
     end subroutine MPI_Ireduce_scatter_block
 
+    ! Those that take the place of the non-blocking ones under SMPI, where these are in place.
+
+    subroutine MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: count, datatype, op, comm
+      integer, intent(out) :: ierror
+    end subroutine MPI_Allreduce
+
+    subroutine MPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: count, datatype, op, comm
+      integer, intent(out) :: ierror
+    end subroutine MPI_Scan
+
+    subroutine MPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: count, datatype, op, comm
+      integer, intent(out) :: ierror
+    end subroutine MPI_Exscan
+
+    subroutine MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in), dimension(*), asynchronous :: recvcounts
+      integer, intent(in) :: datatype, op, comm
+      integer, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter
+
+    subroutine MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: recvcount, datatype, op, comm
+      integer, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_block
+
+    subroutine MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+                            ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
+      integer, intent(out) :: ierror
+    end subroutine MPI_Alltoall
+
+    subroutine MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+                             rdispls, recvtype, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+      !DIR$ ignore_tkr sendbuf, recvbuf
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(in) :: sendtype, recvtype, comm
+      integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
+      integer, intent(out) :: ierror
+    end subroutine MPI_Alltoallv
+
+    subroutine MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+                             rdispls, recvtypes, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: sendbuf, recvbuf, sendtypes, recvtypes
+      !DIR$ ignore_tkr sendbuf, recvbuf, sendtypes, recvtypes
+      integer, dimension(*), asynchronous :: sendbuf, recvbuf, sendtypes, recvtypes
+      integer, intent(in) :: comm
+      integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
+      integer, intent(out) :: ierror
+    end subroutine MPI_Alltoallw
+
     subroutine MPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       implicit none
       !GCC$ attributes no_arg_check :: inbuf, outbuf
@@ -1806,18 +1886,25 @@ contains
   ! ranks (MPI-4.0 section 6.12): calls of these stand where all ranks come.  The buffer that may be
   ! MPI_IN_PLACE is `asphalt_in_place` then.
 
-  !> The first byte of a buffer, or what MPI has for MPI_IN_PLACE.
-  subroutine find_given(buf, byte)
+  !> The first byte of a buffer, or what MPI has for MPI_IN_PLACE.  `at_once`: the non-blocking form
+  !! would send from memory that is free again when it returns, as SMPI does with the copy that it
+  !! makes of what is sent in place; all ranks of such an operation have it in place.
+  subroutine find_given(buf, byte, at_once)
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
     integer, dimension(*), asynchronous :: buf
     integer(int8), pointer, intent(out) :: byte
+    logical, intent(out), optional :: at_once
     integer(MPI_ADDRESS_KIND) :: address, own
     integer :: ierror
 
     call MPI_Get_address(buf, address, ierror)
     call MPI_Get_address(asphalt_in_place, own, ierror)
-    if (address == own) call find_in_place(MPI_Get_address, address)
+    if (present(at_once)) at_once = .false.
+    if (address == own) then
+      call find_in_place(MPI_Get_address, address)
+      if (present(at_once)) at_once = asphalt_is_smpi()
+    end if
     call c_f_pointer(transfer(address, c_null_ptr), byte)
   end subroutine find_given
 
@@ -1867,9 +1954,15 @@ contains
     integer, intent(out) :: request
     integer(int8), pointer :: sent
     integer :: error
+    logical :: at_once
 
-    call find_given(sendbuf, sent)
-    call MPI_Iallreduce(sent, recvbuf, count, datatype, op, comm, request, error)
+    call find_given(sendbuf, sent, at_once)
+    if (at_once) then
+      call MPI_Allreduce(sent, recvbuf, count, datatype, op, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Iallreduce(sent, recvbuf, count, datatype, op, comm, request, error)
+    end if
   end subroutine asphalt_iallreduce
 
   !> MPI_Iscan with an explicit interface.
@@ -1881,9 +1974,15 @@ contains
     integer, intent(out) :: request
     integer(int8), pointer :: sent
     integer :: error
+    logical :: at_once
 
-    call find_given(sendbuf, sent)
-    call MPI_Iscan(sent, recvbuf, count, datatype, op, comm, request, error)
+    call find_given(sendbuf, sent, at_once)
+    if (at_once) then
+      call MPI_Scan(sent, recvbuf, count, datatype, op, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Iscan(sent, recvbuf, count, datatype, op, comm, request, error)
+    end if
   end subroutine asphalt_iscan
 
   !> MPI_Iexscan with an explicit interface.
@@ -1895,9 +1994,15 @@ contains
     integer, intent(out) :: request
     integer(int8), pointer :: sent
     integer :: error
+    logical :: at_once
 
-    call find_given(sendbuf, sent)
-    call MPI_Iexscan(sent, recvbuf, count, datatype, op, comm, request, error)
+    call find_given(sendbuf, sent, at_once)
+    if (at_once) then
+      call MPI_Exscan(sent, recvbuf, count, datatype, op, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Iexscan(sent, recvbuf, count, datatype, op, comm, request, error)
+    end if
   end subroutine asphalt_iexscan
 
   !> MPI_Ireduce_scatter with an explicit interface.
@@ -1910,9 +2015,15 @@ contains
     integer, intent(out) :: request
     integer(int8), pointer :: sent
     integer :: error
+    logical :: at_once
 
-    call find_given(sendbuf, sent)
-    call MPI_Ireduce_scatter(sent, recvbuf, recvcounts, datatype, op, comm, request, error)
+    call find_given(sendbuf, sent, at_once)
+    if (at_once) then
+      call MPI_Reduce_scatter(sent, recvbuf, recvcounts, datatype, op, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Ireduce_scatter(sent, recvbuf, recvcounts, datatype, op, comm, request, error)
+    end if
   end subroutine asphalt_ireduce_scatter
 
   !> MPI_Ireduce_scatter_block with an explicit interface.
@@ -1924,9 +2035,15 @@ contains
     integer, intent(out) :: request
     integer(int8), pointer :: sent
     integer :: error
+    logical :: at_once
 
-    call find_given(sendbuf, sent)
-    call MPI_Ireduce_scatter_block(sent, recvbuf, recvcount, datatype, op, comm, request, error)
+    call find_given(sendbuf, sent, at_once)
+    if (at_once) then
+      call MPI_Reduce_scatter_block(sent, recvbuf, recvcount, datatype, op, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Ireduce_scatter_block(sent, recvbuf, recvcount, datatype, op, comm, request, error)
+    end if
   end subroutine asphalt_ireduce_scatter_block
 
   !> MPI_Igather with an explicit interface.
@@ -2038,10 +2155,16 @@ contains
     integer, intent(out) :: request
     integer(int8), pointer :: sent
     integer :: error
+    logical :: at_once
 
-    call find_given(sendbuf, sent)
-    call MPI_Ialltoall(sent, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-                       error)
+    call find_given(sendbuf, sent, at_once)
+    if (at_once) then
+      call MPI_Alltoall(sent, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Ialltoall(sent, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+                         request, error)
+    end if
   end subroutine asphalt_ialltoall
 
   !> MPI_Ialltoallv with an explicit interface.
@@ -2055,10 +2178,17 @@ contains
     integer, intent(out) :: request
     integer(int8), pointer :: sent
     integer :: error
+    logical :: at_once
 
-    call find_given(sendbuf, sent)
-    call MPI_Ialltoallv(sent, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-                        recvtype, comm, request, error)
+    call find_given(sendbuf, sent, at_once)
+    if (at_once) then
+      call MPI_Alltoallv(sent, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
+                         recvtype, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Ialltoallv(sent, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
+                          recvtype, comm, request, error)
+    end if
   end subroutine asphalt_ialltoallv
 
   !> MPI_Ialltoallw with an explicit interface.  The types may be arrays of type(MPI_Datatype), too:
@@ -2073,10 +2203,17 @@ contains
     integer, intent(out) :: request
     integer(int8), pointer :: sent
     integer :: error
+    logical :: at_once
 
-    call find_given(sendbuf, sent)
-    call MPI_Ialltoallw(sent, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-                        recvtypes, comm, request, error)
+    call find_given(sendbuf, sent, at_once)
+    if (at_once) then
+      call MPI_Alltoallw(sent, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
+                         recvtypes, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Ialltoallw(sent, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
+                          recvtypes, comm, request, error)
+    end if
   end subroutine asphalt_ialltoallw
 
   !> MPI_Wait for an operation with two buffers, which the caller may access again afterwards.

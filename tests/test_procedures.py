@@ -26,7 +26,7 @@ from asphalt.verify.procedures.compare import Compared, Wanted, compare
 from asphalt.verify.procedures.draws import Fixed, evaluate
 from asphalt.verify.procedures.find import find_procedure
 from asphalt.verify.procedures.interface import Interface, interface_of
-from asphalt.verify.procedures.roles import Role, roles, size_names
+from asphalt.verify.procedures.roles import Role, handle_storages, roles, size_names
 from asphalt.verify.procedures.tally import Tally
 from asphalt.verify.procedures.task import Event
 
@@ -144,6 +144,22 @@ def test_roles_follow_from_calls_and_callers(tree: Tree) -> None:
     assert of("planes") == {"np": Role.RANKS, "me": Role.RANK}
     assert of("typed") == {"comm": Role.COMMUNICATOR}
     assert of("explicit_shape") == {"comm": Role.COMMUNICATOR}
+
+
+def test_handles_in_modules_are_not_compared(tmp_path: Path) -> None:
+    """Two communicators that are made one after the other have two numbers."""
+    (tmp_path / "m.f90").write_text(
+        "module grid\n  use mpi\n  integer :: comm, kind_of_row, me, n\ncontains\n"
+        "  subroutine setup\n    integer :: ierr\n"
+        "    call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)\n"
+        "    call MPI_Comm_rank(comm, me, ierr)\n"
+        "    call MPI_Type_contiguous(n, MPI_REAL, kind_of_row, ierr)\n"
+        "  end subroutine\nend module\n"
+    )
+    found = load_tree([tmp_path], SETTINGS)
+    handles = handle_storages(found, Scopes(found), {str(tmp_path / "m.f90")})
+    assert {"grid::comm", "grid::kind_of_row"} <= handles
+    assert handles.isdisjoint({"grid::me", "grid::n"})
 
 
 def test_sizes_of_local_arrays_are_sizes(tmp_path: Path) -> None:

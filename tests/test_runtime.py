@@ -29,6 +29,7 @@ CHECKED = {
     "turns.f90": MPICH,
     "places_of_types.f90": SMPI,
     "nobody.f90": MPICH,
+    "in_place.f90": SMPI,
 }
 """Programs that check themselves, and the MPI that the quick suite runs each under."""
 

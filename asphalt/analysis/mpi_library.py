@@ -121,7 +121,7 @@ _COMPLETIONS = {
     "testany": Quantity.ANY,
     "testsome": Quantity.SOME,
 }
-_HANDLES = words("COMMUNICATOR GROUP DATATYPE INFO WINDOW FILE ERRHANDLER OPERATION SESSION KEYVAL")
+HANDLES = words("COMMUNICATOR GROUP DATATYPE INFO WINDOW FILE ERRHANDLER OPERATION SESSION KEYVAL")
 _BY_KIND = {
     "REQUEST": Store.REQUEST,
     "MESSAGE": Store.MATCHED,
@@ -212,7 +212,7 @@ def _by_handle(procedure: Procedure, short: str) -> Iterator[LibraryAccess]:
         if store is not None:
             # operations on one request, message, file or window are in order, whatever they do
             yield LibraryAccess(store, (p.name,), reads=p.used, writes=True)
-        elif p.kind in _HANDLES:
+        elif p.kind in HANDLES:
             yield LibraryAccess(
                 Store.OBJECT, (p.name,), reads=p.used, writes=p.defined or (changing and p.used)
             )

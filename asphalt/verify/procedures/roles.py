@@ -1,11 +1,14 @@
-"""Which integer dummies are communicators, numbers of ranks, or ranks, as the program uses them."""
+"""Which integers are handles, numbers of ranks, or ranks, as the program uses them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 
+from asphalt.analysis.accesses import ALIASED
+from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi_library import HANDLES
 from asphalt.analysis.references import bind
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Scope, Scopes
@@ -15,6 +18,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import Allocation, Call, Guarded, UnitHead
 from asphalt.ir.tree import leaves
 
+_HANDLES = HANDLES | {"REQUEST", "MESSAGE"}
 _DEEP = 6  # levels of calls that are followed
 
 
@@ -39,6 +43,25 @@ def roles(tree: Tree, scopes: Scopes, scope: Scope) -> dict[str, Role]:
             if name not in found and _is_passed(tree, scopes, scope, name, role, _DEEP):
                 found[name] = role
     return found
+
+
+def handle_storages(tree: Tree, scopes: Scopes, files: Collection[str]) -> frozenset[str]:
+    """The variables (``module::name``) that calls of MPI in the files take for handles.
+
+    What number a handle has says nothing of what it stands for: two communicators that are made
+    in the same way, one after the other, have two.
+    """
+    found: set[str] = set()
+    for path in sorted(files):
+        for located in tree.units_of(path):
+            scope = scopes.of(located)
+            for call in _calls(scope):
+                operation = mpi_call(call, scope)
+                for parameter, actual in () if operation is None else operation.bound():
+                    name = _variable(actual) if parameter.kind in _HANDLES else None
+                    if name is not None:
+                        found.add(storage_of(name, scope))
+    return frozenset(found - {ALIASED})
 
 
 def size_names(scope: Scope) -> frozenset[str]:

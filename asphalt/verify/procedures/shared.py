@@ -1,7 +1,7 @@
 """Variables that a call can change without an argument: COMMON blocks and module variables.
 
-They are found by the symbols that gfortran gives them; with a compiler that names them otherwise
-they are not compared.
+Handles of MPI are left out: their numbers say nothing.  The others are found by the symbols that
+gfortran gives them; with a compiler that names them otherwise they are not compared.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.symbols import Origin, Scopes
 from asphalt.frontend.tree import Tree
 from asphalt.running.process import run
+from asphalt.verify.procedures.roles import handle_storages
 
 _NOT_PLAIN = frozenset({"allocatable", "pointer", "procedure", "external", "generic", "protected"})
 
@@ -43,6 +45,7 @@ def shared_variables(
 
 
 def _symbols(tree: Tree, scopes: Scopes, files: Collection[str]) -> Iterator[tuple[str, str]]:
+    handles = handle_storages(tree, scopes, files)
     for path in sorted(files):
         for located in tree.units_of(path):
             scope = scopes.of(located)
@@ -55,6 +58,7 @@ def _symbols(tree: Tree, scopes: Scopes, files: Collection[str]) -> Iterator[tup
                     and not variable.attrs & _NOT_PLAIN
                     and variable.type is not None
                     and variable.type.base not in ("type", "class")
+                    and storage_of(name, scope) not in handles
                 ):
                     unit = located.unit.name
                     yield f"__{unit}_MOD_{name}", f"{name} of module {unit}"
