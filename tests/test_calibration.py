@@ -111,6 +111,17 @@ def test_simulate_charges_what_the_machine_file_says(
     assert found[1] > found[0]
 
 
+def test_nothing_is_timed_for_a_file_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path, tmp_path / "file" / "machine.toml"):
+        assert main(["calibrate", "-o", str(place)]) == 2
+        told = capsys.readouterr().err
+        assert f"--output {place}: cannot be written" in told
+        assert "timing" not in told
+
+
 def test_progress_is_told(calibrated: tuple[Path, str]) -> None:
     _, told = calibrated
     assert "asphalt: timing small loops, 1 times each" in told

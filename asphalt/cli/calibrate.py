@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shlex
 from pathlib import Path
@@ -14,6 +15,7 @@ from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS
 from asphalt.cli.progress import progress
 from asphalt.cli.session import note
+from asphalt.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.simulation.calibration import Calibration, steps
 from asphalt.simulation.calibration import calibrate as calibrated
@@ -38,6 +40,8 @@ def calibrate(output: Path | None, fc: str, flags: str, name: str | None, repeat
     Processor time is measured, and the least of all repeats counts: other work on the machine does
     little harm.  Programs are to be compiled with the same flags.
     """
+    if output is not None:
+        _refuse_unwritable(output)
     own = name or platform.node() or "this machine"
     note(f"timing small loops, {repeats} times each; with the usual 50 this takes about a minute")
     with progress("timing", steps(repeats)) as advance:
@@ -47,6 +51,15 @@ def calibrate(output: Path | None, fc: str, flags: str, name: str | None, repeat
         write_atomically(output, machine_text(found.machine).encode(), 0o644)
         note(f"machine file written to {output}")
     return 0
+
+
+def _refuse_unwritable(file: Path) -> None:
+    """Raise ``UsageError`` before anything is timed if the machine file cannot be written."""
+    place = next(folder for folder in file.absolute().parents if folder.exists())
+    if file.is_dir() or not place.is_dir() or not os.access(place, os.W_OK):
+        raise UsageError(
+            f"--output {file}: cannot be written; choose a file in a directory of yours"
+        )
 
 
 def _show(found: Calibration) -> None:

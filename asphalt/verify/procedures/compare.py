@@ -239,7 +239,8 @@ class _Job:
 
     def _told(self, ranks: int, tally: Tally) -> Iterator[Row]:
         where = f"{self.mpi}, {ranks} {'rank' if ranks == 1 else 'ranks'}"
-        text = f"{where}: {tally.compared} draws compared"
+        draws = "draw" if tally.compared == 1 else "draws"
+        text = f"{where}: {tally.compared} {draws} compared"
         if tally.thrown:
             text += f", {len(tally.thrown)} thrown away, the last since {tally.thrown[-1]}"
         self.remarks.append(text)
