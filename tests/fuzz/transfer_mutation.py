@@ -187,7 +187,7 @@ def _mutants() -> Iterator[TransferMutant]:
         (
             *off(TransferDirectives, "skipped", None),
             Switch(order, "_skipped", _property({})),
-            Switch(values, "_LINES_THAT_STAY", lambda original: frozenset()),
+            Switch(independence, "_LINES_THAT_STAY", lambda original: frozenset()),
         ),
     )
     yield TransferMutant(
