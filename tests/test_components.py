@@ -129,6 +129,14 @@ def test_work_stays_behind_the_wait(name: str, tmp_path: Path) -> None:
     assert behind(optimised(tmp_path, text), text, received, statement.split("=")[0] + "=")
 
 
+@pytest.mark.parametrize(("count", "moved"), [("1", True), ("2", False)])
+def test_a_component_that_is_a_scalar(count: str, moved: bool, tmp_path: Path) -> None:
+    """It is no copy; but two elements that are received go into the component behind it, too."""
+    call = f"    call MPI_Bcast(f%inner%length, {count}, MPI_INTEGER, 0, comm, ierr)\n"
+    text = _PROGRAM.format(body=(call + work("f%inner%low(j) = 1")).rstrip("\n"))
+    assert ("asphalt_ibcast" in (optimised(tmp_path, text).content or b"").decode()) is moved
+
+
 def test_a_start_stays_behind_what_it_may_reach(tmp_path: Path) -> None:
     """Twice as many elements as a component has go into the one behind it, too."""
     text = program("f%edge", "f%inner%low", "2*n").replace(

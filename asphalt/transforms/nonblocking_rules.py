@@ -277,7 +277,10 @@ def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:
     symbol = symbol_named(name, facts.scope)
     if symbol is None or symbol.origin in (Origin.PROCEDURE, Origin.PARAMETER, Origin.INTRINSIC):
         return None
-    if symbol.dims is None and buffer.args is None and is_scalar(buffer, facts.scope):
+    one = is_scalar(buffer, facts.scope) or (
+        isinstance(buffer, Component) and not may_be_array(buffer, facts.scope)
+    )
+    if symbol.dims is None and buffer.args is None and one:
         return f"{spelled_designator(buffer)} is a scalar variable"
     answer = reference_contiguity(buffer, facts.scope)
     return f"{spelled_designator(buffer)} {answer.reason}" if answer.yes else None
