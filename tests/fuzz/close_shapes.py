@@ -231,8 +231,10 @@ def rounding(w: Words) -> Close:
 
 
 def labelled_nest(w: Words) -> Close:
-    """A label ends a nest."""
-    nest = ["do 40 j = 1, 4", "do i = 1, n", "u(i,j) = 0.5d0*u(i,j) + 1", "end do", "40 continue"]
+    """A statement of a nest has a label, or the loop around it a name."""
+    work = "u(i,j) = 0.5d0*u(i,j) + 1"
+    head, label, end = ("rows: ", "", " rows") if w.chance(0.5) else ("", "40 ", "")
+    nest = ["do j = 1, 4", f"{head}do i = 1, n", label + work, "end do" + end, "end do"]
     return Close(w.in_time([*nest, w.ring("u(1,4)", w.y)]), free=True)
 
 
