@@ -262,8 +262,7 @@ class Bench:
             found, failures = steps.measure(wanted, lambda: progress.advance(task))
         for failure in failures:
             self.fail(failure)
-        rows = dict.fromkeys(row for one in found for row in one.rows())
-        self.save("steps.json", list(rows))
+        self.save("steps.json", [row for one in found for row in one.rows()])
         if found:
             self.written += steps_page.write(found, ROOT / "docs" / "steps.md", IMAGES)
 

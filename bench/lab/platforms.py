@@ -75,7 +75,7 @@ TEN_GIGABIT = of_cluster("SMPI 10 Gb/s", Cluster())
 
 
 FREE = of_cluster(
-    "SMPI, messages take no time",
+    "messages take no time",
     Cluster(
         bandwidth="1e6GBps",
         latency="0.001us",

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import mean
 
-from bench.lab.platforms import FREE
 from bench.lab.rows import Row
-from bench.lab.steps import HAND, KERNELS, ORIGINAL, steps
+from bench.lab.steps import HAND, KERNELS, ORIGINAL, steps, without_messages
 from bench.lab.targets import SLOWER_THAN_HAND, Target, worst
 
 PAPER = KERNELS[:5]
@@ -31,15 +30,14 @@ def step_targets(rows: Sequence[Row]) -> tuple[Target, ...]:
         if {ORIGINAL, HAND, *versions} <= seconds.keys()
     }
     free = {
-        kernel: seconds[HAND]
-        for (kernel, platform), seconds in found.items()
-        if platform == FREE.title and HAND in seconds
+        (kernel, platform): found.get((kernel, without_messages(platform)), {}).get(HAND)
+        for kernel, platform in measured
     }
     return (*_averages(measured, free), _against_hand(measured), _losing(measured))
 
 
 def _averages(
-    measured: Mapping[tuple[str, str], Seconds], free: Mapping[str, float]
+    measured: Mapping[tuple[str, str], Seconds], free: Mapping[tuple[str, str], float | None]
 ) -> Iterator[Target]:
     """How much less time the paper's kernels take, on each platform; beside it, what hand takes,
     and what it would take if messages took no time: more than that cannot be hidden."""
@@ -53,9 +51,13 @@ def _averages(
         down = 1 - mean(seconds[last] / seconds[ORIGINAL] for seconds in here.values())
         hand = 1 - mean(seconds[HAND] / seconds[ORIGINAL] for seconds in here.values())
         found = f"{100 * down:.1f} % (hand {100 * hand:.1f} %"
-        if all(kernel in free for kernel in here):
-            most = 1 - mean(free[kernel] / seconds[ORIGINAL] for kernel, seconds in here.items())
-            found += f"; hand, if messages took no time, {100 * most:.1f} %"
+        least = [
+            time / seconds[ORIGINAL]
+            for kernel, seconds in here.items()
+            if (time := free[kernel, platform]) is not None
+        ]
+        if len(least) == len(here):
+            found += f"; hand, if messages took no time, {100 * (1 - mean(least)):.1f} %"
         yield Target(demand, f"{found})", down >= TIME_DOWN)
 
 
