@@ -21,7 +21,6 @@ from pathlib import Path
 import click
 
 from asphalt.running.mpi import OPENMPI, SMPI
-from asphalt.running.simgrid import Cluster, MessageCosts, command
 from asphalt.settings import Settings
 from asphalt.simulation.calibration import calibrate
 from asphalt.simulation.charged import charge_tree
@@ -29,6 +28,7 @@ from asphalt.simulation.machine import Machine, load_machine
 from asphalt.simulation.machine_file import machine_text
 from bench.lab.build import ROOT, Recipe, compile_program, sources_of
 from bench.lab.case import KERNELS, load_case
+from bench.lab.platforms import FREE
 from bench.lab.run import LabError, run_program
 
 BUILD = ROOT / "build" / "costs"
@@ -60,7 +60,6 @@ double precision function mpi_wtime()
   call cpu_time(mpi_wtime)
 end function mpi_wtime
 """
-_FREE = Cluster(bandwidth="1e6GBps", latency="0us", copy_latency="0us")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +116,7 @@ class Pair:
 
     def row(self) -> Row:
         """The measured and the simulated time."""
-        platform = self.charged / "platform.xml"
-        platform.write_text(_FREE.xml(), encoding="ascii")
-        start = command(1, self.simulated, platform, MessageCosts(0.0, 0.0))
-        done = run_program(start, self.charged, _TIMEOUT)
+        done = run_program(FREE.command(1, self.simulated, {}), self.charged, _TIMEOUT)
         if done.output != self.output:
             raise LabError(f"{self.name}: the charged program prints something else")
         return Row(self.name, statistics.median(self.times), min(self.times), done.seconds)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from rich.table import Table
 
-from asphalt.verify.rows import COMPARED, Kind, Row
+from asphalt.verify.rows import COMPARED, Kind, Row, counted_ranks
 from asphalt.verify.stacks import rendered
 
 _COUNTED = {
@@ -122,7 +122,7 @@ def _name(row: Row) -> str:
         name = f"{row.mpi}, {name}"
     if row.ranks is None:
         return name
-    return f"{name}, {'1 rank' if row.ranks == 1 else f'{row.ranks} ranks'}"
+    return f"{name}, {counted_ranks(row.ranks)}"
 
 
 def _or(value: int | None, otherwise: str) -> str:

@@ -22,7 +22,7 @@ from asphalt.verify.files import Outputs
 from asphalt.verify.findings import Finding, new_in
 from asphalt.verify.race import watched
 from asphalt.verify.records import RECORDS
-from asphalt.verify.rows import Kind, Row, kind_of
+from asphalt.verify.rows import Kind, Row, counted_ranks, kind_of
 from asphalt.verify.runs import Result, difference_at, result_difference, run_built
 from asphalt.verify.setups import Setup
 from asphalt.verify.stacks import Stacks
@@ -147,7 +147,7 @@ class _Check:
                 yield Row(tile, depth, None, Kind.SAME_PROGRAM, same, mpi=self._setup.name)
                 continue
             for ranks in self._trial.ranks:
-                self._say(f"running {name} on {_counted(ranks)}")
+                self._say(f"running {name} on {counted_ranks(ranks)}")
                 compared = self._compare(original, built, ranks, changes)
                 findings = compared.run.findings
                 if compared.kind in _ENDED and self._watch is not None:
@@ -177,7 +177,7 @@ class _Check:
 
     def _run_original(self, original: Built, ranks: int) -> Row:
         """Whether the original ends where no send ends before its receive."""
-        self._say(f"running the original on {_counted(ranks)}")
+        self._say(f"running the original on {counted_ranks(ranks)}")
         run = self._expected_run(original, ranks)
         failed = self._failure(original, ranks)
         kind, found = (Kind.ENDS, None) if failed is None else failed
@@ -189,7 +189,7 @@ class _Check:
 
         A run that the watch stopped takes the place of one without, which may not end.
         """
-        self._say(f"watching the original on {_counted(ranks)}")
+        self._say(f"watching the original on {counted_ranks(ranks)}")
         run = self._run(original, ranks, watch, "-watched")
         kind, found = Kind.CLEAN, None
         if run.outcome.status != 0 and run.findings:
@@ -211,7 +211,7 @@ class _Check:
         self, built: Built, name: str, ranks: int, watch: Setup
     ) -> tuple[Finding, ...]:
         """What the watch finds wrong with a transformed program and not with the original."""
-        self._say(f"watching {name} on {_counted(ranks)}")
+        self._say(f"watching {name} on {counted_ranks(ranks)}")
         run = self._run(built, ranks, watch, "-watched")
         own = self._own[ranks]
         findings = new_in(run.findings, own.findings)
@@ -236,7 +236,7 @@ class _Check:
         if found is None or found.hang:
             silent = found is None and not expected.outcome.stdout.strip() and not expected.files
             return _Compared(kind, found, (NOTHING,) if silent else (), run)
-        self._say(f"running the original on {_counted(ranks)} once more")
+        self._say(f"running the original on {counted_ranks(ranks)} once more")
         again = self._run_again(original, ranks)
         changed = difference_at(found.place, expected, again, self._trial.outputs)
         kind = kind if changed is None else Kind.UNSTABLE
@@ -265,7 +265,7 @@ class _Check:
         if outcome.status is None:
             message = f"the original {outcome.hang}: nothing is compared"
             if self._setup.eager is not None:
-                self._say(f"running the original on {_counted(ranks)} with eager sends")
+                self._say(f"running the original on {counted_ranks(ranks)} with eager sends")
                 ends = self._run(original, ranks, self._setup.eager, "-eager").outcome.status == 0
                 message += _BUFFERED if ends else _ALWAYS
             return Kind.ORIGINAL_HANGS, Difference(message, hang=True)
@@ -316,7 +316,3 @@ def _may_stay(changes: Sequence[Change]) -> bool:
     exchanges of all ranks do; transfers between two ranks do not, those in tiles included."""
     passes = [site.passes for change in changes for site in change.sites]
     return _has_tiles(changes) and not all(set(own) & set(TRANSFERS) for own in passes)
-
-
-def _counted(ranks: int) -> str:
-    return f"{ranks} rank" if ranks == 1 else f"{ranks} ranks"

@@ -91,3 +91,8 @@ class Checked:
         if not all(row.passed for row in self.rows):
             return 1
         return 2 if self.failures else 0
+
+
+def counted_ranks(number: int) -> str:
+    """A number of ranks as text."""
+    return f"{number} rank" if number == 1 else f"{number} ranks"

@@ -37,7 +37,7 @@ from asphalt.verify.procedures.task import (
     read_log,
 )
 from asphalt.verify.procedures.versions import Versions
-from asphalt.verify.rows import Kind, Row, kind_of
+from asphalt.verify.rows import Kind, Row, counted_ranks, kind_of
 
 _CHECKS = ("-fcheck=bounds,do,mem", "-g")
 _FIRST = re.compile(r"\s*([\w:.%]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -238,7 +238,7 @@ class _Job:
         return tally.next
 
     def _told(self, ranks: int, tally: Tally) -> Iterator[Row]:
-        where = f"{self.mpi}, {ranks} {'rank' if ranks == 1 else 'ranks'}"
+        where = f"{self.mpi}, {counted_ranks(ranks)}"
         draws = "draw" if tally.compared == 1 else "draws"
         text = f"{where}: {tally.compared} {draws} compared"
         if tally.thrown:
