@@ -69,6 +69,12 @@ NOT_READ = {
     "what stands behind writes it": {"end": "ierr"},
     "it is defined before": {"before": "  ierr = 0\n"},
     "it is given a value before it is read": {"behind": "  ierr = 3\n  if (ierr /= 0) a(1) = 2\n"},
+    "behind another that defines it": {"end": "ierr)\n  if (ierr /= 0) stop 1\n  call two(k"},
+    "it is defined again before the caller reads it": {
+        "declared": "integer, intent(out) :: ierr",
+        "dummy": ", ierr",
+        "end": "ierr",
+    },
     "what is inside has one of its own": {
         "inside": "contains\n  subroutine other\n    integer :: ierr\n    ierr = 1\n"
         "  end subroutine other\n"
@@ -83,7 +89,10 @@ def test_they_change_places(name: str, tmp_path: Path) -> None:
 
 READ = {
     "behind": {"behind": "  if (ierr /= 0) stop 1\n"},
-    "behind another that may define it": {"end": "ierr)\n  if (ierr /= 0) stop 1\n  call two(k"},
+    "behind another that may define it": {
+        "behind": "  if (n > 3) call MPI_Barrier(comm, ierr)\n",
+        "end": "k)\n  if (ierr /= 0) stop 1\n  call two(k",
+    },
     "under a condition": {"behind": "  if (n > 3) then\n    k = ierr\n  end if\n"},
     "in an argument": {"behind": "  call other(ierr)\n"},
     "by a procedure inside": {

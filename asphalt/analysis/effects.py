@@ -198,7 +198,8 @@ class Effects:
         if mpi is not None:
             accesses = [a for arg in mpi.used(scope) for a in _whole(arg, Mode.READ, scope)]
             for arg in mpi.defined(scope):
-                accesses += _whole(arg, Mode.MAYBE_WRITE, scope)
+                sure = arg is mpi.error and mpi.binding != "unknown" and _is_scalar(arg, scope)
+                accesses += _whole(arg, Mode.WRITE if sure else Mode.MAYBE_WRITE, scope)
             quiet = library_row(mpi.procedure).quiet
             effects = [] if quiet else [(EffectKind.MPI, mpi.operation)]
             if mpi.anywhere(scope):
@@ -326,6 +327,12 @@ def _is_procedure(ref: Ref, scope: Scope) -> bool:
         NameKind.PROCEDURE,
         NameKind.UNKNOWN,
     )
+
+
+def _is_scalar(arg: Expr, scope: Scope) -> bool:
+    """Whether an actual argument is a scalar variable with a name of its own."""
+    symbol = scope.lookup(arg.name) if isinstance(arg, Ref) and arg.args is None else None
+    return symbol is not None and symbol.dims is None
 
 
 def _value(arg: Arg) -> Arg:

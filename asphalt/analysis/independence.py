@@ -433,6 +433,8 @@ class Independence:
                 if region.conflict(a, b, _any_order) is not None:
                     line = line_of(a.leaf), line_of(b.leaf)
                     reason = f"lines {line[0]} and {line[1]}: {a.object}"
+                    why = None if a.path else self._temporaries.why_not(a.storage, first, second)
+                    reason += "" if why is None else f" ({why})"
                     yield Conflict(reason, region, a, b)
 
     @cached_property

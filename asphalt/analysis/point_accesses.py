@@ -267,7 +267,11 @@ class UnitAccesses:
             return True
         if "save" in symbol.attrs and self.scope.unit.kind != "program":
             return True  # it may be called again before it returns
-        return storage in self._lent or named_inside(storage, self.scope)
+        return self.is_lent(storage) or named_inside(storage, self.scope)
+
+    def is_lent(self, storage: str) -> bool:
+        """Whether MPI may access a storage after a call of the unit that names it."""
+        return storage in self._lent
 
     @cached_property
     def _lent(self) -> frozenset[str]:

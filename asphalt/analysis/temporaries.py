@@ -2,7 +2,9 @@
 
 Two statements that give values to such a variable may change places although both write it: no
 definition of one reaches a use outside of that one (Aho, Sethi, Ullman, section 10.6), and neither
-reads what the other leaves.  So it is with the error codes of MPI calls that nobody looks at.
+reads what the other leaves.  So it is with the error codes of MPI calls that nobody looks at, with
+those of a dummy argument that are overwritten before the procedure returns, and with those that are
+certainly the same (``error_codes``).
 """
 
 from __future__ import annotations
@@ -10,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asphalt.analysis.access import Access
+from asphalt.analysis.control_flow import EXIT
+from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.named_inside import named_inside
+from asphalt.analysis.reaching import Definition
 from asphalt.analysis.scalars import exposed
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
@@ -33,9 +38,31 @@ class Temporaries:
 
     def between(self, storage: str, first: Node, second: Node) -> bool:
         """Whether each of two statements reads nothing of a variable but what it has given it, and
-        nothing else reads what they leave in it."""
-        return is_unseen(storage, self.facts) and all(
-            self._keeps_to_itself(storage, node) for node in (first, second)
+        nothing else reads what they leave in it; or whether all that they leave in it, and read, is
+        MPI_SUCCESS."""
+        both = first, second
+        unread = is_own(storage, self.facts) and all(
+            self._keeps_to_itself(storage, n) for n in both
+        )
+        return unread or (self._is_code(storage, *both) and self._codes.why_others is None)
+
+    def why_not(self, storage: str, first: Node, second: Node) -> str | None:
+        """Why two stores of error codes keep their order, if that is all that they are."""
+        return self._codes.why_others if self._is_code(storage, first, second) else None
+
+    @property
+    def _codes(self) -> ErrorCodes:
+        return self.facts.once(ErrorCodes)
+
+    def _is_code(self, storage: str, first: Node, second: Node) -> bool:
+        """Whether two statements store nothing but MPI_SUCCESS in a variable and read nothing else,
+        in either order, if errors are fatal."""
+        both = first, second
+        done = [self.accesses(node) for node in both]
+        if not all(d is not None and self._codes.only_stores_success(storage, d) for d in done):
+            return False
+        return all(self._is_not_read(storage, n, lent=True) for n in both) or all(
+            self._codes.is_success_before(next(leaves(node)), storage) for node in both
         )
 
     def _keeps_to_itself(self, storage: str, node: Node) -> bool:
@@ -46,10 +73,10 @@ class Temporaries:
             self._known[key] = node, found
         return self._known[key][1]
 
-    def _is_not_read(self, storage: str, node: Node) -> bool:
+    def _is_not_read(self, storage: str, node: Node, *, lent: bool = False) -> bool:
         """Whether a statement only writes a variable, or may write it, and MPI has no part of it
-        when the statement is over."""
-        if self.facts.reaching.accesses.is_exposed(storage):
+        when the statement is over (``lent``: whether it has, is asked elsewhere)."""
+        if not lent and self.facts.reaching.accesses.is_exposed(storage):
             return False
         accesses = self.accesses(node)
         return accesses is not None and all(
@@ -67,7 +94,14 @@ class Temporaries:
 def is_unseen(name: str, facts: UnitFacts) -> bool:
     """Whether a variable is one of the unit that nothing but its statements can see."""
     symbol = facts.scope.lookup(name)
-    if symbol is None or symbol.origin is not Origin.LOCAL:
+    return symbol is not None and symbol.origin is Origin.LOCAL and is_own(name, facts)
+
+
+def is_own(name: str, facts: UnitFacts) -> bool:
+    """Whether a variable is one of the unit, or a dummy argument, that only its statements can see
+    until it returns."""
+    symbol = facts.scope.lookup(name)
+    if symbol is None or symbol.origin not in (Origin.LOCAL, Origin.DUMMY):
         return False
     if symbol.equivalenced or storage_of(name, facts.scope) != name:
         return False
@@ -86,13 +120,17 @@ def is_unseen(name: str, facts: UnitFacts) -> bool:
 def stays_inside(storage: str, node: Node, facts: UnitFacts) -> bool:
     """Whether only a statement or construct itself may read the values that it gives a variable."""
     inside = {id(leaf) for leaf in leaves(node)}
-    reaching = facts.reaching
-    return all(
-        id(use.leaf) in inside
-        for definition in reaching.definitions(storage)
-        if definition.leaf is not None and id(definition.leaf) in inside
-        for use in reaching.def_use(definition)
+    given = [d for d in facts.reaching.definitions(storage) if id(d.leaf) in inside]
+    return not any(is_left(definition, facts) for definition in given) and all(
+        id(use.leaf) in inside for definition in given for use in facts.reaching.def_use(definition)
     )
+
+
+def is_left(definition: Definition, facts: UnitFacts) -> bool:
+    """Whether a variable may have a value when the unit returns that somebody else may read."""
+    if is_unseen(definition.storage, facts):
+        return False
+    return definition in facts.reaching.at(EXIT, definition.storage)
 
 
 def _covers_nothing(node: Node, storage: str) -> bool:

@@ -19,24 +19,26 @@ it lets other code move between.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.error_codes import SUCCESS
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.runtime_calls import IN_PLACE
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
+from asphalt.ir.expr import Ref
 from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import Call, Decl, Entity, Guarded, TypeSpec
+from asphalt.ir.stmt import Assign, Call, Decl, Entity, Guarded, TypeSpec, What
 from asphalt.ir.tree import Leaf, Node, Unit
 from asphalt.transforms.additions import added
 from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.edit import flat_map
-from asphalt.transforms.make import var
+from asphalt.transforms.make import num, var
 from asphalt.transforms.new_names import next_number
-from asphalt.transforms.nonblocking_rules import Rules, why_types_are_lost
+from asphalt.transforms.nonblocking_rules import Rules, is_code_read, why_types_are_lost
 from asphalt.transforms.sides import Side, sides_of, starts_nothing
 from asphalt.transforms.step import Found, Step
 
@@ -49,7 +51,8 @@ class Split(Step):
     """A blocking transfer that can be made non-blocking; receives come before sends.
 
     ``assumed``: the assumptions that it rests on, by name.  ``not_whole``: why it can be messages
-    only, and not one non-blocking operation; None: it can.
+    only, and not one non-blocking operation; None: it can.  ``code``: the variable that gets
+    MPI_SUCCESS where the call stood, since somebody may read it.
     """
 
     leaf: Leaf
@@ -57,6 +60,7 @@ class Split(Step):
     sides: tuple[Side, ...]
     assumed: tuple[str, ...] = ()
     not_whole: str | None = None
+    code: Ref | None = None
 
     @property
     def is_send(self) -> bool:
@@ -108,7 +112,9 @@ def _split(
 ) -> Split:
     parts = "two starts and two waits" if sides[1:] else "a start and a wait"
     does = f"{call.procedure.spelled} of {facts.at(leaf)} becomes {parts}"
-    return Split(line_of(leaf), does, evidence, leaf, call, sides, assumed)
+    code = call.error if is_code_read(leaf, call, facts) else None
+    assert code is None or isinstance(code, Ref)
+    return Split(line_of(leaf), does, evidence, leaf, call, sides, assumed, code=code)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
@@ -116,12 +122,13 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     assert isinstance(step, Split)
     first = next_number(facts, REQUEST)
     names = [f"{REQUEST}{number}" for number, _ in enumerate(step.sides, first)]
-    calls: list[Call] = []
+    calls: list[What] = []
     for name, side in zip(names, step.sides, strict=True):
         calls.append(Call(var(side.start), (*side.arguments, var(name))))
     for name, side in zip(names, step.sides, strict=True):
         status = () if side.status is None else (side.status,)
         calls.append(Call(var(side.wait), (var(name), *side.buffers, *status)))
+    calls += success(step, facts)
     mark = f"asphalt: {step.operation} made non-blocking"
     body = flat_map(facts.unit.body, step.leaf, instead(calls, mark, facts, step.assumed))
     entities = tuple(Entity(name, name, None) for name in names)
@@ -133,11 +140,20 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return added(unit, facts.located.form, facts.eol, runtime, (declared,))
 
 
+def success(step: Split, facts: UnitFacts) -> tuple[Assign, ...]:
+    """The statement that stores the error code of a call, if one has to."""
+    if step.code is None:
+        return ()
+    named = var("MPI_SUCCESS")
+    known = mpi_constant(named, facts.scope) == SUCCESS
+    return (Assign(step.code, named if known else num(0)),)
+
+
 def instead(
-    calls: list[Call], mark: str, facts: UnitFacts, assumed: tuple[str, ...] = ()
+    calls: Sequence[What], mark: str, facts: UnitFacts, assumed: tuple[str, ...] = ()
 ) -> Callable[[Leaf], tuple[Node, ...]]:
-    """Replaces a call by others, each under the same condition, with a comment, and one for each
-    thing that is ``assumed``."""
+    """Replaces a call by other statements, each under the same condition, with a comment, and one
+    for each thing that is ``assumed``."""
     marks = (mark, *(f"asphalt: assumed: {name}" for name in assumed))
 
     def change(leaf: Leaf) -> tuple[Node, ...]:

@@ -25,6 +25,7 @@ from asphalt.analysis.conditions.point_to_point import (
 from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
 from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.contiguity import may_be_array, reference_contiguity
+from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
@@ -39,7 +40,7 @@ from asphalt.analysis.objects import (
 from asphalt.analysis.paths import path_witness
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
-from asphalt.analysis.temporaries import is_unseen
+from asphalt.analysis.temporaries import is_left, is_own, is_unseen
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
@@ -102,7 +103,10 @@ class Rules:
         if len(sides) == 2 and sides[0].buffers == sides[1].buffers:
             return Refused(STAYS, f"{where}: one buffer for both messages", leaf.span)
         if call.error is not None and is_read(call.error, leaf, facts):
-            return Refused(ERROR_READ, f"{where}: its error code is read later", leaf.span)
+            why = facts.once(ErrorCodes).why_not(call)
+            if why is not None:
+                message = f"{where}: its error code is read later; {why}"
+                return Refused(ERROR_READ, message, leaf.span)
         status = call.args.get("status")
         if status is not None and is_read(status, leaf, facts):
             if is_f08(call) and not is_typed_status(status, facts):
@@ -292,11 +296,19 @@ def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
         return False
     if not isinstance(expr, Ref):
         return True
-    if not is_unseen(expr.name, facts):
+    if not is_own(expr.name, facts):
         return True
     storage, reaching = storage_of(expr.name, facts.scope), facts.reaching
     point = reaching.graph.action(leaf)
     if point is None:
         return True
     given = [d for d in reaching.definitions(storage) if d.point == point]
-    return not given or any(reaching.def_use(definition) for definition in given)
+    return not given or any(is_left(one, facts) or reaching.def_use(one) for one in given)
+
+
+def is_code_read(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:
+    """Whether somebody may miss MPI_SUCCESS if a call does not store it any more."""
+    error = call.error
+    if not isinstance(error, Ref) or not is_read(error, leaf, facts):
+        return False
+    return not facts.once(ErrorCodes).is_success_before(leaf, storage_of(error.name, facts.scope))

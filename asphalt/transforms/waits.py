@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
@@ -108,9 +109,11 @@ def _is_for_all(procedure: Procedure) -> bool:
 
 
 def _is_unseen(call: MpiCall, leaf: Leaf, facts: UnitFacts) -> bool:
-    """Whether nobody reads its statuses or its error code."""
-    given = [a for p, a in call.bound() if p.kind in ("STATUS", "ERROR_CODE")]
-    return not any(is_read(actual, leaf, facts) for actual in given)
+    """Whether nobody reads its statuses, and its error code is that of each wait."""
+    if any(is_read(a, leaf, facts) for p, a in call.bound() if p.kind == "STATUS"):
+        return False
+    unread = call.error is None or not is_read(call.error, leaf, facts)
+    return unread or facts.once(ErrorCodes).why_not(call) is None
 
 
 def _wait(request: Expr, call: MpiCall, leaf: Leaf) -> Call:

@@ -1,0 +1,163 @@
+"""Error codes of MPI calls that are always MPI_SUCCESS, so that their stores are in no order.
+
+With MPI_ERRORS_ARE_FATAL, which communicators and windows have unless the program sets another
+error handler (MPI-4.0 section 9.3), a call that fails does not return, and one that returns has
+stored MPI_SUCCESS, which is 0 (section 9.4).  Stores of one value to one variable may change
+places, whoever looks at it later.  A statement that reads the variable may change places with such
+a store where the variable has this value before both.
+
+The error handler of files is MPI_ERRORS_RETURN (section 14.7), and what a generalized request
+returns is its user's: nothing is known of codes that may come from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache, cached_property
+
+from asphalt.analysis.access import Access
+from asphalt.analysis.all_sends import is_closed
+from asphalt.analysis.constants import constant
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.mpi_table import Direction, Procedure, table
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
+from asphalt.analysis.symbols import Origin
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.ir.stmt import Assign, Call, Guarded
+from asphalt.ir.tree import Leaf
+
+SUCCESS = "mpi_success"
+_VARIABLES = (
+    Origin.LOCAL,
+    Origin.DUMMY,
+    Origin.RESULT,
+    Origin.COMMON,
+    Origin.MODULE,
+    Origin.HOST,
+)
+_SHARED = frozenset({"pointer", "target", "volatile", "asynchronous", "codimension"})
+_OWN_CODES = frozenset({"mpi_grequest_start", "mpi_register_datarep"})
+
+
+class ErrorCodes:
+    """Answers for one unit."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.facts = facts
+        # with the statements, so that no others get their identities
+        self._known: dict[tuple[int, str], tuple[Leaf, bool]] = {}
+
+    @cached_property
+    def why_others(self) -> str | None:
+        """Why a call of the program may return another code; None: none does."""
+        program = self.facts.scope.program
+        for procedure in _with_other_codes():
+            for name in (procedure.name, f"p{procedure.name}"):
+                places = program.mentions(name)
+                if any(place.chain[0].name not in RUNTIME_MODULES for place in places):
+                    return f"errors may not be fatal: the program calls {procedure.spelled}"
+        if not is_closed(self.facts.effects):
+            return "errors may not be fatal: not all of the program is seen"
+        return None
+
+    def why_not(self, call: MpiCall) -> str | None:
+        """Why a call may store something else than MPI_SUCCESS in the variable for its error code,
+        or more than that; None: it does not."""
+        if not isinstance(call.error, Ref) or not self._is_code_of(call):
+            return "the variable is not only one for error codes"
+        return self.why_others
+
+    def only_stores_success(self, storage: str, done: Iterable[Access]) -> bool:
+        """Whether accesses leave MPI_SUCCESS in a variable, or what it was, if errors are fatal."""
+        return all(
+            not access.writes or self._stores(access.leaf, storage)
+            for access in done
+            if access.storage == storage
+        )
+
+    def is_success_before(self, leaf: Leaf, storage: str) -> bool:
+        """Whether a variable is MPI_SUCCESS whenever a statement is reached, if errors are
+        fatal."""
+        reaching = self.facts.reaching
+        points = reaching.graph.of(leaf)
+        return bool(points) and all(
+            definition.leaf is not None and self._stores(definition.leaf, storage)
+            for point in points
+            for definition in reaching.at(point, storage)
+        )
+
+    def _stores(self, leaf: Leaf, storage: str) -> bool:
+        """Whether all that a statement may store in a variable is MPI_SUCCESS, if errors are
+        fatal."""
+        key = id(leaf), storage
+        if key not in self._known:
+            self._known[key] = leaf, self._finds_stores(leaf, storage)
+        return self._known[key][1]
+
+    def _finds_stores(self, leaf: Leaf, storage: str) -> bool:
+        what = leaf.what
+        if isinstance(what, Guarded) and what.kind == "if":
+            what = what.action
+        scope = self.facts.scope
+        match what:
+            case Assign(target=Ref(args=None) as target, value=value, pointer=False):
+                if not self._is_code(target) or storage_of(target.name, scope) != storage:
+                    return False
+                return mpi_constant(value, scope) == SUCCESS or constant(value, scope) == 0
+            case Call():
+                call = mpi_call(what, scope)
+                if call is None or not isinstance(call.error, Ref):
+                    return False
+                own = storage_of(call.error.name, scope) == storage
+                return own and self._is_code_of(call)
+        return False
+
+    def _is_code_of(self, call: MpiCall) -> bool:
+        """Whether a call gives a variable its error code, and nothing else."""
+        error = call.error
+        if not isinstance(error, Ref) or not self._is_code(error) or _is_of_file(call.procedure):
+            return False
+        others = [a for name, a in call.args.items() if name != "ierror"]
+        return call.binding not in ("runtime", "unknown") and not any(
+            self._names(other, error) for other in others
+        )
+
+    def _names(self, expr: Expr, variable: Ref) -> bool:
+        storages = {storage_of(name, self.facts.scope) for name in names_in(expr)}
+        return storage_of(variable.name, self.facts.scope) in storages
+
+    def _is_code(self, variable: Ref) -> bool:
+        """Whether a variable is an integer that only statements access, and nothing of MPI that is
+        in progress."""
+        scope = self.facts.scope
+        symbol = scope.lookup(variable.name)
+        if variable.args is not None or variable.name in scope.shadowed:
+            return False
+        if symbol is None or symbol.origin not in _VARIABLES or symbol.dims is not None:
+            return False
+        if symbol.equivalenced or symbol.attrs & _SHARED:
+            return False
+        integer = symbol.type is not None and symbol.type.base == "integer"
+        lent = self.facts.reaching.accesses.is_lent(storage_of(variable.name, scope))
+        return integer and not lent
+
+
+@cache
+def _with_other_codes() -> tuple[Procedure, ...]:
+    """The procedures that give an error handler to something, or behind which codes of another
+    origin may come."""
+    return tuple(
+        procedure
+        for procedure in table().values()
+        if procedure.name in _OWN_CODES
+        or any(p.kind == "ERRHANDLER" and p.direction is Direction.IN for p in procedure.parameters)
+        or (_is_of_file(procedure) and any(p.kind == "REQUEST" for p in procedure.parameters))
+    )
+
+
+def _is_of_file(procedure: Procedure) -> bool:
+    return procedure.name.startswith("mpi_file_") or any(
+        p.kind == "FILE" for p in procedure.parameters
+    )
