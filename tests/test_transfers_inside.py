@@ -42,9 +42,13 @@ end program shift
 """
 
 
-def _optimised(folder: Path, *inside: str) -> Optimised:
+_RETURNED = "  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)"
+
+
+def _optimised(folder: Path, *inside: str, first: str = "") -> Optimised:
     path = folder / "shift.f90"
-    path.write_text(_PROGRAM.format(inside="\n".join(f"    {line}" for line in inside)))
+    text = _PROGRAM.format(inside="\n".join(f"    {line}" for line in inside))
+    path.write_text(text.replace("  s = me\n", f"{first}\n  s = me\n"))
     tree = load_tree([folder])
     return optimise(tree, tree.units_of(str(path))[0])
 
@@ -67,9 +71,10 @@ def test_work_of_an_internal_procedure_comes_into_the_window(
 
 
 def test_an_error_code_that_an_internal_procedure_reads_keeps_the_call(tmp_path: Path) -> None:
-    found = _optimised(tmp_path, "if (ierr /= 0) x(1) = 0")
+    found = _optimised(tmp_path, "if (ierr /= 0) x(1) = 0", first=_RETURNED)
     assert found.content is None
     assert [refused.code.id for refused in found.refused] == ["ASP020"]
+    assert _optimised(tmp_path, "if (ierr /= 0) x(1) = 0").content is not None
 
 
 @pytest.mark.parametrize("inside", ["x(1) = r(1)", "r(1) = x(1)"])

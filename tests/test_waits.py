@@ -44,6 +44,8 @@ program main
 end program main
 """
 WAIT = "  call MPI_Waitall(3, r, MPI_STATUSES_IGNORE, ierr)"
+CHECK = "  if (ierr /= MPI_SUCCESS) stop 1\n"
+RETURNED = "call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)\n"
 
 
 def program(wait: str = WAIT, behind: str = "", binding: str = "mpi") -> str:
@@ -78,7 +80,7 @@ STAYS = {
     "a-status-that-is-read": program(
         "  call MPI_Waitall(3, r, statuses, ierr)", "  print *, statuses(MPI_SOURCE, 1)\n"
     ),
-    "an-error-code-that-is-read": program(behind="  if (ierr /= MPI_SUCCESS) stop 1\n"),
+    "an-error-code-that-is-read": program(behind=f"{CHECK}  {RETURNED}"),
     "as-many-as-a-variable-says": program(
         "  last = last + me\n  call MPI_Waitall(min(3, last), r, MPI_STATUSES_IGNORE, ierr)"
     ),
@@ -96,6 +98,13 @@ STAYS = {
 @pytest.mark.parametrize("name", STAYS)
 def test_it_stays(name: str, tmp_path: Path) -> None:
     assert Stepped.of(tmp_path, {"main.f90": STAYS[name]}).steps(waits) == []
+
+
+def test_an_error_code_that_can_only_be_success(tmp_path: Path) -> None:
+    stepped = Stepped.of(tmp_path, {"main.f90": program(behind=CHECK)})
+    assert stepped.applied(waits) == 1
+    text = stepped.tree.content(str(tmp_path / "main.f90")).decode()
+    assert "  call MPI_Wait(r(3), MPI_STATUS_IGNORE, ierr)\n" in text
 
 
 def test_statuses_that_nobody_reads_are_left_out(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ _VARIABLES = (
     Origin.MODULE,
     Origin.HOST,
 )
-_SHARED = frozenset({"pointer", "target", "volatile", "asynchronous", "codimension"})
+_SHARED = frozenset({"pointer", "target", "volatile", "asynchronous"})
 _OWN_CODES = frozenset({"mpi_grequest_start", "mpi_register_datarep"})
 
 

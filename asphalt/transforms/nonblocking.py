@@ -51,7 +51,7 @@ class Split(Step):
     """A blocking transfer that can be made non-blocking; receives come before sends.
 
     ``assumed``: the assumptions that it rests on, by name.  ``not_whole``: why it can be messages
-    only, and not one non-blocking operation; None: it can.  ``code``: the variable that gets
+    only, and not one non-blocking operation; None: it can.  ``stored``: the variable that gets
     MPI_SUCCESS where the call stood, since somebody may read it.
     """
 
@@ -60,7 +60,7 @@ class Split(Step):
     sides: tuple[Side, ...]
     assumed: tuple[str, ...] = ()
     not_whole: str | None = None
-    code: Ref | None = None
+    stored: Ref | None = None
 
     @property
     def is_send(self) -> bool:
@@ -114,7 +114,7 @@ def _split(
     does = f"{call.procedure.spelled} of {facts.at(leaf)} becomes {parts}"
     code = call.error if is_code_read(leaf, call, facts) else None
     assert code is None or isinstance(code, Ref)
-    return Split(line_of(leaf), does, evidence, leaf, call, sides, assumed, code=code)
+    return Split(line_of(leaf), does, evidence, leaf, call, sides, assumed, stored=code)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
@@ -142,11 +142,11 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
 def success(step: Split, facts: UnitFacts) -> tuple[Assign, ...]:
     """The statement that stores the error code of a call, if one has to."""
-    if step.code is None:
+    if step.stored is None:
         return ()
     named = var("MPI_SUCCESS")
     known = mpi_constant(named, facts.scope) == SUCCESS
-    return (Assign(step.code, named if known else num(0)),)
+    return (Assign(step.stored, named if known else num(0)),)
 
 
 def instead(

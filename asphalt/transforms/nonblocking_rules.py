@@ -107,6 +107,7 @@ class Rules:
             if why is not None:
                 message = f"{where}: its error code is read later; {why}"
                 return Refused(ERROR_READ, message, leaf.span)
+            evidence.append("errors are fatal, so that its error code is MPI_SUCCESS")
         status = call.args.get("status")
         if status is not None and is_read(status, leaf, facts):
             if is_f08(call) and not is_typed_status(status, facts):

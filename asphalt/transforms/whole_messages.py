@@ -21,14 +21,14 @@ def messages_of(
     siblings: tuple[Node, ...], facts: UnitFacts, messages: Messages
 ) -> tuple[Message, ...]:
     """The messages that statements of a list send or receive: those that asphalt has made
-    non-blocking, and blocking ones that it could; none whose status is read."""
+    non-blocking, and blocking ones that it could; none whose status or error code is read."""
     place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
     return (*started_messages(siblings, messages), *_blocking(place, facts, 1))
 
 
 def exchanged_messages(siblings: tuple[Node, ...], facts: UnitFacts) -> tuple[Message, ...]:
     """The messages that statements of a list send and receive in one blocking call that could be
-    two non-blocking ones; none of which the status is read."""
+    two non-blocking ones; none of which the status or the error code is read."""
     place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
     return tuple(_blocking(place, facts, 2))
 
@@ -70,6 +70,7 @@ def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[M
             continue
         leaf = step.leaf
         read = any(side.status is not None for side in step.sides)
+        read = read or step.stored is not None
         if step.call.procedure.collective or read or id(leaf) not in place:
             continue
         envelopes = envelopes_of(step.call) or ()

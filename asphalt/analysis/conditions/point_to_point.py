@@ -36,11 +36,15 @@ UNKNOWN = Code(
 ERROR_READ = Code(
     "ASP020",
     "the error code of a transfer is read",
-    "The program looks at the error code of the call.  A transfer that is made non-blocking fails "
-    "when it is waited for, which is later.",
-    "With MPI_ERRORS_ARE_FATAL, the default, the code is never anything but MPI_SUCCESS: leave the "
-    "test out.",
+    "Somebody may look at the error code of the call: a later statement, or the caller, where it "
+    "is a dummy argument or a variable of a module.  A transfer that is made non-blocking fails "
+    "when it is waited for, which is later.  With MPI_ERRORS_ARE_FATAL, the default, the code is "
+    "never anything but MPI_SUCCESS; but the program sets another error handler, or it is not seen "
+    "as a whole, so that something else may set one.",
+    "Give asphalt the whole program, with its main program and all that it calls; or leave the "
+    "test of the code out.",
 )
+
 NO_VARIABLE = Code(
     "ASP021",
     "the buffer of a transfer may be a copy",

@@ -7,6 +7,7 @@ program shift
   real(8) :: s(n), r(n), w(n)
 
   call MPI_Init(ierr)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   do i = 1, n

@@ -1,0 +1,323 @@
+"""Error codes that are MPI_SUCCESS whenever a call returns, and what may change places for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mpi_run import OPENMPI, SMPI, Mpi, build, installed, run
+from stepping import Stepped
+
+from asphalt.analysis.error_codes import ErrorCodes
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.messages import Messages
+from asphalt.frontend.tree import load_tree
+from asphalt.optimise import Optimised, optimise
+from asphalt.resources import RUNTIME, shipped
+from asphalt.settings import Settings
+
+_UNIT = """\
+subroutine exchange(a, b, n, left, right, comm{dummies})
+  use mpi{used}
+  implicit none
+  integer, intent(in) :: n, left, right, comm
+  real(8), intent(inout) :: a(n), b(n)
+  integer :: first, second, k, other
+{declared}
+{before}
+  call MPI_Irecv(a, n, MPI_DOUBLE_PRECISION, left, 1, comm, first, other)
+{one}
+{two}
+  call MPI_Wait(second, MPI_STATUS_IGNORE, other)
+  a(1) = a(1) + k
+{behind}
+end subroutine exchange
+"""
+_WAIT = "call MPI_Wait(first, MPI_STATUS_IGNORE, ierr)"
+_START = "call MPI_Irecv(b, n, MPI_DOUBLE_PRECISION, right, 2, comm, second, ierr)"
+_MAIN = """\
+program main
+  use mpi
+  implicit none
+  integer :: ierr
+  real(8) :: a(3), b(3)
+{declared}
+  call MPI_Init(ierr)
+  call exchange(a, b, 3, 0, 0, MPI_COMM_SELF{dummies})
+  {main}
+  call MPI_Finalize(ierr)
+end program main
+"""
+_ERRORS = "module errors\n  integer{attribute} :: ierr\nend module errors\n"
+
+
+def why_not(
+    folder: Path,
+    one: str = _WAIT,
+    two: str = _START,
+    declared: str = "integer, intent(out) :: ierr",
+    dummies: str = ", ierr",
+    before: str = "",
+    behind: str = "",
+    used: str = "",
+    main: str = "",
+    outside: str = "",
+    attribute: str = "",
+    *,
+    with_main: bool = True,
+) -> str | None:
+    """Why the second of two statements may not come before the first."""
+    text = _UNIT.format(
+        one=one,
+        two=two,
+        declared=declared,
+        dummies=dummies,
+        before=before,
+        behind=behind,
+        used=used,
+    )
+    files = {"exchange.f90": text, "zz_errors.f90": _ERRORS.format(attribute=attribute)}
+    if with_main:
+        files["main.f90"] = _MAIN.format(main=main, declared=outside, dummies=dummies)
+    (facts,) = [f for f in Stepped.of(folder, files).facts() if f.unit.name == "exchange"]
+    order = Independence(facts, Messages(facts))
+    at = 2 if before else 1
+    return order.why_not(*facts.unit.body[at : at + 2])
+
+
+_MODULE = {"dummies": "", "declared": "", "used": "\n  use errors"}
+FREE = {
+    "the caller reads it": {},
+    "it is in a module": _MODULE,
+    "it is in a common block": {
+        "dummies": "", "declared": "integer :: ierr\n  common /error/ ierr",
+    },
+    "it is read later": {
+        "dummies": "", "declared": "integer :: ierr", "behind": "  if (ierr /= 0) a(2) = 1",
+    },
+    "one is an assignment": {"two": "ierr = MPI_SUCCESS"},
+    "one is an assignment of what it is": {"two": "ierr = 0"},
+    "one is under a condition": {"two": f"if (n > 3) {_START}"},
+    "one reads what it was before": {"two": "k = ierr", "before": "  ierr = 0"},
+    "one reads what a call has given": {
+        "two": "if (ierr /= MPI_SUCCESS) k = 3",
+        "before": "  call MPI_Barrier(comm, ierr)",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_they_change_places(name: str, tmp_path: Path) -> None:
+    assert why_not(tmp_path, **FREE[name]) is None
+
+
+_HANDLER = "call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)"
+NOT_FATAL = {
+    "errors return": {"main": _HANDLER},
+    "errors return, as a tool is not told": {"main": _HANDLER.replace("MPI_Comm", "PMPI_Comm")},
+    "errors return, by an old name": {
+        "main": "call MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)"
+    },
+    "errors of windows return": {"main": _HANDLER.replace("Comm_set", "Win_set")},
+    "somebody is given what makes them return": {
+        "main": "call apply(MPI_Comm_set_errhandler)",
+        "outside": "  external :: apply",
+    },
+    "a user's operation has codes of its own": {
+        "main": "call MPI_Grequest_start(ierr, ierr, ierr, 0_8, ierr, ierr)"
+    },
+    "nobody knows what else is called": {"main": "call library(ierr)"},
+    "nobody knows the main program": {"with_main": False},
+}
+KEPT = {
+    "one stores something else": {"two": "ierr = 3"},
+    "one stores what is not known": {"two": "ierr = n"},
+    "one reads it": {"two": "k = ierr"},
+    "one reads what it may have been": {
+        "two": "k = ierr", "before": "  if (n > 3) call MPI_Barrier(comm, ierr)",
+    },
+    "one gives something else to it": {"two": "call MPI_Comm_rank(comm, ierr, other)"},
+    "one gives it twice": {"two": "call MPI_Comm_rank(comm, ierr, ierr)"},
+    "it is volatile": {"declared": "integer, intent(out), volatile :: ierr"},
+    "it is a pointer": {"declared": "integer, pointer :: ierr"},
+    "it is a volatile one of a module": {**_MODULE, "attribute": ", volatile"},
+    "it is an element": {
+        "one": _WAIT.replace("ierr", "ierr(1)"), "two": _START.replace("ierr", "ierr(k)"),
+        "declared": "integer, intent(out) :: ierr(2)",
+    },
+    "MPI sends it": {
+        "before": "  call MPI_Isend(ierr, 1, MPI_INTEGER, left, 7, comm, k, other)",
+        "behind": "  call MPI_Wait(k, MPI_STATUS_IGNORE, other)",
+    },
+    "the caller reads a status": {
+        "one": "call MPI_Wait(first, status, other)",
+        "two": "call MPI_Recv(b, n, MPI_DOUBLE_PRECISION, right, 2, comm, status, other)",
+        "declared": "integer, intent(out) :: ierr, status(MPI_STATUS_SIZE)",
+        "dummies": ", ierr, status",
+        "outside": "  integer :: status(MPI_STATUS_SIZE)",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_FATAL)
+def test_errors_may_return(name: str, tmp_path: Path) -> None:
+    assert "errors may not be fatal" in (why_not(tmp_path, **NOT_FATAL[name]) or "")
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_they_keep_their_order(name: str, tmp_path: Path) -> None:
+    found = why_not(tmp_path, **KEPT[name])
+    assert found is not None
+    assert "fatal" not in found
+
+
+def test_it_is_told_why(tmp_path: Path) -> None:
+    found = why_not(tmp_path / "handler", main=_HANDLER)
+    assert found is not None
+    assert found.endswith(
+        "ierr (errors may not be fatal: the program calls MPI_Comm_set_errhandler)"
+    )
+    found = why_not(tmp_path / "unknown", with_main=False)
+    assert found is not None
+    assert found.endswith("ierr (errors may not be fatal: not all of the program is seen)")
+    found = why_not(tmp_path / "other", two="ierr = 3", main=_HANDLER)
+    assert found is not None
+    assert found.endswith("ierr")
+
+
+def test_errors_of_files_return(tmp_path: Path) -> None:
+    unit = "subroutine s(f, ierr)\n  use mpi\n  integer :: f, ierr\n{}end subroutine s\n"
+    close = "  call MPI_File_close(f, ierr)\n"
+    wait = "  call MPI_Wait(f, MPI_STATUS_IGNORE, ierr)\n"
+    read = "  call MPI_File_iread(f, f, 1, MPI_INTEGER, f, ierr)\n"
+    main = "program p\n  use mpi\n  integer :: f, ierr\n  call s(f, ierr)\nend program p\n"
+    for name, calls, known in (
+        ("blocking", close + wait, [False, True]),
+        ("with requests", read + wait, [False, False]),
+    ):
+        files = {"s.f90": unit.format(calls), "p.f90": main}
+        units = Stepped.of(tmp_path / name, files).facts()
+        (facts,) = [f for f in units if f.unit.name == "s"]
+        codes = facts.once(ErrorCodes)
+        found = [codes.why_not(call) for _, call in Messages(facts).own_calls()]
+        assert [one is None for one in found] == known
+
+
+_EXCHANGE = """\
+subroutine exchange(u, n, left, right, comm, ierr)
+  use mpi{only}
+  implicit none
+  integer, intent(in) :: n, left, right, comm
+  real(8), intent(inout) :: u(n, 0:n+1)
+  integer, intent(out) :: ierr
+  integer :: i, j{own}
+  real(8) :: v(n, n)
+{before}{calls}  do j = 2, n - 1
+    do i = 1, n
+      v(i,j) = 0.25d0*(u(i,j-1) + u(i,j+1)) + sin(u(i,j))
+    end do
+  end do
+  do i = 1, n
+    v(i,1) = 0.25d0*(u(i,0) + u(i,2)) + sin(u(i,1))
+    v(i,n) = 0.25d0*(u(i,n-1) + u(i,n+1)) + sin(u(i,n))
+  end do
+  u(:,1:n) = v
+end subroutine exchange
+program main
+  use mpi
+  implicit none
+  integer, parameter :: n = 60
+  real(8) :: u(n, 0:n+1)
+  integer :: me, np, left, right, ierr, step
+  call MPI_Init(ierr)
+  {handler}
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  left = modulo(me - 1, np)
+  right = modulo(me + 1, np)
+  u = me
+  do step = 1, 3
+    ierr = 7
+    call exchange(u, n, left, right, MPI_COMM_WORLD, ierr)
+    print '(3(i0, 1x), z17)', me, step, ierr, sum(u)
+  end do
+  call MPI_Finalize(ierr)
+end program main
+"""
+_TYPE = "n, MPI_DOUBLE_PRECISION"
+_BLOCKING = f"""\
+  call MPI_Sendrecv(u(1,n), {_TYPE}, right, 1, u(1,0), {_TYPE}, left, 1, comm, &
+                    MPI_STATUS_IGNORE, ierr)
+  if (left >= 0) call MPI_Sendrecv(u(1,1), {_TYPE}, left, 2, u(1,n+1), {_TYPE}, right, 2, &
+                                   comm, MPI_STATUS_IGNORE, ierr)
+"""
+_PENDING = f"""\
+  call MPI_Irecv(u(1,0), {_TYPE}, left, 1, comm, r(1), ierr)
+  call MPI_Irecv(u(1,n+1), {_TYPE}, right, 2, comm, r(2), ierr)
+  call MPI_Isend(u(1,n), {_TYPE}, right, 1, comm, r(3), ierr)
+  call MPI_Isend(u(1,1), {_TYPE}, left, 2, comm, r(4), ierr)
+  call MPI_Waitall(4, r, MPI_STATUSES_IGNORE, ierr)
+"""
+
+
+def _transformed(
+    folder: Path, calls: str, before: str = "", only: str = "", own: str = "", handler: str = ""
+) -> tuple[str, Optimised]:
+    folder.mkdir()
+    path = folder / "main.f90"
+    text = _EXCHANGE.format(calls=calls, before=before, only=only, own=own, handler=handler)
+    path.write_text(text)
+    tree = load_tree([folder], Settings(cache=False, jobs=1))
+    return text, optimise(tree, tree.units_of(str(path))[0])
+
+
+def _lines(found: Optimised) -> list[str]:
+    return [line.strip() for line in (found.content or b"").decode().splitlines()]
+
+
+def test_a_blocking_call_leaves_its_code(tmp_path: Path) -> None:
+    lines = _lines(_transformed(tmp_path / "plain", _BLOCKING)[1])
+    assert "ierr = MPI_SUCCESS" in lines
+    assert any("asphalt_isend" in line for line in lines)
+    only = ", only: MPI_Sendrecv, MPI_DOUBLE_PRECISION, MPI_STATUS_IGNORE"
+    lines = _lines(_transformed(tmp_path / "only", _BLOCKING, only=only)[1])
+    assert "ierr = 0" in lines
+    lines = _lines(_transformed(tmp_path / "known", _BLOCKING, before="  ierr = 0\n")[1])
+    assert [line for line in lines if "ierr =" in line] == ["ierr = 0", "ierr = 7"]
+    assert not any("call MPI_Sendrecv" in line for line in lines)
+
+
+def test_the_code_is_stored_where_the_call_was_made(tmp_path: Path) -> None:
+    calls = _BLOCKING.splitlines(keepends=True)
+    found = _transformed(tmp_path / "guarded", "".join(calls[2:]))[1]
+    assert "if (left >= 0) ierr = MPI_SUCCESS" in _lines(found)
+
+
+def test_a_call_whose_errors_return_stays(tmp_path: Path) -> None:
+    _, found = _transformed(tmp_path / "returned", _BLOCKING, handler=_HANDLER)
+    assert found.content is None
+
+
+def test_waits_go_their_own_ways(tmp_path: Path) -> None:
+    lines = _lines(_transformed(tmp_path / "waits", _PENDING, own=", r(4)")[1])
+    (work,) = (n for n, line in enumerate(lines) if "v(i,j) =" in line)
+    (wait,) = (n for n, line in enumerate(lines) if "MPI_Wait(r(4)" in line)
+    assert lines[wait].endswith("ierr)")
+    assert wait > work
+
+
+@pytest.mark.parametrize("mpi", installed(OPENMPI, SMPI), ids=str)
+@pytest.mark.parametrize(("calls", "own"), [(_BLOCKING, ""), (_PENDING, ", r(4)")])
+def test_the_results_are_the_same(calls: str, own: str, mpi: Mpi, tmp_path: Path) -> None:
+    text, found = _transformed(tmp_path / "source", calls, own=own)
+    results = []
+    for kind, content in (("before", text.encode()), ("after", found.content or b"")):
+        folder = tmp_path / kind
+        folder.mkdir()
+        (folder / "main.f90").write_bytes(content)
+        sources = [shipped(RUNTIME), folder / "main.f90"]
+        outcome = run(mpi, build(mpi, sources, folder, ["-O2", "-w"]), 3)
+        assert outcome.code == 0, outcome.stderr
+        results.append(sorted(outcome.stdout.splitlines()))
+    assert results[0] == results[1]
+    assert [line.split()[2] for line in results[0]] == ["0"] * 9
