@@ -141,9 +141,10 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
     tag = f"y{number}"
     left, right = random.choice(NEIGHBOURS)
     n, m = random.randint(65, 70), random.randint(1, 6)  # fewer elements are no work
-    head = HEAD.format(tag=tag, n=n, m=m, left=left, right=right)
+    own = "integer :: ierr\n"
+    head = HEAD.format(name=tag, n=n, m=m, left=left, right=right, uses="", declared=own)
     declarations, begin = head.split("\n\n")
-    tail = TAIL.format(tag=tag).splitlines()
+    tail = TAIL.format(name=tag).splitlines()
     body = _Arrays(random).body()
     inside = _INSIDE.splitlines() if any("damped(" in line for line in body) else []
     text = [

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from fuzz.codes import Code
 from fuzz.frames import STORAGES, Frame, inner_procedures
 
 ARRAYS = ("a", "b", "c", "d")
@@ -266,6 +267,8 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
     tag = f"x{number}"
     left, right = random.choice(_EDGES)
     inside = inner_procedures(random, ARRAYS) if random.random() < 0.35 else ()
+    coding = Random(f"{seed}/{number}/code")
+    code = Code.chosen(coding, tag)
     frame = Frame(
         tag,
         random.randint(5, 9),
@@ -275,6 +278,8 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
         random.choice(["mpi", "mpi", "mpif.h"]),
         random.random() < 0.3,
         inside,
+        code=code,
     )
     name = f"{tag}.f" if frame.fixed else f"{tag}.f90"
-    return name, frame.text(_Case(random, tag, bool(inside)).body())
+    body = _Case(random, tag, bool(inside)).body()
+    return name, frame.text(code.body(body, coding))

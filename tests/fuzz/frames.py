@@ -3,8 +3,10 @@ binding it has, and procedures inside of it that see its arrays."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
+
+from fuzz.codes import Code
 
 STORAGES = ("local", "local", "allocatable", "common", "module", "dummy")
 _SIZES = "integer, parameter :: n = {n}"
@@ -24,7 +26,7 @@ _DECLARATIONS = {
 }
 _SCALARS = (
     "real(8) :: s, t",
-    "integer :: me, np, left, right, i, j, it, r, cnt, ierr",
+    "integer :: me, np, left, right, i, j, it, r, cnt",
     "integer :: status(MPI_STATUS_SIZE), req(4)",
 )
 _BEGIN = """\
@@ -73,7 +75,8 @@ class Frame:
 
     ``uses``, ``declared``: further lines of the specification; ``before``: program units in front;
     ``shown``: what is printed at the end beside the arrays; ``nobody``: a rank that is alone has
-    MPI_PROC_NULL for its neighbours, and is its own one otherwise.
+    MPI_PROC_NULL for its neighbours, and is its own one otherwise.  ``code``: where its error code
+    is.
     """
 
     tag: str
@@ -89,6 +92,7 @@ class Frame:
     before: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     nobody: bool = True
+    code: Code = field(default_factory=lambda: Code("", "local"))
 
     def text(self, body: list[str]) -> str:
         """The whole procedure around some statements."""
@@ -96,14 +100,14 @@ class Frame:
         use = ("use mpi",) if self.binding == "mpi" else ()
         brings = ("include 'mpif.h'",) if self.binding != "mpi" else ()
         lines = [*self.before, *(line.format(**names) for line in self._before())]
-        arguments = "(a, b, c, d, u, n)" if self.storage == "dummy" else ""
-        name = f"work_{self.tag}" if self.storage == "dummy" else self.tag
-        lines += [f"subroutine {name}{arguments}", *use]
+        arrays = ("a", "b", "c", "d", "u", "n") if self.storage == "dummy" else ()
+        name = f"work_{self.tag}" if self.storage == "dummy" else self._name
+        lines += [f"subroutine {name}{self.code.arguments(*arrays)}", *use, *self.code.uses]
         if self.storage == "module":
             lines.append(f"use hold_{self.tag}")
         lines += [*self.uses, "implicit none", *brings]
         lines += [line.format(**names) for line in _DECLARATIONS[self.storage]]
-        lines += [*_SCALARS, *self.declared]
+        lines += [*_SCALARS, *self.code.declared, *self.declared]
         if self.storage == "allocatable":
             lines.append("allocate(a(n), b(n), c(n), d(n), u(n, 0:4))")
         begin = _BEGIN.format(**names).splitlines()
@@ -115,14 +119,25 @@ class Frame:
         lines += _BLEND.format(**names).splitlines()
         return _fixed(lines) if self.fixed else _free(lines)
 
+    @property
+    def _name(self) -> str:
+        return self.code.name or self.tag
+
     def _before(self) -> tuple[str, ...]:
         """What stands in front of the procedure: the module or the caller with its arrays."""
+        code = self.code
+        lines = (*code.before, *code.around)
         if self.storage == "module":
-            return ("module hold_{tag}", "implicit none", _SIZES, _PLAIN, "end module hold_{tag}")
+            module = "module hold_{tag}", "implicit none", _SIZES, _PLAIN, "end module hold_{tag}"
+            return (*lines, *module)
         if self.storage != "dummy":
-            return ()
-        call = "call work_{tag}(a, b, c, d, u, n)"
-        return ("subroutine {tag}", "implicit none", _SIZES, _PLAIN, call, "end subroutine {tag}")
+            return lines
+        given = code.arguments("a", "b", "c", "d", "u", "n")
+        declared = code.declared if code.where == "passed" else ()
+        return (
+            *lines, f"subroutine {self._name}{code.arguments()}", "implicit none", _SIZES, _PLAIN,
+            *declared, f"call work_{{tag}}{given}", f"end subroutine {self._name}",
+        )  # fmt: skip
 
 
 def inner_procedures(random: Random, arrays: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from random import Random
 
+from fuzz.codes import Code
 from fuzz.text import free_form
 
 HEAD = """\
-subroutine {tag}
+subroutine {name}
   use mpi
-  implicit none
+{uses}  implicit none
   integer, parameter :: n = {n}, m = {m}
   type :: edges
     integer :: length
@@ -26,8 +27,8 @@ subroutine {tag}
   end type edges
   type(edges) :: e, f
   real(8) :: u(0:n+1, 0:m+1), v(0:n+1, 0:m+1), w(n), x(n), y(n), s, t
-  integer :: me, np, left, right, i, j, k, it, ierr
-  integer :: r(4), row, column, rows
+  integer :: me, np, left, right, i, j, k, it
+{declared}  integer :: r(4), row, column, rows
 
   call MPI_Type_contiguous(n, MPI_DOUBLE_PRECISION, column, ierr)
   call MPI_Type_commit(column, ierr)
@@ -68,9 +69,9 @@ subroutine {tag}
   end do
 """
 TAIL = """\
-  call MPI_Type_free(column, ierr)
-  call MPI_Type_free(row, ierr)
-  call MPI_Type_free(rows, ierr)
+  call MPI_Type_free(column, j)
+  call MPI_Type_free(row, j)
+  call MPI_Type_free(rows, j)
   call fz_real8('u', u, size(u))
   call fz_real8('v', v, size(v))
   call fz_real8('w', w, n)
@@ -79,7 +80,7 @@ TAIL = """\
   call fz_real8('e', [e%low, e%high, e%west, e%east], 2*n + 2*m)
   call fz_real8('f', [f%low, f%high, f%west, f%east], 2*n + 2*m)
   call fz_real8('s', [s, t, dble(k)], 3)
-end subroutine {tag}
+end subroutine {name}
 """
 NEIGHBOURS = (
     ("modulo(me - 1, np)", "modulo(me + 1, np)"),
@@ -261,6 +262,16 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
     tag = f"h{number}"
     left, right = random.choice(NEIGHBOURS)
     n, m = random.randint(1, 6), random.randint(1, 6)
-    head = HEAD.format(tag=tag, n=n, m=m, left=left, right=right)
-    text = [*head.splitlines(), *Halos(random).body(), *TAIL.format(tag=tag).splitlines()]
-    return f"{tag}.f90", free_form(line.strip() for line in text)
+    coding = Random(f"halos/{seed}/{number}/code")
+    code = Code.chosen(coding, tag)
+    body = code.body(Halos(random).body(), coding)
+    return f"{tag}.f90", framed(code, body, n=str(n), m=str(m), left=left, right=right)
+
+
+def framed(code: Code, body: Lines, **values: str) -> str:
+    """The text of a procedure with these statements."""
+    uses, declared = ("".join(f"{line}\n" for line in part) for part in (code.uses, code.declared))
+    name = f"{code.name}{code.arguments()}"
+    head = HEAD.format(name=name, uses=uses, declared=declared, **values).splitlines()
+    lines = [*code.before, *code.around, *head, *body, *TAIL.format(name=code.name).splitlines()]
+    return free_form(line.strip() for line in lines)

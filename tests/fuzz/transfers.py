@@ -25,6 +25,7 @@ from asphalt.settings import Settings
 from asphalt.unparse.params import Parameter, merge_header
 from fuzz import alltoalls, arrays, close, exchanges, gathers, halos, shifts, waves
 from fuzz.batch import _MAIN, SUPPORT, _checked, _common, _compiled, execute
+from fuzz.codes import is_code_seen
 from fuzz.typed_handles import typed
 
 BATCH = 40
@@ -99,8 +100,8 @@ def batch(
     parameters: list[Parameter] = []
     for number, (file, text) in enumerate(made, first):
         passes = PASSES if kind == "alltoalls" else TRANSFERS
-        # messages are cut only where all of the program is seen
-        whole = kind in ("alltoalls", "close", "shifts", "waves")
+        # messages are cut, and codes of errors known, only where all of the program is seen
+        whole = kind in ("alltoalls", "close", "shifts", "waves") or is_code_seen(text)
         one = made_of(file, text, TILINGS[number % len(TILINGS)], passes, whole=whole)
         after[file] = one.text
         total.transformed += one.changed
