@@ -69,12 +69,13 @@ def test_any_text(text: str, form: Form) -> None:
                 continue
             raise AssertionError("the outline says that it is broken")
         return
-    file = unpack(interpreted(asked))
+    file = unpack(interpreted(asked)[0])
     assert isinstance(file, File)
     whole = list(units_in(file))
     assert [(u.kind, u.name) for u in whole] == [(u.kind, u.name) for u in found.units]
     assert not any(isinstance(leaf.what, Raw) for unit in whole for leaf in leaves(unit))
-    for made in (unpack(parts(asked)), unread_parts(asked, "why")):
+    assert interpreted(asked)[1:] == parts(asked)
+    for made in (unpack(parts(asked)[0]), unread_parts(asked, "why")):
         assert isinstance(made, Parts)
         assert len(made.units) == len(made.words) == len(whole)
         for packed, unit in zip(made.units, whole, strict=True):

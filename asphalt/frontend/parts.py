@@ -36,17 +36,19 @@ class Parts:
     loose: str
 
 
-def interpreted(request: Request) -> bytes:
-    """The packed tree of a file with every statement interpreted; raises InputError."""
-    file = _tree(request)
-    return pack(replace(file, units=tuple(interpret_unit(unit, deep=True) for unit in file.units)))
-
-
-def parts(request: Request) -> bytes:
-    """The packed ``Parts`` of a file; raises InputError."""
+def interpreted(request: Request) -> tuple[bytes, bytes]:
+    """The packed tree of a file with every statement interpreted, and its packed ``Parts``; raises
+    InputError."""
     file = _tree(request)
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
-    return pack(_parts(file, units))
+    return pack(replace(file, units=units)), pack(_parts(file, units))
+
+
+def parts(request: Request) -> tuple[bytes]:
+    """The packed ``Parts`` of a file alone; raises InputError."""
+    file = _tree(request)
+    units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
+    return (pack(_parts(file, units)),)
 
 
 def indexed(request: Request) -> bytes:

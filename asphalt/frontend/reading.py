@@ -6,7 +6,7 @@ The steps after the bytes run in worker processes and are kept in the cache.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -44,6 +44,7 @@ TIME_LIMIT = 30.0
 """Seconds that one file may take in a worker."""
 _BATCH = 300_000
 """Bytes of source that are outlined in one piece of work."""
+_FILE, _PARTS = "file", "parts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +64,44 @@ class FileEntry:
 class Reader:
     """The files that could be read (``entries``, by path) and what was wrong (``problems``).
 
-    ``edited``: what some of the files are to be taken for, whatever stands on the disk.
+    ``origin``: the reader of the same files as they were before some were given other contents.
     """
 
     def __init__(
-        self, sources: Sequence[Path], settings: Settings, edited: Mapping[str, bytes] | None = None
+        self, sources: Sequence[Path], settings: Settings, origin: Reader | None = None
     ) -> None:
         self.settings = settings
-        self._edited = edited or {}
+        self._origin = origin
         self.problems: list[Problem] = []
         self.contents: dict[str, bytes] = {}
-        self.headers = Headers(settings.include_dirs)
+        self.entries: dict[str, FileEntry] = {}
+        self.headers = Headers(settings.include_dirs) if origin is None else origin.headers
         self._cache = Cache(cache_directory() if settings.cache else None)
         self._workers = shared_workers(settings.jobs)
-        entries = (self._entry(path) for path in sources)
-        self.entries = {entry.path: entry for entry in entries if entry is not None}
         self.outlines: dict[str, Outline] = {}
-        self._files: dict[str, File | None] = {}
-        self._parts: dict[str, Parts | None] = {}
+        self._made: dict[str, dict[str, object]] = {_FILE: {}, _PARTS: {}}
         self._searched: dict[str, str] = {}
         self.failed = False  # what some work made of a file is not known: another run may know
         self.included: set[tuple[str, str]] = set()  # INCLUDE lines that were asked for
         self._declared: dict[tuple[str, Form], tuple[tuple[Node, ...], ...]] = {}
+        if origin is not None:
+            self._declared = origin._declared  # by what stands in files that nobody edits
+            return
+        for path in sources:
+            self._enter(path)
         self._cache.prune()
+
+    def edited(self, contents: Mapping[str, bytes]) -> Reader:
+        """A reader of the same files, some of which, by path, have other contents; what this one
+        reads of all others, it has not to read again."""
+        other = Reader((), self.settings, self)
+        for path, entry in self.entries.items():
+            content = contents.get(path, self.contents[path])
+            if content == self.contents[path]:
+                other.entries[path], other.contents[path] = entry, content
+            else:
+                other._note(path, content)
+        return other
 
     def outline(self, path: str) -> Outline:
         """The units and calls of a file."""
@@ -95,19 +111,19 @@ class Reader:
 
     def file(self, path: str) -> File | None:
         """The interpreted tree of a file; None where it is no tree."""
-        if path not in self._files:
+        if not self.has_file(path):
             self.read_files([path])
-        return self._files[path]
+        return cast(File | None, self._made[_FILE][path])
 
     def has_file(self, path: str) -> bool:
         """Whether the interpreted tree of a file has been asked for already."""
-        return path in self._files
+        return path in self._made[_FILE]
 
     def parts(self, path: str) -> Parts | None:
         """The units of a file one by one; None where it is no tree."""
-        if path not in self._parts:
+        if path not in self._made[_PARTS]:
             self.read_parts([path])
-        return self._parts[path]
+        return cast(Parts | None, self._made[_PARTS][path])
 
     def index(self, path: str) -> FileIndex:
         """The symbol index of a file; empty where fortls does not get through."""
@@ -142,7 +158,9 @@ class Reader:
 
     def read_outlines(self, paths: Sequence[str]) -> None:
         """Reads the outlines of several files at a time."""
-        if len(paths) < len(self.entries) or all(path in self.outlines for path in paths):
+        self._take_outlines(paths)
+        known_all = all(path in self.outlines for path in paths)
+        if self._origin is not None or len(paths) < len(self.entries) or known_all:
             self._read_outlines(paths)
             return
         key = key_of("outlines", *(part for e in self.entries.values() for part in (e.path, e.key)))
@@ -152,6 +170,22 @@ class Reader:
         else:
             self._read_outlines(paths)
             self._cache.put(key, self.outlines)
+
+    def _take_outlines(self, paths: Sequence[str]) -> None:
+        """Takes those of files that are as they were before others were edited."""
+        if self._origin is None:
+            return
+        same = self._same(paths, self.outlines)
+        self._origin.read_outlines(same)
+        self.outlines.update((path, self._origin.outlines[path]) for path in same)
+        self.failed |= self._origin.failed
+
+    def _same(self, paths: Iterable[str], known: Container[str]) -> list[str]:
+        """The files that are not known, and are as they were before others were edited."""
+        if self._origin is None:
+            return []
+        before = self._origin.entries
+        return [p for p in paths if p not in known and before.get(p) is self.entries[p]]
 
     def _read_outlines(self, paths: Sequence[str]) -> None:
         missing: list[str] = []
@@ -181,38 +215,38 @@ class Reader:
 
     def read_files(self, paths: Sequence[str]) -> None:
         """Reads and interprets several files at a time."""
-        for path, result in self._read(paths, self._files, interpreted, "file"):
-            self._files[path] = (
-                unread_file(self._request(path), result.reason)
-                if isinstance(result, Failed)
-                else cast(File | None, result)
-            )
+        for path in self._same(paths, self._made[_FILE]):
+            if self._origin is not None and self._origin.has_file(path):
+                self._made[_FILE][path] = self._origin.file(path)
+        self._read(paths, (_FILE, _PARTS), interpreted, unread_file)
 
     def read_parts(self, paths: Sequence[str]) -> None:
         """Reads the units of several files at a time."""
-        for path, result in self._read(paths, self._parts, parts, "parts"):
-            self._parts[path] = (
-                unread_parts(self._request(path), result.reason)
-                if isinstance(result, Failed)
-                else cast(Parts | None, result)
-            )
+        same = self._same(paths, self._made[_PARTS])
+        if same and self._origin is not None:
+            self._origin.read_parts(same)
+            self._made[_PARTS].update((path, self._origin.parts(path)) for path in same)
+            self.failed |= self._origin.failed
+        self._read(paths, (_PARTS,), parts, unread_parts)
 
     def _read(
         self,
         paths: Sequence[str],
-        known: Container[str],
-        function: Callable[[Request], bytes],
-        kind: str,
-    ) -> Iterator[tuple[str, object]]:
-        """For each path that is not known what ``function`` makes of it (kept in the cache), None
-        where it is no tree, or ``Failed``."""
-        wanted = [path for path in dict.fromkeys(paths) if path not in known]
+        kinds: tuple[str, ...],
+        function: Callable[[Request], tuple[bytes, ...]],
+        unread: Callable[[Request, str], object],
+    ) -> None:
+        """Notes for each path of which the first of ``kinds`` is not known what ``function`` makes
+        of it, a value for each kind (kept in the cache), None where it is no tree, or what
+        ``unread`` makes of it where that fails."""
+        first = self._made[kinds[0]]
+        wanted = [path for path in dict.fromkeys(paths) if path not in first]
         self.read_outlines(wanted)
         missing: list[str] = []
         for path in wanted:
-            found = self._cache.get(key_of(kind, self.entries[path].key))
+            found = self._cache.get(key_of(kinds[0], self.entries[path].key))
             if self.outlines[path].broken or found is not None:
-                yield path, found
+                first[path] = found
             else:
                 missing.append(path)
         requests = [self._request(path) for path in missing]
@@ -222,10 +256,11 @@ class Reader:
                 self.failed = True
                 message = f"its statements could not be understood: {result.reason}"
                 self.problems.append(Problem(path, None, message))
-                yield path, result
-            else:
-                self._cache.write(key_of(kind, self.entries[path].key), result)
-                yield path, unpack(result)
+                first[path] = unread(self._request(path), result.reason)
+                continue
+            for kind, data in zip(kinds, result, strict=True):
+                self._cache.write(key_of(kind, self.entries[path].key), data)
+                self._made[kind].setdefault(path, unpack(data))
 
     def search_text(self, path: str) -> str:
         """Text in lower case that holds every name of the file."""
@@ -271,21 +306,23 @@ class Reader:
         except OSError:
             return b""
 
-    def _entry(self, path: Path) -> FileEntry | None:
-        name = str(path)
+    def _enter(self, path: Path) -> None:
+        """Notes a file as it stands on the disk."""
         try:
-            content = self._edited[name] if name in self._edited else path.read_bytes()
+            self._note(str(path), path.read_bytes())
         except OSError as error:
-            self.problems.append(Problem(name, None, f"cannot be read: {error.strerror}"))
-            return None
+            self.problems.append(Problem(str(path), None, f"cannot be read: {error.strerror}"))
+
+    def _note(self, name: str, content: bytes) -> None:
+        """Notes a file with a content, or what is wrong with it."""
         if (nul := content.find(b"\0")) >= 0:
             line = content.count(b"\n", 0, nul) + 1
             self.problems.append(Problem(name, line, "not a text file: it contains a NUL byte"))
-            return None
+            return
         if not content.strip():
             self.problems.append(Problem(name, None, "the file is empty"))
         self.contents[name] = content
-        form = self.settings.form or form_of(path)
+        form = self.settings.form or form_of(Path(name))
         cpp = has_cpp_lines(content.decode("latin-1"))
         headers = self.headers.digest(name, content) if cpp else b""
         directory = os.path.dirname(os.path.abspath(name))
@@ -295,7 +332,7 @@ class Reader:
         )
         has_mpi = has_mpi_name(content, form) or self._brings_mpi(name, content, cpp)
         lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
-        return FileEntry(name, form, len(content), lines, has_mpi, cpp, key)
+        self.entries[name] = FileEntry(name, form, len(content), lines, has_mpi, cpp, key)
 
     def _brings_mpi(self, path: str, content: bytes, cpp: bool) -> bool:
         """Whether what the file includes, or a macro of the configuration, makes an MPI name."""

@@ -45,24 +45,29 @@ class _Position:
 
 def load_tree(paths: Iterable[str | Path], settings: Settings | None = None) -> Tree:
     """The tree of the files at and below ``paths``; raises nothing: see ``Tree.problems``."""
-    return Tree([Path(path) for path in paths], settings or Settings())
+    roots = tuple(Path(path) for path in paths)
+    sources, problems = find_sources(roots)
+    return Tree(roots, Reader(sources, settings or Settings()), ForeignFiles(roots), problems)
 
 
 class Tree:
     """Implements ``asphalt.ir.program.Program``; all names that it takes are folded."""
 
     def __init__(
-        self, roots: Sequence[Path], settings: Settings, edited: Mapping[str, bytes] | None = None
+        self,
+        roots: Sequence[Path],
+        reader: Reader,
+        foreign: ForeignFiles,
+        path_problems: Sequence[Problem],
     ) -> None:
         self.roots = tuple(roots)
-        self.settings = settings
-        self._edited = dict(edited or {})
-        sources, self._path_problems = find_sources(roots)
-        self._reader = Reader(sources, settings, self._edited)
+        self.settings = reader.settings
+        self._reader = reader
+        self._foreign = foreign
+        self._path_problems = path_problems
         self._mentions: dict[str, tuple[list[tuple[str, int]], list[str]]] | None = None
         self._recalled = 0
-        self._mpi = MpiCalls(self._reader)
-        self._foreign = ForeignFiles(self.roots)
+        self._mpi = MpiCalls(reader)
         self._defined: dict[tuple[str, str], list[_Position]] | None = None
         self._chains: dict[str, list[tuple[Unit, ...]]] = {}
         self._units: dict[_Position, Unit] = {}
@@ -74,8 +79,12 @@ class Tree:
         return tuple(self._reader.entries.values())
 
     def edited(self, contents: Mapping[str, bytes]) -> Tree:
-        """The tree in which some files, by path, have other contents than on the disk."""
-        return Tree(self.roots, self.settings, {**self._edited, **contents})
+        """The tree in which some files, by path, have other contents.
+
+        It shares with this one what is read of all other files, which are not looked up again.
+        """
+        reader = self._reader.edited(contents)
+        return Tree(self.roots, reader, self._foreign, self._path_problems)
 
     @property
     def digest(self) -> str:

@@ -95,7 +95,6 @@ class Clock:
     _goes_on: dict[Arg, bool] = field(default_factory=dict)
     _depth: int = 0
     _exploring: bool = False
-    _messages: dict[int, Messages] = field(default_factory=dict)
     _talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
 
     def run(self) -> float:
@@ -107,10 +106,7 @@ class Clock:
     @property
     def messages(self) -> Messages:
         """Of the unit that is run."""
-        key = id(self.facts)
-        if key not in self._messages:
-            self._messages[key] = Messages(self.facts)
-        return self._messages[key]
+        return self.facts.once(Messages)
 
     def _list(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
