@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import EffectKind, NameKind
@@ -50,18 +51,31 @@ class BranchFacts:
             for point in self.graph.points
             if (condition := _tested(point)) is not None
         ]
+        self._ahead: dict[tuple[int, int | None], frozenset[int]] = {}
+        self._behind: dict[tuple[int, int | None], frozenset[int]] = {}
+        self._plain: dict[int, tuple[_Fact, ...]] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing is known yet of what stays as it is."""
         self._changes: dict[int, frozenset[str] | None] = {}
         self._staying: dict[tuple[int, int], bool] = {}
         self._staying_since: dict[tuple[int, int], bool] = {}
-        self._ahead: dict[tuple[int, int | None], frozenset[int]] = {}
-        self._behind: dict[tuple[int, int | None], frozenset[int]] = {}
+
+    def knowing(self, changed_by: Callable[[Leaf], frozenset[str] | None]) -> BranchFacts:
+        """The same, where other things are known of what completions change; the two look at the
+        ways between points once."""
+        other = copy(self)
+        other.changed_by = changed_by
+        other._forget()
+        return other
 
     def pruned(self, point: int) -> ControlFlow:
         """The graph without the ways that contradict what held at a point.
 
         It holds for ways that begin there.
         """
-        facts = [fact for fact in self._facts(point) if self._is_plain(fact.condition)]
+        facts = self._facts(point)
         if not facts:
             return self.graph
         successors = list(self.graph.successors)
@@ -83,7 +97,7 @@ class BranchFacts:
         """The edges that no way to a point takes when it leaves their beginning for the last time:
         they contradict what a later branch tests, which every way to the point passes."""
         found: set[tuple[int, int]] = set()
-        facts = [fact for fact in self._facts(point) if self._is_plain(fact.condition)]
+        facts = self._facts(point)
         for other, condition, positive in self._tests:
             for fact in facts:
                 if fact.condition != condition:
@@ -101,11 +115,19 @@ class BranchFacts:
     def held(self, point: int) -> Iterator[tuple[Arg, bool]]:
         """The conditions (folded, without negations) that hold at a point, or do not."""
         for fact in self._facts(point):
-            if self._is_plain(fact.condition) and self._stays(fact, point):
+            if self._stays(fact, point):
                 yield fact.condition, fact.held
 
-    def _facts(self, point: int) -> Iterator[_Fact]:
-        """The conditions of the branches that every way to the point has taken in one direction."""
+    def _facts(self, point: int) -> tuple[_Fact, ...]:
+        """The plain conditions of the branches that every way to the point has taken in one
+        direction."""
+        if point not in self._plain:
+            found = self._taken(point)
+            self._plain[point] = tuple(fact for fact in found if self._is_plain(fact.condition))
+        return self._plain[point]
+
+    def _taken(self, point: int) -> Iterator[_Fact]:
+        """The same, plain or not."""
         dominators = self.reaching.dominance.dominators
         for other, condition, positive in self._tests:
             if not dominators.dominates(other, point):

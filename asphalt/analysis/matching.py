@@ -15,7 +15,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from asphalt.analysis.access import ALIASED
-from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow
 from asphalt.analysis.lost_requests import Losses
@@ -115,7 +114,7 @@ class _Matcher:
         self.reaching = reaching
         self.found = found
         self.elements = RequestElements(values, reaching, found)
-        self.facts = BranchFacts(reaching, own.changed_by)
+        self.facts = own.branches.knowing(own.changed_by)
         self.losses = Losses(values, reaching)
         self.named = {id(leaf): name for name, group in named.items() for leaf in group}
         self.groups = named

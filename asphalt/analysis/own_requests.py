@@ -78,6 +78,11 @@ class OwnRequests:
         )
 
     @cached_property
+    def branches(self) -> BranchFacts:
+        """The branches of the unit, where nothing is known of what completions change."""
+        return BranchFacts(self.reaching)
+
+    @cached_property
     def _started_here(self) -> frozenset[int]:
         """The completions of single requests of modules that every way reaches from a start of the
         same request, without anything between that may give it a value.
@@ -86,12 +91,13 @@ class OwnRequests:
         """
         left = [o for o in self.operations.values() if self._is_of_module(o)]
         found: frozenset[int] = frozenset()
-        while True:
+        while left:
             new = self._started(left, found)
             if not new:
-                return found
+                break
             found |= new
             left = [o for o in left if id(o.leaf) not in found]
+        return found
 
     def _is_of_module(self, operation: Operation) -> bool:
         """Whether an operation completes one request, which is in a plain module variable."""
@@ -110,7 +116,7 @@ class OwnRequests:
 
     def _started(self, left: list[Operation], known: frozenset[int]) -> frozenset[int]:
         """Those of ``left`` that are started, as far as ``known`` shows."""
-        facts = BranchFacts(self.reaching, lambda leaf: self._changed(leaf, known))
+        facts = self.branches.knowing(lambda leaf: self._changed(leaf, known))
         return frozenset(id(o.leaf) for o in left if self._is_started(o, known, facts))
 
     def _is_started(self, end: Operation, known: frozenset[int], facts: BranchFacts) -> bool:

@@ -75,7 +75,7 @@ class Reader:
         self.problems: list[Problem] = []
         self.contents: dict[str, bytes] = {}
         self.entries: dict[str, FileEntry] = {}
-        self.headers = Headers(settings.include_dirs) if origin is None else origin.headers
+        self.headers: Headers = origin.headers if origin else Headers(settings.include_dirs)
         self._cache = Cache(cache_directory() if settings.cache else None)
         self._workers = shared_workers(settings.jobs)
         self.outlines: dict[str, Outline] = {}
