@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -15,12 +16,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from bench.lab import steps, steps_page
+from bench.lab.build import build_all
 from bench.lab.case import ROOT, Case, Link, Simulated, load_cases
 from bench.lab.changes import committed, compare, gone
 from bench.lab.jobs import AT_ONCE, Job, count, simulate
 from bench.lab.later import LATER, Again, later_rows, of_panels, of_sweeps
 from bench.lab.link import busy, slow_link
-from bench.lab.measure import Series, Simulator, measure_link
+from bench.lab.measure import Series, Simulator, link_recipes, measure_link
 from bench.lab.page import page
 from bench.lab.paper_page import Figures
 from bench.lab.papers import (
@@ -165,6 +167,13 @@ class Bench:
         found: list[Series] = []
         mpis = [mpi for mpi in (OPENMPI, MPICH) if not self.without(mpi)]
         cases = [(case, link) for case in self.cases if (link := case.over_link(self.lab))]
+        with self.console.status("building what goes over the link"):
+            recipes = (
+                link_recipes(case, link, self.versions(link), mpi).values()
+                for mpi in mpis
+                for case, link in cases
+            )
+            build_all(chain.from_iterable(recipes), AT_ONCE)
         with slow_link() as lab, progress_on(self.console) as progress:
             if lab.agent is None:
                 self.remark(f"no slow link ({lab.reason}): the two ranks shared memory instead")

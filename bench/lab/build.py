@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -127,6 +129,17 @@ def build(recipe: Recipe) -> Path:
             (unfinished / name).write_bytes(content)
         compile_program(recipe.mpi, tuple(files), flags, unfinished, unfinished / recipe.version)
     return program
+
+
+def build_all(recipes: Iterable[Recipe], at_once: int) -> None:
+    """Builds several, so many at once; one that fails is left to who asks for it."""
+
+    def tried(recipe: Recipe) -> None:
+        with suppress(LabError):
+            build(recipe)
+
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(tried, recipes))
 
 
 def compile_program(

@@ -245,6 +245,16 @@ class Series:
         return Measured(self.case.name, "", self.platform, 2, self.tiling, parts, medians)
 
 
+def link_recipes(case: Case, link: Link, versions: Iterable[str], mpi: Mpi) -> dict[str, Recipe]:
+    """How the original and the versions are built for the link."""
+    found = {}
+    for name in ("original", *versions):
+        asked = None if name in NOT_TILED else link.best
+        passes = link.passes if name == "transformed" else ()
+        found[name] = Recipe(case, name, mpi, link.sizes, tiling=asked, passes=passes)
+    return found
+
+
 def measure_link(
     lab: LinkLab,
     case: Case,
@@ -256,12 +266,9 @@ def measure_link(
     """Times of interleaved runs on two ranks; raises LabError where results differ."""
     if missing := mpi.missing():
         raise LabError(f"{mpi.title}: no {', '.join(missing)} (packages {' '.join(mpi.packages)})")
-    names = ("original", *versions)
-    programs = {}
-    for name in names:
-        asked = None if name in NOT_TILED else link.best
-        passes = link.passes if name == "transformed" else ()
-        programs[name] = build(Recipe(case, name, mpi, link.sizes, tiling=asked, passes=passes))
+    recipes = link_recipes(case, link, versions, mpi)
+    names = tuple(recipes)
+    programs = {name: build(recipe) for name, recipe in recipes.items()}
     times: dict[str, list[float]] = {name: [] for name in names}
     alone = []
     unended = 0
