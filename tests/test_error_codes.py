@@ -12,9 +12,12 @@ from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.frontend.tree import load_tree
+from asphalt.ir.stmt import Guarded
+from asphalt.ir.tree import Leaf
 from asphalt.optimise import Optimised, optimise
 from asphalt.resources import RUNTIME, shipped
 from asphalt.settings import Settings
+from asphalt.transforms.windows import is_work
 
 _UNIT = """\
 subroutine exchange(a, b, n, left, right, comm{dummies})
@@ -86,6 +89,7 @@ def why_not(
 
 
 _MODULE = {"dummies": "", "declared": "", "used": "\n  use errors"}
+_BEFORE = "  call MPI_Barrier(comm, ierr)"
 FREE = {
     "the caller reads it": {},
     "it is in a module": _MODULE,
@@ -99,6 +103,13 @@ FREE = {
     "one is an assignment of what it is": {"two": "ierr = 0"},
     "one is under a condition": {"two": f"if (n > 3) {_START}"},
     "one reads what it was before": {"two": "k = ierr", "before": "  ierr = 0"},
+    "one stops if it is something else": {"two": "if (ierr /= 0) stop 1", "before": _BEFORE},
+    "one aborts if it is something else": {
+        "two": "if (.not. (MPI_SUCCESS == ierr)) then\n    print *, 'error', ierr\n"
+        "    call MPI_Abort(comm, 1, ierr)\n  else if (ierr > 3 .or. ierr < 0) then\n    stop 2\n"
+        "  end if",
+        "before": _BEFORE,
+    },
     "one reads what a call has given": {
         "two": "if (ierr /= MPI_SUCCESS) k = 3",
         "before": "  call MPI_Barrier(comm, ierr)",
@@ -135,6 +146,20 @@ KEPT = {
     "one reads it": {"two": "k = ierr"},
     "one reads what it may have been": {
         "two": "k = ierr", "before": "  if (n > 3) call MPI_Barrier(comm, ierr)",
+    },
+    "one stops if it is what it may have been": {"two": "if (ierr /= 0) stop 1"},
+    "one stops if it is success": {"two": "if (ierr == 0) stop 1", "before": _BEFORE},
+    "one stops for another reason, too": {
+        "two": "if (ierr /= 0 .or. n > 50) stop 1", "before": _BEFORE,
+    },
+    "one stops otherwise": {
+        "two": "if (ierr /= 0) then\n    k = 2\n  else\n    stop 1\n  end if", "before": _BEFORE,
+    },
+    "one returns, as a path of which waits are thought": {
+        "two": "if (ierr /= 0) return", "before": _BEFORE,
+    },
+    "one stops, and errors return": {
+        "two": "if (ierr /= 0) stop 1", "before": _BEFORE, "main": _HANDLER,
     },
     "one gives something else to it": {"two": "call MPI_Comm_rank(comm, ierr, other)"},
     "one gives it twice": {"two": "call MPI_Comm_rank(comm, ierr, ierr)"},
@@ -306,8 +331,36 @@ def test_waits_go_their_own_ways(tmp_path: Path) -> None:
     assert wait > work
 
 
+_CHECKED = _PENDING.replace(", ierr)\n", ", ierr)\n  if (ierr /= MPI_SUCCESS) stop 1\n")
+
+
+def test_a_wait_passes_what_is_done_in_case_of_an_error(tmp_path: Path) -> None:
+    lines = _lines(_transformed(tmp_path / "checked", _CHECKED, own=", r(4)")[1])
+    (work,) = (n for n, line in enumerate(lines) if "v(i,j) =" in line)
+    (wait,) = (n for n, line in enumerate(lines) if "MPI_Wait(r(4)" in line)
+    assert wait > work > max(n for n, line in enumerate(lines) if "stop 1" in line)
+    _, found = _transformed(tmp_path / "returned", _CHECKED, own=", r(4)", handler=_HANDLER)
+    assert found.content is None
+
+
+def test_what_is_done_in_case_of_an_error_is_no_work(tmp_path: Path) -> None:
+    calls = _PENDING + "  if (ierr /= MPI_SUCCESS) call failed(u)\n  u(1,1) = u(1,0)\n"
+    failed = (
+        "end program main\nsubroutine failed(u)\n  real(8) :: u(*)\n  u(1) = 0\nend subroutine\n"
+    )
+    text = _EXCHANGE.replace("end program main\n", failed)
+    text = text.format(calls=calls, before="", only="", own=", r(4)", handler="")
+    facts = Stepped.of(tmp_path, {"main.f90": text}).facts()
+    (unit,) = [f for f in facts if f.unit.name == "exchange"]
+    (check,) = [n for n in unit.unit.body if isinstance(n, Leaf) and isinstance(n.what, Guarded)]
+    assert not is_work(check, Messages(unit))
+    assert Independence(unit, Messages(unit)).accesses(check) is not None
+
+
 @pytest.mark.parametrize("mpi", installed(OPENMPI, SMPI), ids=str)
-@pytest.mark.parametrize(("calls", "own"), [(_BLOCKING, ""), (_PENDING, ", r(4)")])
+@pytest.mark.parametrize(
+    ("calls", "own"), [(_BLOCKING, ""), (_PENDING, ", r(4)"), (_CHECKED, ", r(4)")]
+)
 def test_the_results_are_the_same(calls: str, own: str, mpi: Mpi, tmp_path: Path) -> None:
     text, found = _transformed(tmp_path / "source", calls, own=own)
     results = []

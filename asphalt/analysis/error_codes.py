@@ -4,7 +4,8 @@ With MPI_ERRORS_ARE_FATAL, which communicators and windows have unless the progr
 error handler (MPI-4.0 section 9.3), a call that fails does not return, and one that returns has
 stored MPI_SUCCESS, which is 0 (section 9.4).  Stores of one value to one variable may change
 places, whoever looks at it later.  A statement that reads the variable may change places with such
-a store where the variable has this value before both.
+a store where the variable has this value before both; and what is to be done in case of an error is
+never done.
 
 The error handler of files is MPI_ERRORS_RETURN (section 14.7), and what a generalized request
 returns is its user's: nothing is known of codes that may come from these.
@@ -24,9 +25,10 @@ from asphalt.analysis.mpi_table import Direction, Procedure, table
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.expr import Expr, Ref, names_in
-from asphalt.ir.stmt import Assign, Call, Guarded
-from asphalt.ir.tree import Leaf
+from asphalt.analysis.values import COMPARISONS
+from asphalt.ir.expr import Arg, Expr, Op, Ref, names_in
+from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind
+from asphalt.ir.tree import Branch, Leaf, Node, leaves
 
 SUCCESS = "mpi_success"
 _VARIABLES = (
@@ -48,6 +50,7 @@ class ErrorCodes:
         self.facts = facts
         # with the statements, so that no others get their identities
         self._known: dict[tuple[int, str], tuple[Leaf, bool]] = {}
+        self._idle: dict[int, tuple[Node, bool]] = {}
 
     @cached_property
     def why_others(self) -> str | None:
@@ -76,6 +79,46 @@ class ErrorCodes:
             for access in done
             if access.storage == storage
         )
+
+    def is_idle(self, node: Node) -> bool:
+        """Whether a statement or construct does nothing but to find out that a code is MPI_SUCCESS:
+        what it would do otherwise is never done, and does not leave the unit by a jump."""
+        if id(node) not in self._idle:
+            self._idle[id(node)] = node, self._finds_nothing(node)
+        return self._idle[id(node)][1]
+
+    def _finds_nothing(self, node: Node) -> bool:
+        conditions = tested(node)
+        head = next(leaves(node), None)
+        if not conditions or head is None or any(_jumps(leaf) for leaf in leaves(node)):
+            return False
+        found = all(self._holds(condition, head) is False for condition in conditions)
+        return found and self.why_others is None
+
+    def _holds(self, condition: Arg, leaf: Leaf) -> bool | None:
+        """Whether a condition holds, if errors are fatal; None: it is about something else."""
+        match condition:
+            case Op(op="()" | ".not." as op, operands=(inner,)):
+                value = self._holds(inner, leaf)
+                return value if value is None or op == "()" else not value
+            case Op(op=".and." | ".or." as op, operands=operands):
+                values = [self._holds(operand, leaf) for operand in operands]
+                if None in values:
+                    return None
+                return all(values) if op == ".and." else any(values)
+            case Op(op=op, operands=(one, other)) if op in COMPARISONS:
+                mine, theirs = self._integer(one, leaf), self._integer(other, leaf)
+                return None if mine is None or theirs is None else COMPARISONS[op](mine - theirs)
+        return None
+
+    def _integer(self, expr: Expr, leaf: Leaf) -> int | None:
+        """The value of a constant, or of a code before a statement, if errors are fatal."""
+        scope = self.facts.scope
+        if mpi_constant(expr, scope) == SUCCESS:
+            return 0
+        if isinstance(expr, Ref) and self._is_code(expr):
+            return 0 if self.is_success_before(leaf, storage_of(expr.name, scope)) else None
+        return constant(expr, scope)
 
     def is_success_before(self, leaf: Leaf, storage: str) -> bool:
         """Whether a variable is MPI_SUCCESS whenever a statement is reached, if errors are
@@ -142,6 +185,23 @@ class ErrorCodes:
         integer = symbol.type is not None and symbol.type.base == "integer"
         lent = self.facts.reaching.accesses.is_lent(storage_of(variable.name, scope))
         return integer and not lent
+
+
+def tested(node: Node) -> tuple[Arg, ...]:
+    """The conditions of an IF statement or of a construct without ELSE; (): it is neither."""
+    match node:
+        case Leaf(what=Guarded(condition=condition, kind="if")):
+            return (condition,)
+        case Branch(kind="if", arms=arms):
+            found = [getattr(arm.head.what, "exprs", ()) for arm in arms]
+            return tuple(c for exprs in found for c in exprs) if all(found) else ()
+    return ()
+
+
+def _jumps(leaf: Leaf) -> bool:
+    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    stops = (JumpKind.STOP, JumpKind.ERROR_STOP)
+    return isinstance(what, Jump) and what.kind not in stops
 
 
 @cache

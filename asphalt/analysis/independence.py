@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from asphalt.analysis.access import (
@@ -32,6 +33,7 @@ from asphalt.analysis.conditions.visible_effects import sentinel_of
 from asphalt.analysis.conflicts import Conflict, LookedAt
 from asphalt.analysis.constants import constant, is_open
 from asphalt.analysis.directives import only_accepts
+from asphalt.analysis.error_codes import ErrorCodes, tested
 from asphalt.analysis.known_limits import KnownLimits
 from asphalt.analysis.loop_ends import (
     blocks_in,
@@ -55,7 +57,7 @@ from asphalt.analysis.unseen import Unseen, unseen_module
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import DoHead, Guarded
+from asphalt.ir.stmt import ArmHead, DoHead, Guarded
 from asphalt.ir.tree import Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
@@ -119,7 +121,7 @@ class Independence:
         volatile = self._volatile(node)
         if volatile is not None:
             return volatile
-        for effect in self.facts.footprint(node).effects:
+        for effect in () if self.is_idle(node) else self.facts.footprint(node).effects:
             if effect.kind in _PLAIN or goes_on_inside(effect, node):
                 continue
             if not self._is_in_no_order(effect):
@@ -223,6 +225,8 @@ class Independence:
 
     def _unknown_part(self, node: Node) -> str | None:
         """An MPI effect that is not that of a call whose part in transfers is known."""
+        if self.is_idle(node):
+            return None
         known = {id(leaf): part_of(call) for leaf, call in self.messages.calls(node)}
         for effect in self.facts.footprint(node).effects:
             if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Part.OTHER) in (
@@ -239,7 +243,14 @@ class Independence:
         they need not."""
         return self._messages(first, second)
 
+    def is_idle(self, node: Node) -> bool:
+        """Whether a statement or construct would only do something in case of an error, which does
+        not come back."""
+        return self.facts.once(ErrorCodes).is_idle(node)
+
     def _messages(self, first: Node, second: Node) -> str | None:
+        if self.is_idle(first) or self.is_idle(second):
+            return None
         for leaf, one in self.messages.calls(first):
             for other_leaf, other in self.messages.calls(second):
                 reason = self._calls(one, other)
@@ -463,6 +474,10 @@ class Independence:
         return {}
 
     def _accesses_of(self, node: Node) -> tuple[Access, ...] | None:
+        if self.is_idle(node):
+            head = next(leaves(node))
+            test = replace(head, what=ArmHead("if", tested(node)))
+            return tuple(replace(a, leaf=head) for a in self.facts.footprint(test).accesses)
         found: list[Access] = []
         buffers: dict[int, set[tuple[str, tuple[str, ...], Mode]]] = {}
         for leaf, call in self.messages.calls(node):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.array_work import ArrayWork
+from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts
@@ -97,8 +98,10 @@ def _is_marked(node: Node, comment: str) -> bool:
 
 def is_work(node: Node, messages: Messages) -> bool:
     """Whether a statement takes time: it has a loop, calls a procedure that is not MPI's, or works
-    on arrays as a whole."""
-    return not messages.only_starts(node) and any(takes_time(x, messages) for x in leaves(node))
+    on arrays as a whole; and not only in case of an error."""
+    if messages.only_starts(node) or messages.facts.once(ErrorCodes).is_idle(node):
+        return False
+    return any(takes_time(x, messages) for x in leaves(node))
 
 
 def takes_time(leaf: Leaf, messages: Messages) -> bool:

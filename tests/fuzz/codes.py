@@ -13,6 +13,11 @@ from random import Random
 CODES = ("local", "local", "passed", "passed", "module", "common")
 _SEEN = ("t = t + ierr", "if (ierr /= 0) s = s + 1", "if (ierr == MPI_SUCCESS) t = t - 0.5d0")
 _OTHER = "ierr = 7"
+_CHECKS = (
+    ("if (ierr /= MPI_SUCCESS) stop 3",),
+    ("if (ierr /= 0) call MPI_Abort(MPI_COMM_WORLD, 3, ierr)",),
+    ("if (ierr /= MPI_SUCCESS) then", "print *, 'error', ierr", "stop 4", "end if"),
+)
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,13 @@ class Code:
         return f"({', '.join(given)})" if given else ""
 
     def body(self, lines: list[str], random: Random) -> list[str]:
-        """The statements with some that store or read the code."""
+        """The statements with some that store or read the code, or do something in case of an
+        error."""
         found = list(lines)
-        for _ in range(random.choice([0, 0, 1, 2]) if self.is_seen else 0):
-            statement = random.choice([_OTHER, *_SEEN])
-            found.insert(random.randint(0, len(found)), statement)
+        kinds = random.choice([_CHECKS, ((_OTHER,), *((seen,) for seen in _SEEN))])
+        for _ in range(random.choice([0, 1, 2, 3]) if self.is_seen else 0):
+            place = random.randint(0, len(found))
+            found[place:place] = random.choice(kinds)
         return found
 
 
