@@ -9,7 +9,8 @@ import pytest
 from fuzz.close import MAKERS
 from fuzz.closeness import drawn
 from fuzz.exchanges import procedure
-from fuzz.transfer_mutation import MUTANTS, TransferMutant, named
+from fuzz.transfer_mutant import TransferMutant
+from fuzz.transfer_mutation import MUTANTS, named
 from fuzz.transfer_teeth import hunt
 from fuzz.transfers import batch
 from fuzz.typed_handles import typed

@@ -92,8 +92,8 @@ def understood(coded: OpenCoded, group: Group, scope: Scope, values: Values) -> 
     send, receive = ways[Way.OUT][0], ways[Way.IN][0]
     if tells_of_the_receive(send.call.procedure):
         return fault("ends", "a synchronous send tells that its receive has begun", send.leaf)
-    tags = [values.constants(m.envelope.tag).value for m in (send, receive)]
-    if tags[0] is None or tags[0] != tags[1] or tags[0] < 0:
+    tag = _one_tag(send, receive, values)
+    if tag is None:
         return fault("peers", "the tags are not one constant", receive.leaf)
     comms = [folded_expr(m.envelope.communicator) for m in (send, receive)]
     if comms[0] != comms[1]:
@@ -136,7 +136,13 @@ def understood(coded: OpenCoded, group: Group, scope: Scope, values: Values) -> 
         into.displacement.expression(),
         send.envelope.tag,
     )
-    return replace(coded, blocks=blocks, tag=tags[0])
+    return replace(coded, blocks=blocks, tag=tag)
+
+
+def _one_tag(send: Message, receive: Message, values: Values) -> int | None:
+    """The tag of all messages; None: it is not one constant."""
+    tags = [values.constants(m.envelope.tag).value for m in (send, receive)]
+    return tags[0] if tags[0] is not None and tags[0] == tags[1] and tags[0] >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,10 @@ class Finder:
         trips: Trips,
         parts: tuple[Parts, Parts],
     ) -> Found:
-        same = parts[0].each == parts[1].each and self._alike(receive, send)
+        receive, send = (
+            replace(m, parts=own) for m, own in zip((receive, send), parts, strict=True)
+        )
+        same = self._alike(receive, send)
         reason = None if same else "they have not the same datatype and count"
         reason = reason or self.order.depends_on_time
         reason = reason or self.pairs.why_not(
@@ -183,8 +186,8 @@ class Finder:
                 "no iteration needs a later part, nor changes one that was sent",
             ),
             path,
-            replace(receive, parts=parts[0]),
-            replace(send, parts=parts[1], paced=paced),
+            receive,
+            replace(send, paced=paced),
             groups,
             *moved,
             trips,
@@ -214,9 +217,11 @@ class Finder:
         return found if number is not None and number > 0 else None
 
     def _alike(self, receive: Message, send: Message) -> bool:
-        """Whether both messages have elements of one predefined type."""
+        """Whether both messages have elements of one predefined type, and as many of them for each
+        iteration."""
         one, other = (predefined_type(m.content[2], self.facts.scope) for m in (receive, send))
-        return one is not None and one == other
+        each = [None if m.parts is None else m.parts.each for m in (receive, send)]
+        return one is not None and one == other and each[0] == each[1]
 
     def _changed(self, siblings: tuple[Node, ...], receive: Message, send: Message) -> str | None:
         """What is changed of that which the messages are known by."""

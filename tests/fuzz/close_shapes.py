@@ -1,5 +1,4 @@
-"""Procedures close to what forbids to divide branches and loops, to give buffers copies, and to put
-a procedure in the place of its call."""
+"""Procedures close to what forbids to divide branches and loops, and to give buffers copies."""
 
 from __future__ import annotations
 
@@ -121,8 +120,8 @@ def stored_for_call(w: Words) -> Close:
 # Loops
 
 
-_WORK = ["do k = 1, 4000", "p(k) = p(k)*0.5d0 + k", "end do"]
-_MUCH = ["integer :: k", "real(8) :: p(4000)"]
+WORK = ["do k = 1, 4000", "p(k) = p(k)*0.5d0 + k", "end do"]
+MUCH = ["integer :: k", "real(8) :: p(4000)"]
 
 
 def _gather(w: Words, receives: Lines, sends: Lines, low: str = "1, np - 1") -> Lines:
@@ -137,7 +136,7 @@ def source_changes(w: Words) -> Close:
     """A loop changes the rank that it receives from."""
     take = [w.receive(w.y, 5, source="cnt"), *w.adds(w.z, w.y), "cnt = cnt - 1"]
     body = ["cnt = np - 1", *_gather(w, take, [w.send(w.x, 5, to="0")]), "cnt = 0"]
-    return Close(["p = 0", *w.in_time(body)], declared=_MUCH)
+    return Close(["p = 0", *w.in_time(body)], declared=MUCH)
 
 
 def message_before(w: Words) -> Close:
@@ -145,7 +144,7 @@ def message_before(w: Words) -> Close:
     gap = f"call MPI_Recv(u(2,0:3), 4, {KIND}, r, 5, {WORLD}, MPI_STATUS_IGNORE, ierr)"
     take = [gap, w.receive(w.y, 5, source="r"), *w.adds(w.z, w.y)]
     sends = [w.send(w.x, 5, "4", "0"), w.send(w.w, 5, to="0")]
-    return Close(["p = 0", *w.in_time(_gather(w, take, sends))], declared=_MUCH)
+    return Close(["p = 0", *w.in_time(_gather(w, take, sends))], declared=MUCH)
 
 
 def bounds_again(w: Words) -> Close:
@@ -153,7 +152,7 @@ def bounds_again(w: Words) -> Close:
     inside = ["integer function last()", "cnt = cnt + 1", "last = np - cnt", "end function last"]
     take = [w.receive(w.y, 5, source="r"), *w.adds(w.z, w.y)]
     body = ["p = 0", "cnt = 0", *_gather(w, take, [w.send(w.x, 5, to="0")], "1, last()")]
-    return Close(body, inside=inside, declared=_MUCH)
+    return Close(body, inside=inside, declared=MUCH)
 
 
 def _chain(w: Words, into: str, use: Lines) -> Lines:
@@ -238,79 +237,13 @@ def labelled_nest(w: Words) -> Close:
     return Close(w.in_time([*nest, w.ring("u(1,4)", w.y)]), free=True)
 
 
-# Called procedures
-
-
-def _called(w: Words, body: Lines, arguments: str, declared: Lines) -> Lines:
-    """A procedure that exchanges messages; it is in front of the one that calls it."""
-    return [
-        f"subroutine swap_{w.name}({arguments})", "use mpi", "implicit none", *declared,
-        "integer :: me, np, left, right, ierr, status(MPI_STATUS_SIZE)",
-        f"call MPI_Comm_rank({WORLD}, me, ierr)", f"call MPI_Comm_size({WORLD}, np, ierr)",
-        "left = modulo(me - 1, np)", "right = modulo(me + 1, np)", *body,
-        f"end subroutine swap_{w.name}",
-    ]  # fmt: skip
-
-
-_TWO = ["integer, intent(in) :: n", "real(8), intent(in) :: v(n)", "real(8), intent(inout) :: o(n)"]
-
-
-def kept_variable(w: Words) -> Close:
-    """A called procedure keeps a variable from call to call."""
-    declared = [*_TWO, w.one("integer, save :: calls = 0", "integer :: calls = 0")]
-    inner = [w.ring("v", "o"), "calls = calls + 1", "o(1) = o(1) + calls"]
-    call = f"call swap_{w.name}({w.x}, {w.y}, n)"
-    body = [call, *_WORK, call, *w.adds(w.z, w.y)]
-    body = ["p = 0", *w.in_time(body), f"{w.z}(1) = sum(p)"]
-    return Close(body, declared=_MUCH, before=_called(w, inner, "v, o, n", declared), free=True,
-                 full=True, bindings=("mpi",))  # fmt: skip
-
-
-def argument_changes(w: Words) -> Close:
-    """An argument is made of what the called procedure changes."""
-    declared = [*_TWO, "integer :: f, g"]
-    inner = ["g = g + 1", w.ring("v", "o"), "o(1) = o(1) + f", "g = g + f"]
-    given = w.one("cnt + 1", "cnt - 2")
-    call = f"call swap_{w.name}({w.x}, {w.y}, n, {given}, cnt)"
-    body = ["p = 0", *w.in_time([call, *_WORK, *w.adds(w.w, w.y)]), f"{w.w}(1) = sum(p)"]
-    return Close(body, free=True, full=True, bindings=("mpi",), declared=_MUCH,
-                 before=_called(w, inner, "v, o, n, f, g", declared))  # fmt: skip
-
-
-def ways_out(w: Words) -> Close:
-    """A called procedure returns in the middle of something."""
-    leave = ["do me = 1, 3", "if (o(1) > me) return", "o(1) = o(1) + 1", "end do"]
-    inner = [w.ring("v", "o"), *leave, "o(2) = 5"]
-    call = f"call swap_{w.name}({w.x}, {w.y}, n)"
-    body = ["p = 0", *w.in_time([call, *_WORK, *w.adds(w.w, w.y)]), f"{w.w}(1) = sum(p)"]
-    return Close(body, free=True, full=True, bindings=("mpi",), declared=_MUCH,
-                 before=_called(w, inner, "v, o, n", _TWO))  # fmt: skip
-
-
-def loop_variable_seen(w: Words) -> Close:
-    """A procedure inside reads the variable of a loop that only communicates."""
-    inside = ["subroutine move(k)", "integer, intent(in) :: k", "integer :: ierr",
-              w.ring(w.x, "u(1,k)", "k"), "cnt = cnt + 10*j", "end subroutine move"]  # fmt: skip
-    return Close(["do j = 1, 2", "call move(j)", "end do", *w.loop(w.z), *w.loop(w.w)],
-                 inside=inside, free=True, full=True)  # fmt: skip
-
-
-def size_changes(w: Words) -> Close:
-    """An array of a called procedure has another size in each iteration."""
-    declared = [*_TWO, "integer, intent(in) :: m", "real(8) :: h(m)"]
-    inner = ["h = 1", w.ring("v", "o"), "o(1) = o(1) + sum(h)"]
-    call = f"call swap_{w.name}({w.x}, {w.y}, n, j)"
-    body = ["p = 0", "do j = 1, 3", call, *_WORK, "end do", f"{w.w}(1) = sum(p)"]
-    return Close(body, before=_called(w, inner, "v, o, n, m", declared), free=True, full=True,
-                 declared=_MUCH, bindings=("mpi",))  # fmt: skip
-
-
 # Blocks of collective operations
 
 _BLOCKS = ["real(8) :: p(3,0:7), q(3,0:7)"]
 _FILL = ["do r = 0, 7", "do i = 1, 3", "p(i,r) = i + 10*me + 0.5d0*r", "q(i,r) = 0", "end do",
          "end do"]  # fmt: skip
 _SHOW = ["call fz_real8('p', p, 3*np)", "call fz_real8('q', q, 3*np)"]
+_TWO_ARRAYS = [*_BLOCKS, "real(8) :: g(3,0:7)"]
 _EXCHANGE = f"call MPI_Alltoall(p, 3, {KIND}, q, 3, {KIND}, {WORLD}, ierr)"
 
 
@@ -329,6 +262,15 @@ def beside_blocks(w: Words) -> Close:
     return Close([*_FILL, *w.in_time([_EXCHANGE, touch, *use])], declared=_BLOCKS, shown=_SHOW)
 
 
+def block_bounds(w: Words) -> Close:
+    """What counts the iterations of the loop over the blocks is no integer of the default kind."""
+    declared = [*_TWO_ARRAYS, "integer(8) :: far, last"]
+    work = ["do i = 1, 3", "g(i,far) = 2*q(i,far)", "end do"]
+    use = [w.one("do far = 0, np - 1", "do far = 0, last"), *work, "end do"]
+    body = ["g = 0", "last = np - 1", *w.in_time([_EXCHANGE, *use])]
+    return Close([*_FILL, *body], declared=declared, shown=[*_SHOW, "call fz_real8('g', g, 24)"])
+
+
 MAKERS = {
     maker.__name__: maker
     for maker in (
@@ -336,7 +278,7 @@ MAKERS = {
         from_nobody, part_received, read_inside, stored_and_read, stored_and_left,
         stored_with_effect, stored_for_call, source_changes, message_before, bounds_again,
         buffer_behind, buffer_carried, bounds_asked, next_iteration, condition_of_wait, ordered,
-        wide_halo, rounding, labelled_nest, kept_variable, argument_changes, ways_out,
-        loop_variable_seen, size_changes, blocks_in_order, beside_blocks,
+        wide_halo, rounding, labelled_nest, blocks_in_order, beside_blocks,
+        block_bounds,
     )
 }  # fmt: skip

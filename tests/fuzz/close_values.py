@@ -42,6 +42,14 @@ def carried_scalar(w: Words) -> Close:
     return Close(w.in_time([w.ring(w.x, w.y), *first, *second]))
 
 
+def read_before(w: Words) -> Close:
+    """A scalar is read before the loop that is the next one to set it."""
+    first = ["do i = 1, n", f"{w.w}(i) = {w.w}(i) + {w.y}(i) + h", "end do"]
+    second = ["do i = 1, n", f"h = 0.5d0*{w.z}(i)", f"{w.z}(i) = {w.z}(i) + h", "end do"]
+    body = ["h = 3", w.ring(w.x, w.y), *first, *second]
+    return Close(w.in_time(body), declared=["real(8) :: h"])
+
+
 def read_behind(w: Words) -> Close:
     """A scalar is read behind the loop that is the last to set it."""
     first = ["do i = 1, n", f"t = {w.y}(i)", f"{w.w}(i) = {w.w}(i) + t", "end do"]
@@ -149,7 +157,8 @@ def other_subscript(w: Words) -> Close:
 MAKERS = {
     maker.__name__: maker
     for maker in (
-        needs_message, own_wait, beyond, columns, carried_scalar, read_behind, seen_inside,
+        needs_message, own_wait, beyond, columns, carried_scalar, read_before,
+        read_behind, seen_inside,
         second_name, leaves, prints, unseen_call, kept_state, target_of_jump, one_line,
         started_elsewhere, other_subscript,
     )

@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
-from unittest.mock import patch
 
 from asphalt.analysis import (
     ahead,
@@ -32,8 +29,7 @@ from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.transfer_buffers import _Buffers
 from asphalt.analysis.transfer_directives import TransferDirectives
-from asphalt.gain.model import Price
-from asphalt.running.mpi import MPICH, SMPI, Mpi
+from asphalt.running.mpi import SMPI
 from asphalt.transforms import (
     copies,
     divided_call,
@@ -48,54 +44,9 @@ from asphalt.transforms import (
     waits,
 )
 from asphalt.transforms.nonblocking_rules import Rules
+from fuzz import called_mutation, tile_mutation, turn_mutation
 from fuzz.mutation import Replacement
-
-Runs = tuple[tuple[Mpi, str], ...]
-USUAL: Runs = ((SMPI, "-O0"), (MPICH, "-O0"))
-ON_MPICH: Runs = ((MPICH, "-O0"),)
-
-
-@dataclass(frozen=True)
-class Switch:
-    """One function or property of a module or class of asphalt, and what stands for it."""
-
-    owner: object
-    name: str
-    replacement: Callable[[Replacement], Any]
-
-
-@dataclass(frozen=True)
-class TransferMutant:
-    """``runs``: where what comes of it is run, with which level of the compiler, in this order;
-    ``gainful``: nothing is left out because it costs more than it gains; ``also``: the other
-    condition that forbids the same, so that nothing can fail.
-    """
-
-    name: str
-    near: str
-    switches: Sequence[Switch]
-    runs: Runs = USUAL
-    gainful: bool = False
-    also: str = ""
-
-    @contextmanager
-    def active(self, *, off: bool = True) -> Iterator[None]:
-        """Asphalt with the condition switched off, or else as the mutant is compared with."""
-        costs = _NO_COSTS if self.gainful else ()
-        with ExitStack() as stack:
-            for switch in (*costs, *(self.switches if off else ())):
-                new = switch.replacement(getattr(switch.owner, switch.name))
-                stack.enter_context(patch.object(switch.owner, switch.name, new))
-            yield
-
-
-def always(value: Any) -> Callable[[Replacement], Replacement]:
-    """A function that only ever returns one value."""
-    return lambda original: lambda *args, **named: value
-
-
-def _property(value: Any) -> Callable[[Replacement], Any]:
-    return lambda original: property(lambda self: value)
+from fuzz.transfer_mutant import ON_MPICH, Switch, TransferMutant, off, property_of
 
 
 def _no_order(original: Replacement) -> Replacement:
@@ -105,14 +56,6 @@ def _no_order(original: Replacement) -> Replacement:
         return None if Part.OTHER in (part_of(one), part_of(other)) else original(self, one, other)
 
     return calls
-
-
-def off(owner: object, name: str, value: Any) -> tuple[Switch, ...]:
-    """A function that always gives the same answer."""
-    return (Switch(owner, name, always(value)),)
-
-
-_NO_COSTS = (*off(Price, "gains", True), *off(Price, "loses", False))
 
 
 def _mutants() -> Iterator[TransferMutant]:
@@ -141,14 +84,14 @@ def _mutants() -> Iterator[TransferMutant]:
     order = Independence
     yield TransferMutant("order: one envelope", "one_envelope", off(order, "overtaking", None))
     yield TransferMutant(
-        "order: any tag", "any_tag", (Switch(order, "_takes_any_tag", _property(False)),)
+        "order: any tag", "any_tag", (Switch(order, "_takes_any_tag", property_of(False)),)
     )
     yield TransferMutant(
         "order: wildcards", "any_tag_by_number", off(order, "wildcard", False), ON_MPICH
     )
     yield TransferMutant(
         "order: between ranks", "depends_on_time",
-        (Switch(order, "depends_on_time", _property(None)),), ON_MPICH,
+        (Switch(order, "depends_on_time", property_of(None)),), ON_MPICH,
     )  # fmt: skip
     yield TransferMutant(
         "order: other calls", "probed",
@@ -186,7 +129,7 @@ def _mutants() -> Iterator[TransferMutant]:
         "skipped",
         (
             *off(TransferDirectives, "skipped", None),
-            Switch(order, "_skipped", _property({})),
+            Switch(order, "_skipped", property_of({})),
             Switch(independence, "_LINES_THAT_STAY", lambda original: frozenset()),
         ),
     )
@@ -229,7 +172,7 @@ def _of_buffers() -> Iterator[TransferMutant]:
     yield TransferMutant("renaming: messages of one tag", "shorter", differ)
     yield TransferMutant(
         "renaming: MPI_PROC_NULL", "from_nobody",
-        (Switch(full, "_may_receive_nothing", _property(False)),),
+        (Switch(full, "_may_receive_nothing", property_of(False)),),
     )  # fmt: skip
     yield TransferMutant(
         "renaming: values that stay", "part_received", off(BufferFlow, "needs_no_value", True)
@@ -306,6 +249,7 @@ def _of_blocks() -> Iterator[TransferMutant]:
     yield TransferMutant("ASP083 order", "blocks_in_order", ordered)
     beside = off(divided_call.DividedCall, "_why_not_beside", None)
     yield TransferMutant("ASP082 beside", "beside_blocks", beside)
+    yield TransferMutant("ASP081 bounds", "block_bounds", off(divided_loops, "_is_plain", True))
 
 
 def _one_less(original: Replacement) -> Replacement:
@@ -375,7 +319,12 @@ def _effect(name: str, near: str, kind: EffectKind) -> TransferMutant:
     return TransferMutant(f"effects: {name}", near, (switch,))
 
 
-MUTANTS = tuple(_mutants())
+MUTANTS = (
+    *_mutants(),
+    *called_mutation.mutants(),
+    *tile_mutation.mutants(),
+    *turn_mutation.mutants(),
+)
 
 
 def named(name: str) -> TransferMutant:

@@ -12,7 +12,7 @@ from asphalt.unparse.params import merge_header
 from fuzz.batch import BuildError
 from fuzz.close import MAKERS
 from fuzz.closeness import drawn
-from fuzz.transfer_mutation import TransferMutant
+from fuzz.transfer_mutant import TransferMutant
 from fuzz.transfers import TILINGS, Made, compared, made_of
 
 _RANKS = (2, 3)
@@ -46,14 +46,18 @@ def _usual(mutant: TransferMutant, seed: int, number: int) -> tuple[str, str, bo
     """A procedure, and what asphalt itself makes of it."""
     file, text, drew = drawn(MAKERS, mutant.near, seed, number)
     with mutant.active(off=False):
-        return file, text, drew.stays, made_of(file, text, TILINGS[number % len(TILINGS)])
+        return file, text, drew.stays, _made(mutant, file, text, number)
+
+
+def _made(mutant: TransferMutant, file: str, text: str, number: int) -> Made:
+    return made_of(file, text, TILINGS[number % len(TILINGS)], mutant.passes)
 
 
 def _ask(found: Hunted, seed: int, number: int) -> None:
     file, text, stays, usual = _usual(found.mutant, seed, number)
     try:
         with found.mutant.active():
-            mutated = made_of(file, text, TILINGS[number % len(TILINGS)])
+            mutated = _made(found.mutant, file, text, number)
     except Exception:
         found.asked += 1
         found.crashes += 1

@@ -1,0 +1,46 @@
+"""Mutants of what divides nests among messages or takes messages later, and of values that only one
+statement reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+from asphalt.analysis.temporaries import Temporaries
+from asphalt.running.mpi import SMPI
+from asphalt.transforms import sharing, taking
+from fuzz.transfer_mutant import Switch, TransferMutant, off
+
+
+def mutants() -> Iterator[TransferMutant]:
+    """All of them."""
+    yield from _of_sharing()
+    yield TransferMutant("taking: order", "result_needed", _unordered(taking), gainful=True)
+    yield TransferMutant(
+        "data: what only one statement reads", "read_before",
+        off(Temporaries, "_is_not_read", True),
+    )  # fmt: skip
+    yield TransferMutant(
+        "data: what is defined first", "read_before",
+        off(Temporaries, "_is_defined_first", True),
+    )  # fmt: skip
+
+
+def _of_sharing() -> Iterator[TransferMutant]:
+    def mutant(name: str, near: str, *switches: Switch) -> TransferMutant:
+        return TransferMutant(f"sharing: {name}", near, switches, gainful=True)
+
+    yield mutant("order", "changed_between", *_unordered(sharing))
+    variable = (*off(sharing, "is_unseen", True), *off(sharing, "stays_inside", True))
+    yield mutant("variables", "turn_read_behind", *variable)
+    digits = (*off(sharing, "inexact", None), *off(sharing, "keeps_a_loop", True))
+    yield TransferMutant(
+        "sharing: digits", "rounded_in_parts", digits, ((SMPI, "-O3"),), gainful=True
+    )
+
+
+def _unordered(module: object) -> tuple[Switch, ...]:
+    """For one transformation, any two statements may change places."""
+    order = SimpleNamespace(why_not=lambda *statements: None)
+    free = SimpleNamespace(of=lambda facts: order)
+    return (Switch(module, "Independence", lambda original: free),)
