@@ -176,7 +176,7 @@ class Overlap:
     def _widened(self, begin: State, state: State, dividings: Sequence[Transformation]) -> State:
         """The windows filled, with parts of what ``dividings`` divide, too; branches are split only
         if there is more work in windows then, and no more transfers go without, or if nothing else
-        gains; and not where a window would get its work from another one, which has none then."""
+        gains."""
         wide = self.shop.closure(state, WIDENING)
         new = wide.steps[len(state.steps) :]
         if all(step.transformation != fission.NAME for step in new):
@@ -184,14 +184,11 @@ class Overlap:
         whole = self.shop.closure(state, [t for t in WIDENING if t.name != fission.NAME])
         whole, wide = (self._all_divided(one, dividings) for one in (whole, wide))
         before, *after = (self.shop.price(s.tree) for s in (state, whole, wide))
-        facts = [self.shop.facts(s.tree) for s in (whole, wide)]
-        emptied = motion.busy_requests(facts[0]) & motion.idle_requests(facts[1])
-        if after[1].gains(after[0]) and not after[0].gains(before) and not emptied:
+        if after[1].gains(after[0]) and not after[0].gains(before):
             return wide
-        work = [motion.hidden_work(one) for one in facts]
+        work = [motion.hidden_work(self.shop.facts(s.tree)) for s in (whole, wide)]
         idle = [len(self._idle(begin, s)) for s in (whole, wide)]
-        more = idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1])
-        if more and not emptied:
+        if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
             return wide
         split = [step for step in new if step.transformation == fission.NAME]
         return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))

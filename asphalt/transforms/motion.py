@@ -81,23 +81,16 @@ def moves(facts: UnitFacts) -> Iterator[Move]:
 
 def busy_requests(facts: UnitFacts) -> frozenset[str]:
     """The variables of requests whose transfers have work in their windows."""
-    return frozenset(name for name, has_work in _requests(facts) if has_work)
-
-
-def idle_requests(facts: UnitFacts) -> frozenset[str]:
-    """The variables of requests of which no transfer has work in its window."""
-    return frozenset(name for name, _ in _requests(facts)) - busy_requests(facts)
-
-
-def _requests(facts: UnitFacts) -> Iterator[tuple[str, bool]]:
-    """The variables of requests, with whether a transfer has work in its window, for each."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
-    for path, siblings in lists_in(facts.unit.body):
-        for window, call in _Window.all(siblings, path, messages, order):
-            if "request" in call.args:
-                for name in names_in(call.args["request"]):
-                    yield name, window.has_work()
+    return frozenset(
+        name
+        for path, siblings in lists_in(facts.unit.body)
+        for window, call in _Window.all(siblings, path, messages, order)
+        if window.has_work()
+        if "request" in call.args
+        for name in names_in(call.args["request"])
+    )
 
 
 def hidden_work(facts: UnitFacts) -> int:
