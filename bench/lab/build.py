@@ -21,7 +21,7 @@ from bench.lab.counted import counted
 from bench.lab.nonblocking import without_blocking
 from bench.lab.places import place_for
 from bench.lab.run import LabError
-from bench.lab.transform import set_tiling, transform
+from bench.lab.transform import RUNTIME, set_tiling, transform
 
 BUILD = ROOT / "build" / "lab"
 COMMON = ("results.f90",)
@@ -146,18 +146,35 @@ def compile_program(
     mpi: Mpi, names: tuple[str, ...], flags: tuple[str, ...], cwd: Path, program: Path
 ) -> None:
     """Compiles the sources among ``names``, in order, and links them into ``program``."""
-    objects = []
+    objects: list[str] = []
+    where = ["-I."]
     for name in names:
         source = Path(name)
         if source.suffix.lower() not in (".f", ".f90", ".c"):
             continue
+        if name == RUNTIME:
+            runtime = _runtime(mpi, (cwd / name).read_bytes(), flags)
+            where.append(f"-I{runtime}")
+            objects.append(str(runtime / "asphalt_rt.o"))
+            continue
         objects.append(f"{source.stem}.o")
         options = () if source.suffix == ".c" else flags
-        _call([mpi.compiler(source), *options, "-I.", "-c", name, "-o", objects[-1]], cwd)
+        _call([mpi.compiler(source), *options, *where, "-c", name, "-o", objects[-1]], cwd)
     wrapped = _WRAPPED if _SHARING in names else ()
     unfinished = program.with_suffix(".part")
     _call([mpi.free, *flags, *wrapped, *objects, "-o", unfinished.name], cwd)
     unfinished.rename(program)
+
+
+def _runtime(mpi: Mpi, content: bytes, flags: tuple[str, ...]) -> Path:
+    """The directory with the run-time module, which needs no other source, compiled once."""
+    key = hashlib.sha256(repr((mpi.name, flags, content)).encode()).hexdigest()[:16]
+    directory = BUILD / "runtime" / key
+    if not directory.exists():
+        with place_for(directory) as unfinished:
+            (unfinished / RUNTIME).write_bytes(content)
+            _call([mpi.free, *flags, "-c", RUNTIME, "-o", "asphalt_rt.o"], unfinished)
+    return directory
 
 
 def _call(command: list[str], cwd: Path) -> None:
