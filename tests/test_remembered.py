@@ -11,9 +11,9 @@ import pytest
 from judging import program
 
 from asphalt.analysis import effects
-from asphalt.frontend import reading
+from asphalt.frontend.outline import Request
 from asphalt.frontend.tree import Tree, load_tree
-from asphalt.frontend.workers import Failed
+from asphalt.frontend.workers import Failed, Workers
 from asphalt.project import Project
 from asphalt.settings import Settings
 
@@ -180,18 +180,15 @@ def test_a_damaged_entry_is_absent(tree: Path, work: Work, tmp_path: Path) -> No
 def test_conclusions_from_what_could_not_be_read_are_not_kept(
     tree: Path, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = reading.Reader._read
+    original = Workers.run
 
-    def failing(self: Any, paths: Any, known: Any, function: Any, kind: str) -> Any:
-        for path, result in original(self, paths, known, function, kind):
-            if path.endswith("plane.f90"):
-                self.failed = True
-                yield path, Failed("too much of it")
-            else:
-                yield path, result
+    def failing(self: Any, function: Any, items: Any, seconds: float) -> Any:
+        for item, result in zip(items, original(self, function, items, seconds), strict=True):
+            asked = isinstance(item, Request) and item.path.endswith("plane.f90")
+            yield Failed("too much of it") if asked else result
 
     with monkeypatch.context() as broken:
-        broken.setattr(reading.Reader, "_read", failing)
+        broken.setattr(Workers, "run", failing)
         assert [report.verdict for report in reports(tree)] == ["assumed"]  # it is pure
     assert [report.verdict for report in reports(tree)] == ["proved"]
 
