@@ -103,6 +103,24 @@ def run(
     return _finished([*command, *arguments], program.parent, timeout)
 
 
+def same_lines(
+    mpi: Mpi, folder: Path, before: str, after: bytes | None, ranks: int = 3
+) -> list[str]:
+    """The sorted lines that a program in free form prints, original and transformed, with the
+    run-time module; they must be the same."""
+    printed = []
+    for kind, content in (("before", before.encode()), ("after", after or b"")):
+        place = folder / kind
+        place.mkdir()
+        (place / "main.f90").write_bytes(content)
+        program = build(mpi, [RUNTIME, place / "main.f90"], place, ["-O2", "-w"])
+        outcome = run(mpi, program, ranks)
+        assert outcome.code == 0, outcome.stderr
+        printed.append(sorted(outcome.stdout.splitlines()))
+    assert printed[0] == printed[1]
+    return printed[0]
+
+
 def _finished(command: Sequence[str], folder: Path, timeout: float) -> Outcome:
     done = process.run(command, folder, timeout, settings=_ENVIRONMENT)
     stdout, stderr = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))

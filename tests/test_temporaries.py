@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
+from mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed, same_lines
 from stepping import Stepped
 
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.resources import RUNTIME, shipped
 from asphalt.settings import Settings
 
 _UNIT = """\
@@ -199,14 +198,5 @@ def test_a_wait_passes_the_next_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH, SMPI), ids=str)
 def test_the_results_are_the_same(mpi: Mpi, tmp_path: Path) -> None:
     text, found = _optimised(tmp_path / "source")
-    results = []
-    for kind, content in (("before", text.encode()), ("after", found.content or b"")):
-        folder = tmp_path / kind
-        folder.mkdir()
-        (folder / "main.f90").write_bytes(content)
-        sources = [shipped(RUNTIME), folder / "main.f90"]
-        outcome = run(mpi, build(mpi, sources, folder, ["-O2", "-w"]), 3)
-        assert outcome.code == 0, outcome.stderr
-        results.append(sorted(outcome.stdout.splitlines()))
-    assert results[0] == results[1]
-    assert len(results[0]) == 3
+    printed = same_lines(mpi, tmp_path, text, found.content)
+    assert len(printed) == 3

@@ -23,9 +23,6 @@ from asphalt.ir.expr import OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import Call, Guarded, What
 from asphalt.ir.tree import File, Leaf, Unit, leaves
 
-_VARIABLES = frozenset(
-    {Origin.LOCAL, Origin.DUMMY, Origin.RESULT, Origin.COMMON, Origin.MODULE, Origin.HOST}
-)
 _STARTS = frozenset({Timing.NONBLOCKING, Timing.STARTING})
 
 
@@ -51,7 +48,7 @@ def check_directives(scope: Scope) -> None:
 
 def _check_variable(directive: Directive, name: str, scope: Scope) -> None:
     symbol = scope.lookup(name)
-    if symbol is None or symbol.origin not in _VARIABLES or symbol.attrs & {"external"}:
+    if symbol is None or not symbol.origin.is_variable or symbol.attrs & {"external"}:
         raise directive.error(f"no variable {name} is known here; check the name")
     if "implicit" in symbol.attrs and name not in set(_names(scope.unit)):
         raise directive.error(f"nothing here has the name {name}; check it")

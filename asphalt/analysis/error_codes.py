@@ -23,7 +23,6 @@ from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi_table import Direction, Procedure, table
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
-from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.values import COMPARISONS
 from asphalt.ir.expr import Arg, Expr, Op, Ref, names_in
@@ -31,14 +30,6 @@ from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 
 SUCCESS = "mpi_success"
-_VARIABLES = (
-    Origin.LOCAL,
-    Origin.DUMMY,
-    Origin.RESULT,
-    Origin.COMMON,
-    Origin.MODULE,
-    Origin.HOST,
-)
 _SHARED = frozenset({"pointer", "target", "volatile", "asynchronous"})
 _OWN_CODES = frozenset({"mpi_grequest_start", "mpi_register_datarep"})
 
@@ -178,7 +169,7 @@ class ErrorCodes:
         symbol = scope.lookup(variable.name)
         if variable.args is not None or variable.name in scope.shadowed:
             return False
-        if symbol is None or symbol.origin not in _VARIABLES or symbol.dims is not None:
+        if symbol is None or not symbol.origin.is_variable or symbol.dims is not None:
             return False
         if symbol.equivalenced or symbol.attrs & _SHARED:
             return False

@@ -10,15 +10,6 @@ from asphalt.analysis.objects import designator_name, object_named
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Component, Ref
 
-_VARIABLES = (
-    Origin.LOCAL,
-    Origin.DUMMY,
-    Origin.RESULT,
-    Origin.COMMON,
-    Origin.MODULE,
-    Origin.HOST,
-)
-
 
 def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
     """What a name stands for where it is used in a unit.
@@ -39,7 +30,7 @@ def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
         return NameKind.CONSTANT
     if symbol.origin is Origin.INTRINSIC:
         return _intrinsic_kind(name)
-    if symbol.origin not in _VARIABLES or symbol.attrs & {"external", "procedure"}:
+    if not symbol.origin.is_variable or symbol.attrs & {"external", "procedure"}:
         return NameKind.PROCEDURE
     if not listed or symbol.dims is not None:
         return NameKind.VARIABLE

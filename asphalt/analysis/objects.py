@@ -10,18 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.derived_types import component_declarations
-from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.symbols import Scope, Symbol
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import Dim
-
-_VARIABLES = (
-    Origin.LOCAL,
-    Origin.DUMMY,
-    Origin.RESULT,
-    Origin.COMMON,
-    Origin.MODULE,
-    Origin.HOST,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +34,7 @@ def object_named(name: str, scope: Scope) -> DataObject | None:
     """The object that a folded designator without subscripts names; None: it is not known."""
     root, *path = name.split("%")
     symbol = scope.lookup(root)
-    if symbol is None or symbol.origin not in _VARIABLES:
+    if symbol is None or not symbol.origin.is_variable:
         return None
     if not path:
         return DataObject(root, root, (), symbol)

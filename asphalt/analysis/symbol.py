@@ -26,6 +26,21 @@ class Origin(Enum):
     MPI = "mpi"  # anything that an MPI module or mpif.h declares
     INTRINSIC = "intrinsic"
 
+    @property
+    def is_variable(self) -> bool:
+        """Whether the name is that of data, declared in the unit or elsewhere."""
+        return self in _VARIABLES
+
+
+_VARIABLES = (
+    Origin.LOCAL,
+    Origin.DUMMY,
+    Origin.RESULT,
+    Origin.COMMON,
+    Origin.MODULE,
+    Origin.HOST,
+)
+
 
 Text = tuple[str, str, Span | None]
 """The statement of a named constant: its name, its unit where that matters, and where it stands."""

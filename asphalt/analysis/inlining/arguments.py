@@ -25,9 +25,6 @@ from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, walk
 from asphalt.ir.tree import leaves
 
-_VARIABLES = (
-    Origin.LOCAL, Origin.DUMMY, Origin.RESULT, Origin.COMMON, Origin.MODULE, Origin.HOST,
-)  # fmt: skip
 _SAME = ("allocatable", "target", "volatile", "asynchronous")
 _NUMBERS = ("integer", "real", "double_precision", "complex", "double_complex", "logical")
 
@@ -166,7 +163,7 @@ class Passed:
         symbol = self.context.caller.lookup(ref.name)
         return (
             symbol is not None
-            and symbol.origin in _VARIABLES
+            and symbol.origin.is_variable
             and (ref.args is None or symbol.dims is not None)
         )
 
