@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from mpi_run import SMPI, installed
 
+from bench.lab.case import load_cases
+from bench.lab.measure import check_results
 from bench.lab.run import LabError, Run, run_program, same_output
 
 _TOLD = "echo result; echo 'seconds 1.5' >&2; sleep 30"
@@ -36,3 +39,12 @@ def test_other_results_are_told_with_their_first_line_also_of_a_run_that_did_not
     for output, line in ((b"one\nten\n", "line 2"), (b"", "line 1"), (b"one\ntwo", "line 2")):
         with pytest.raises(LabError, match=f"a run differs from the original in {line}"):
             same_output(expected, Run(output, 1.0, ended=False), "a run")
+
+
+@pytest.mark.skipif(not installed(SMPI), reason="no SMPI")
+@pytest.mark.parametrize("ranks", [48, 64])
+def test_results_on_many_ranks_can_be_compared(ranks: int) -> None:
+    """SimGrid does not bear any network on so many."""
+    (case,) = [case for case in load_cases() if case.name == "synthetic_fig3"]
+    what = next(what for what in case.simulated if ranks in what.all_ranks).at(ranks)
+    check_results(case, what, "hand", what.tilings[-1])
