@@ -4,7 +4,7 @@
 # make fuzz    N random programs (N=1000, SEED=1): what fails is kept in build/fuzz
 # make fuzz-teeth  switches the legality conditions off, one by one, those of transfers too: each must be found
 # make fuzz-transfers  N random procedures with transfers between two ranks, as make fuzz
-# make bench   all measurements, into bench/results (one to two hours on two cores)
+# make bench   all measurements, into bench/results (an hour on two cores)
 # make bench-quick  a part of them, into build/bench (about two minutes)
 # make corpus  scans the sources of real programs
 # make docs    writes the page of all verdicts
