@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from pathlib import Path
 
 from asphalt.analyses import Analyses
@@ -57,3 +58,20 @@ def test_garbage_is_collected_as_before_afterwards() -> None:
     with collected_seldom():
         assert gc.get_threshold()[0] > before[0]
     assert gc.get_threshold() == before
+
+
+def test_what_is_read_of_other_files_is_shared_however_many_edits_there_were(
+    tmp_path: Path,
+) -> None:
+    """Each unit of a program that is transformed is one edit more."""
+    edited, other = tmp_path / "a.f90", tmp_path / "b.f90"
+    edited.write_bytes(SOURCE)
+    other.write_text("subroutine b\n  call s(1)\nend subroutine b\n")
+    first = tree = load_tree([tmp_path])
+    file = first.file(str(other))
+    for number in range(sys.getrecursionlimit()):
+        tree = tree.edited({str(edited): SOURCE.replace(b"1", b"%d" % (number + 2))})
+    assert tree.file(str(other)) is file
+    assert [located.unit.name for located in tree.mentions("s")] == ["b"]
+    assert tree.content(str(edited)) == SOURCE.replace(b"1", b"%d" % (number + 2))
+    assert first.content(str(edited)) == SOURCE

@@ -6,7 +6,7 @@ The steps after the bytes run in worker processes and are kept in the cache.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -71,7 +71,8 @@ class Reader:
         self, sources: Sequence[Path], settings: Settings, origin: Reader | None = None
     ) -> None:
         self.settings = settings
-        self._origin = origin
+        self._is_edited = origin is not None
+        self._readers: dict[str, Reader] = {}  # of each file: this one, or one before the edits
         self.problems: list[Problem] = []
         self.contents: dict[str, bytes] = {}
         self.entries: dict[str, FileEntry] = {}
@@ -99,6 +100,7 @@ class Reader:
             content = contents.get(path, self.contents[path])
             if content == self.contents[path]:
                 other.entries[path], other.contents[path] = entry, content
+                other._readers[path] = self._readers[path]
             else:
                 other._note(path, content)
         return other
@@ -160,7 +162,7 @@ class Reader:
         """Reads the outlines of several files at a time."""
         self._take_outlines(paths)
         known_all = all(path in self.outlines for path in paths)
-        if self._origin is not None or len(paths) < len(self.entries) or known_all:
+        if self._is_edited or len(paths) < len(self.entries) or known_all:
             self._read_outlines(paths)
             return
         key = key_of("outlines", *(part for e in self.entries.values() for part in (e.path, e.key)))
@@ -173,19 +175,19 @@ class Reader:
 
     def _take_outlines(self, paths: Sequence[str]) -> None:
         """Takes those of files that are as they were before others were edited."""
-        if self._origin is None:
-            return
-        same = self._same(paths, self.outlines)
-        self._origin.read_outlines(same)
-        self.outlines.update((path, self._origin.outlines[path]) for path in same)
-        self.failed |= self._origin.failed
+        for reader, same in self._read_elsewhere(paths, self.outlines):
+            reader.read_outlines(same)
+            self.outlines.update((path, reader.outlines[path]) for path in same)
+            self.failed |= reader.failed
 
-    def _same(self, paths: Iterable[str], known: Container[str]) -> list[str]:
-        """The files that are not known, and are as they were before others were edited."""
-        if self._origin is None:
-            return []
-        before = self._origin.entries
-        return [p for p in paths if p not in known and before.get(p) is self.entries[p]]
+    def _read_elsewhere(
+        self, paths: Sequence[str], known: Container[str]
+    ) -> Iterator[tuple[Reader, list[str]]]:
+        """The files that are not known, and that other readers read, by reader."""
+        for reader in dict.fromkeys(self._readers[path] for path in paths):
+            same = [p for p in paths if p not in known and self._readers[p] is reader]
+            if same and reader is not self:
+                yield reader, same
 
     def _read_outlines(self, paths: Sequence[str]) -> None:
         missing: list[str] = []
@@ -215,18 +217,17 @@ class Reader:
 
     def read_files(self, paths: Sequence[str]) -> None:
         """Reads and interprets several files at a time."""
-        for path in self._same(paths, self._made[_FILE]):
-            if self._origin is not None and self._origin.has_file(path):
-                self._made[_FILE][path] = self._origin.file(path)
+        for reader, same in self._read_elsewhere(paths, self._made[_FILE]):
+            found = {path: reader.file(path) for path in same if reader.has_file(path)}
+            self._made[_FILE].update(found)
         self._read(paths, (_FILE, _PARTS), interpreted, unread_file)
 
     def read_parts(self, paths: Sequence[str]) -> None:
         """Reads the units of several files at a time."""
-        same = self._same(paths, self._made[_PARTS])
-        if same and self._origin is not None:
-            self._origin.read_parts(same)
-            self._made[_PARTS].update((path, self._origin.parts(path)) for path in same)
-            self.failed |= self._origin.failed
+        for reader, same in self._read_elsewhere(paths, self._made[_PARTS]):
+            reader.read_parts(same)
+            self._made[_PARTS].update((path, reader.parts(path)) for path in same)
+            self.failed |= reader.failed
         self._read(paths, (_PARTS,), parts, unread_parts)
 
     def _read(
@@ -315,6 +316,7 @@ class Reader:
 
     def _note(self, name: str, content: bytes) -> None:
         """Notes a file with a content, or what is wrong with it."""
+        self._readers[name] = self
         if (nul := content.find(b"\0")) >= 0:
             line = content.count(b"\n", 0, nul) + 1
             self.problems.append(Problem(name, line, "not a text file: it contains a NUL byte"))

@@ -44,7 +44,6 @@ ERROR_READ = Code(
     "Give asphalt the whole program, with its main program and all that it calls; or leave the "
     "test of the code out.",
 )
-
 NO_VARIABLE = Code(
     "ASP021",
     "the buffer of a transfer may be a copy",
