@@ -102,7 +102,8 @@ def with_stand_in(recipe: Recipe, files: Mapping[str, bytes]) -> dict[str, bytes
 
 
 def build(recipe: Recipe) -> Path:
-    """The program of a recipe, built if it is not there; raises LabError with the messages."""
+    """The program of a recipe, built if it is not there; versions with the same text have the same
+    program.  Raises LabError with the messages."""
     files = sources_of(recipe)
     if recipe.version == "transformed":
         files = transform(files, recipe.passes)
@@ -119,15 +120,15 @@ def build(recipe: Recipe) -> Path:
     flags = (*recipe.flags, *recipe.case.flags)
     if recipe.shared:
         files[_SHARING] = (STAND_INS / _SHARING).read_bytes()
-    key = repr((recipe.version, recipe.mpi.name, flags, sorted(files.items())))
+    key = repr((recipe.mpi.name, flags, sorted(files.items())))
     directory = BUILD / recipe.case.name / hashlib.sha256(key.encode()).hexdigest()[:16]
-    program = directory / recipe.version
+    program = directory / recipe.case.name
     if program.exists():
         return program
     with place_for(directory) as unfinished:
         for name, content in files.items():
             (unfinished / name).write_bytes(content)
-        compile_program(recipe.mpi, tuple(files), flags, unfinished, unfinished / recipe.version)
+        compile_program(recipe.mpi, tuple(files), flags, unfinished, unfinished / program.name)
     return program
 
 

@@ -7,6 +7,7 @@ place only, and what the transformation takes apart would cost where it does not
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -23,16 +24,21 @@ def counted(files: Mapping[str, bytes], free: Collection[str]) -> dict[str, byte
 
     ``free``: those that cost nothing.  Raises LabError where other computation has no known cost.
     """
+    with _READING:
+        return dict(_counted(tuple(files.items()), frozenset(free)))
+
+
+@cache
+def _counted(files: tuple[tuple[str, bytes], ...], free: frozenset[str]) -> dict[str, bytes]:
     with TemporaryDirectory() as name:
         source, out = Path(name, "source"), Path(name, "charged")
         source.mkdir()
-        for file, content in files.items():
+        for file, content in files:
             (source / file).write_bytes(content)
-        with _READING:
-            charged = charge_tree(source, out, load_machine())
+        charged = charge_tree(source, out, load_machine())
         for one in charged.not_charged:
             file = Path(one.file).name
             if file not in free:
                 raise LabError(f"{file}:{one.line}: not charged: {one.message}")
-        changed = {file: (out / file).read_bytes() for file in files if file not in free}
+        changed = {file: (out / file).read_bytes() for file, _ in files if file not in free}
         return {charged.runtime.name: charged.runtime.read_bytes()} | dict(files) | changed

@@ -21,14 +21,8 @@ from bench.lab.run import LabError, Run, run_program, same_output
 
 NOTHING_TO_HIDE = 1e-3  # of the original's time
 # Arrays from this many bytes on share memory; and what happens within a microsecond is solved
-# together, which takes half the time and changes times by a thousandth at most.  Solving the whole
-# network anew takes less than keeping track of what changes where all ranks send at once, and
-# changes nothing.
-MANY_RANKS = {
-    "smpi/auto-shared-malloc-thresh": "1000000",
-    "surf/precision": "1e-6",
-    "network/optim": "Full",
-}
+# together, which takes half the time and changes times by a thousandth at most.
+MANY_RANKS = {"smpi/auto-shared-malloc-thresh": "1000000", "surf/precision": "1e-6"}
 
 
 @dataclass(frozen=True, slots=True)

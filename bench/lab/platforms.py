@@ -18,9 +18,9 @@ from bench.lab.case import ROOT
 NODES = 64
 PLACE = ROOT / "build" / "lab" / "platforms"
 
-# All flows of an exchange share links with each other, so that solving for those alone that an
-# event touches costs more than it saves.
-_FASTER = {"network/optim": "Full"}
+SOLVED_WHOLE = {"network/optim": "Full"}
+"""All flows of an exchange share links with each other, so that solving for those alone that an
+event touches costs more than it saves."""
 _LATENCY = re.compile(r'\b(lat)="([\d.e+-]+)(\w*)"')
 
 
@@ -39,7 +39,7 @@ class Platform:
 
     def command(self, ranks: int, program: Path, extra: Mapping[str, str]) -> list[str]:
         """Starts ``program`` on the platform, with more settings."""
-        settings = dict(self.settings) | _FASTER | dict(extra)
+        settings = dict(self.settings) | SOLVED_WHOLE | dict(extra)
         return [
             *(SMPI.launcher, "-np", str(ranks), "-platform", str(self._file())),
             *(f"--cfg={name}:{value}" for name, value in settings.items()),

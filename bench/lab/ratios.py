@@ -21,6 +21,7 @@ from asphalt.running.simgrid import Cluster, MessageCosts
 from bench.lab.build import BUILD, compile_program
 from bench.lab.case import ROOT
 from bench.lab.places import place_for
+from bench.lab.platforms import SOLVED_WHOLE
 from bench.lab.rows import Row
 from bench.lab.run import LabError
 from bench.lab.transform import set_tiling, transform
@@ -252,12 +253,12 @@ def build(
 
 def simulate(program: Path, cluster: Cluster, ranks: int, timeout: float = 3600.0) -> list[Timed]:
     """What a program prints on a cluster, kept beside it; raises ``LabError``."""
-    key = hashlib.sha256(repr((cluster, ranks)).encode()).hexdigest()[:16]
+    key = hashlib.sha256(repr((cluster, ranks, SOLVED_WHOLE)).encode()).hexdigest()[:16]
     kept = program.parent / f"run-{key}.txt"
     if not kept.exists():
         platform = program.parent / f"cluster-{key}.xml"
         platform.write_text(cluster.xml(), encoding="utf-8")
-        command = simgrid.command(ranks, program, platform, cluster.costs)
+        command = simgrid.command(ranks, program, platform, cluster.costs, SOLVED_WHOLE)
         outcome = run(command, program.parent, timeout)
         if outcome.status != 0:
             how = "no end" if outcome.status is None else f"exit code {outcome.status}"

@@ -9,9 +9,10 @@ are added in the order in which the optimiser applies them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 
 from asphalt.passes import TRANSFERS
 from asphalt.transforms import motion, nonblocking
@@ -158,12 +159,17 @@ def measure(
     """What was measured, and what went wrong."""
     found: list[Stepped] = []
     failures: list[str] = []
+    tasks = [job.runs for job in wanted]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        # platform by platform, so that a kernel is transformed once: later ones find it done
-        pending = [
-            {key: pool.submit(told(run, advance)) for key, run in job.runs.items()}
-            for job in wanted
-        ]
+        pending: list[dict[tuple[str, str], Future[Run]]] = [{} for _ in wanted]
+        # platform by platform, so that a kernel is transformed once: later ones find it done; the
+        # versions of a kernel not one after the other, so that equal ones find the run done
+        for platform in dict.fromkeys(job.what.platform for job in wanted):
+            here = [number for number, job in enumerate(wanted) if job.what.platform == platform]
+            for keys in zip_longest(*(tasks[number] for number in here)):
+                for number, key in zip(here, keys, strict=True):
+                    if key is not None:
+                        pending[number][key] = pool.submit(told(tasks[number][key], advance))
         for job, futures in zip(wanted, pending, strict=True):
             try:
                 runs = {key: future.result() for key, future in futures.items()}
