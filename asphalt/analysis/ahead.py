@@ -61,7 +61,7 @@ def posted_ahead(
     own = tuple(receives[id(leaf)] for leaf in direct_statements(loop.body) if id(leaf) in receives)
     if not own:
         return None
-    place = order.bound(loop) or order.depends_on_time
+    place = order.place.bound(loop) or order.calls.depends_on_time
     if place is not None:
         return Obstacle(PLACE, place, loop.head)
     decided = _uncounted(loop, facts)
@@ -184,13 +184,13 @@ def _others(
     mine = {id(one.leaf) for one in own}
     for one in own:
         for argument in ("source", "tag"):
-            if order.wildcard(one.call.args[argument]):
+            if order.calls.wildcard(one.call.args[argument]):
                 return f"line {line_of(one.leaf)}: receives with any {argument}"
     for leaf, call in messages.calls(loop):
         if id(leaf) in mine or part_of(call) is Part.COMPLETE:
             continue
         for one in own:
-            reason = order.overtaking(call, one.call)
+            reason = order.calls.overtaking(call, one.call)
             if reason is not None:
                 return f"lines {line_of(leaf)} and {line_of(one.leaf)}: {reason}"
     return None

@@ -70,7 +70,7 @@ class _Distribution:
         if variable is None or not is_unseen(variable, self.facts) or has_own_indices(self.loop):
             return ()
         waiting = [n for n in range(len(self.loop.body)) if self._waits_alone(n)]
-        if not waiting or any(self.order.bound(node) for node in self.loop.body):
+        if not waiting or any(self.order.place.bound(node) for node in self.loop.body):
             return ()
         found = [tail for n in waiting if (tail := self._closed({n})) is not None]
         if len(found) > 1:
@@ -156,7 +156,7 @@ class _Distribution:
         """Whether a statement may be executed behind another one of all later iterations, and of
         the same one where it stands in front of it."""
         first, second = (self.loop.body[n] for n in (place, other))
-        if self.order.calls_between(first, second) is not None:
+        if self.order.calls.why_not(first, second) is not None:
             return False
         return self._keeps("<", first, second) and (
             other < place or self._keeps("=", first, second)

@@ -84,7 +84,7 @@ class Fusion:
 
     def why_not_alone(self, group: Group) -> str | None:
         """Why a group cannot be divided into tiles, whatever stands beside it."""
-        fixed = self.order.fixed(group.node)
+        fixed = self.order.place.fixed(group.node)
         if fixed is not None:
             return fixed
         for loop in group.loops:

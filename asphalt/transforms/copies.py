@@ -125,7 +125,7 @@ class _Paths:
             return
         if not isinstance(branch, Branch) or branch.kind not in _ELSE:
             return
-        if self.order.bound(branch) is not None:
+        if self.order.place.bound(branch) is not None:
             return
         if direction > 0 and not self._meets_no_condition(call, branch):
             return

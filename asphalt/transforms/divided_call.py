@@ -251,7 +251,7 @@ class DividedCall:
         call = next((call for _, call in self.order.messages.calls(node)), None)
         if call is not None:
             return f"{line}: {call.procedure.spelled}"
-        stays = self.order.bound(node)
+        stays = self.order.place.bound(node)
         if stays is not None:
             return stays
         mine = self.facts.footprint(node).accesses

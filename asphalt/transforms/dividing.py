@@ -116,7 +116,7 @@ class Nest:
             return None
         refused: Refused | None = None
         for passed in choices:
-            if any(self.order.bound(node) is not None for node in passed):
+            if any(self.order.place.bound(node) is not None for node in passed):
                 continue
             if all(self._is_free(node) for node in passed):
                 break  # all of it can be moved
@@ -136,7 +136,7 @@ class Nest:
         return first, second
 
     def _split(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> DividedNest | Refused:
-        stays = self.order.bound(self.whole) or self._unrepeatable()
+        stays = self.order.place.bound(self.whole) or self._unrepeatable()
         if stays is not None:
             return self._refused(STATEMENT, stays)
         ends = self._ends(chain, passed)

@@ -149,8 +149,8 @@ class EmptyWindows:
     def _opened(self, siblings: tuple[Node, ...], position: int, moved: _Moved) -> Stop | None:
         """Why a branch cannot be split, so that nothing leaves it."""
         branch = siblings[position]
-        why = None if self._has_splits(branch) else self.order.bound(branch)
-        why = why or self.order.fixed(branch)
+        why = None if self._has_splits(branch) else self.order.place.bound(branch)
+        why = why or self.order.place.fixed(branch)
         if why is None:
             return None
         return Stop(branch, f"the branch around it stays whole: {why}")
@@ -180,9 +180,9 @@ class EmptyWindows:
     ) -> Stop | None:
         """Why the transfer may not pass a statement."""
         other = siblings[position]
-        why = self.order.fixed(other)
+        why = self.order.place.fixed(other)
         if why is None and not self._has_splits(other):
-            why = self.order.bound(other)
+            why = self.order.place.bound(other)
         if why is not None:
             return Stop(other, f"a statement that keeps its place ({why})")
         why = self._calls(moved.split.call, other, forwards)
@@ -210,9 +210,9 @@ class EmptyWindows:
             if part is Part.OTHER and id(leaf) not in self.splits:
                 return f"a statement that keeps its place ({where})"
             late = forwards or part is not Part.START
-            why = self.order.depends_on_time if late else None
+            why = self.order.calls.depends_on_time if late else None
             if why is None and not forwards:
-                why = self.order.overtaking(one, call)
+                why = self.order.calls.overtaking(one, call)
             if why is not None:
                 return f"{where}: {why}"
         return None

@@ -134,7 +134,7 @@ class _Buffers:
         order = self.facts.once(Independence.of)
         if has_own_indices(self.loop) or any(map(_has_block, self.loop.body)):
             return ()
-        if any(order.bound(node) is not None for node in self.loop.body):
+        if any(order.place.bound(node) is not None for node in self.loop.body):
             return ()
         room = limit * _MEBIBYTE
         found: list[str] = []

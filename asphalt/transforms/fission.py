@@ -66,7 +66,11 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                     node,
                     arms=tuple(replace(a, body=b) for a, b in zip(node.arms, bodies, strict=True)),
                 )
-                if any(cuts) and order.bound(node) is None and repeatable(changed, cuts, order):
+                if (
+                    any(cuts)
+                    and order.place.bound(node) is None
+                    and repeatable(changed, cuts, order)
+                ):
                     line, where = line_of(node.arms[0].head), facts.at(node.arms[0].head)
                     does = f"the branch of {where} is split behind the start of a transfer"
                     evidence = ("its first part changes nothing that the conditions read",)

@@ -73,7 +73,7 @@ class Rules:
         undeclared = undeclared_constant(call, facts.scope)
         if undeclared is not None:
             return Refused(BINDING, undeclared.why, leaf.span, marks=marked(undeclared.mark))
-        fixed = self.order.fixed_by(leaf)
+        fixed = self.order.place.fixed_by(leaf)
         for missing in missing_modules(facts.scope):
             if fixed is not None and missing.name == fixed.module:
                 return Refused(NOT_GIVEN, fixed.why, leaf.span, marks=marked(missing.mark))

@@ -141,7 +141,7 @@ class Finder:
         )
         same = self._alike(receive, send)
         reason = None if same else "they have not the same datatype and count"
-        reason = reason or self.order.depends_on_time
+        reason = reason or self.order.calls.depends_on_time
         reason = reason or self.pairs.why_not(
             (receive.arguments[4], send.arguments[4]), (receive.start, send.start)
         )
@@ -258,7 +258,7 @@ class Finder:
         after: list[int] = []
         for position in others:
             node = siblings[position]
-            bound = self.order.bound(node)
+            bound = self.order.place.bound(node)
             if bound is not None:
                 return bound
             passed = [g.node for g in groups if g.position < position]

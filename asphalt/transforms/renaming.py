@@ -235,7 +235,7 @@ def _step(
     facts: UnitFacts, messages: Messages, order: Independence, name: str, live: _Live
 ) -> Rename | None:
     nodes = live.nodes[live.first : live.last + 1]
-    if any(order.bound(node) is not None for node in nodes):
+    if any(order.place.bound(node) is not None for node in nodes):
         return None
     transfers = [
         leaf for node in nodes for leaf, _ in messages.calls(node) if mentions(leaf, name, facts)

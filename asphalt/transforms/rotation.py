@@ -226,7 +226,7 @@ def _can_be_rotated(loop: Do, places: tuple[int, ...], facts: UnitFacts) -> bool
         return False
     order, work = facts.once(Independence.of), [loop.body[place] for place in places]
     inside = [leaf for node in work for leaf in leaves(node)]
-    if len(inside) > MOST_STATEMENTS or any(order.bound(node) is not None for node in work):
+    if len(inside) > MOST_STATEMENTS or any(order.place.bound(node) is not None for node in work):
         return False
     assert head.first is not None
     if is_constant(head.first, facts.scope) and any(

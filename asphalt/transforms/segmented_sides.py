@@ -177,7 +177,7 @@ class Ends(Finder):
         if not any(end.groups for end in ends):
             code, why = (NEEDED, lost[0]) if lost else (PARTS, "no nest has the same iterations")
             return self._refused(code, come, out, why)
-        reason = self.order.depends_on_time or self.pairs.why_not(
+        reason = self.order.calls.depends_on_time or self.pairs.why_not(
             (come.arguments[4], out.arguments[4]), (come.start, out.start)
         )
         if reason is not None:
@@ -244,7 +244,7 @@ class Ends(Finder):
             group = group_at(position, node, None, first=False)
             alike = group is not None and self._trips(group.loops[0]) == trips
             if group is None or not alike or self.fusion.why_not_alone(group) is not None:
-                if self.order.bound(node) is not None or any(self.messages.calls(node)):
+                if self.order.place.bound(node) is not None or any(self.messages.calls(node)):
                     break
                 others.append(position)
             elif foreign & {a.storage for a in self.facts.footprint(node).accesses} and not any(

@@ -61,7 +61,11 @@ def check(facts: UnitFacts, loop: tuple[int, ...] | None = None) -> tuple[Found,
             if not isinstance(node, Branch) or id(node) not in inside:
                 continue
             cuts = _cuts(node, messages)
-            if any(cuts) and order.bound(node) is None and fission.repeatable(node, cuts, order):
+            if (
+                any(cuts)
+                and order.place.bound(node) is None
+                and fission.repeatable(node, cuts, order)
+            ):
                 line, where = line_of(node.arms[0].head), facts.at(node.arms[0].head)
                 does = f"the branch of {where} is split behind what it sends"
                 evidence = ("its first part changes nothing that the conditions read",)

@@ -285,7 +285,7 @@ class _Stores:
 
     def _unseen(self, node: Node, flow: BufferFlow) -> str | None:
         """Why a statement may read the buffer, although it does not show; None: it does not."""
-        bound = self.order.bound(node)
+        bound = self.order.place.bound(node)
         if bound is not None:
             return bound
         for leaf, call in self.messages.calls(node):
@@ -311,7 +311,7 @@ class _Stores:
         if noticed is not None:
             return self._refused(EVALUATED, first, noticed, original)
         following = own.nodes[position + 1] if position + 1 < len(own.nodes) else None
-        stays = self.order.bound(original) or _fixed_text(original, following)
+        stays = self.order.place.bound(original) or _fixed_text(original, following)
         if stays is not None:
             return self._refused(EVALUATED, first, stays, original)
         program = self.scope.program

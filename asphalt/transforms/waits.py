@@ -64,7 +64,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     found: list[Found] = []
     for leaf, call in messages.own_calls():
         own = known.get(id(leaf))
-        if own is None or not isinstance(leaf.what, Call) or order.fixed(leaf) is not None:
+        if own is None or not isinstance(leaf.what, Call) or order.place.fixed(leaf) is not None:
             continue
         started = messages.completed_by(leaf) or ()
         calls = _calls(own, leaf, facts) if len(started) > 1 else ()

@@ -13,8 +13,8 @@ from asphalt.analysis import (
     distribution,
     divided_loops,
     edge_iterations,
-    independence,
     iteration_pairs,
+    placement,
     temporaries,
     transfer_buffers,
 )
@@ -25,8 +25,10 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining import names, procedure
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import RefusedError
+from asphalt.analysis.message_order import MessageOrder
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.own_requests import OwnRequests
+from asphalt.analysis.placement import Placement
 from asphalt.analysis.transfer_buffers import _Buffers
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.running.mpi import SMPI
@@ -52,7 +54,7 @@ from fuzz.transfer_mutant import ON_MPICH, Switch, TransferMutant, off, property
 def _no_order(original: Replacement) -> Replacement:
     """Calls that do something else keep no order with any."""
 
-    def calls(self: Independence, one: Any, other: Any) -> str | None:
+    def calls(self: MessageOrder, one: Any, other: Any) -> str | None:
         return None if Part.OTHER in (part_of(one), part_of(other)) else original(self, one, other)
 
     return calls
@@ -81,21 +83,21 @@ def _mutants() -> Iterator[TransferMutant]:
     )
     yield TransferMutant("ASP024 elsewhere", "elsewhere", off(own, "why_not_together", None))
     yield TransferMutant("ASP025 digits", "digits", off(own, "why_other_digits", None))
-    order = Independence
-    yield TransferMutant("order: one envelope", "one_envelope", off(order, "overtaking", None))
+    order, calls, place = Independence, MessageOrder, Placement
+    yield TransferMutant("order: one envelope", "one_envelope", off(calls, "overtaking", None))
     yield TransferMutant(
-        "order: any tag", "any_tag", (Switch(order, "_takes_any_tag", property_of(False)),)
+        "order: any tag", "any_tag", (Switch(calls, "_takes_any_tag", property_of(False)),)
     )
     yield TransferMutant(
-        "order: wildcards", "any_tag_by_number", off(order, "wildcard", False), ON_MPICH
+        "order: wildcards", "any_tag_by_number", off(calls, "wildcard", False), ON_MPICH
     )
     yield TransferMutant(
         "order: between ranks", "depends_on_time",
-        (Switch(order, "depends_on_time", property_of(None)),), ON_MPICH,
+        (Switch(calls, "depends_on_time", property_of(None)),), ON_MPICH,
     )  # fmt: skip
     yield TransferMutant(
         "order: other calls", "probed",
-        (*off(order, "_unknown_part", None), Switch(order, "_calls", _no_order)),
+        (*off(place, "_unknown_part", None), Switch(calls, "_calls", _no_order)),
     )  # fmt: skip
     values = temporaries
     yield TransferMutant("data: what meets", "needs_message", off(order, "_conflicting", ()))
@@ -119,9 +121,9 @@ def _mutants() -> Iterator[TransferMutant]:
     yield _effect("output", "prints", EffectKind.IO)
     yield _effect("unseen calls", "unseen_call", EffectKind.UNKNOWN_CALL)
     yield _effect("state", "kept_state", EffectKind.STATE)
-    yield TransferMutant("form: labels", "target_of_jump", off(order, "_form", None))
+    yield TransferMutant("form: labels", "target_of_jump", off(place, "_form", None))
     yield TransferMutant(
-        "form: one line", "one_line", off(order, "_form", None),
+        "form: one line", "one_line", off(place, "_form", None),
         also="form: such lines are written anew, or nothing is made of them",
     )  # fmt: skip
     yield TransferMutant(
@@ -129,8 +131,8 @@ def _mutants() -> Iterator[TransferMutant]:
         "skipped",
         (
             *off(TransferDirectives, "skipped", None),
-            Switch(order, "_skipped", property_of({})),
-            Switch(independence, "_LINES_THAT_STAY", lambda original: frozenset()),
+            Switch(place, "_skipped", property_of({})),
+            Switch(placement, "_LINES_THAT_STAY", lambda original: frozenset()),
         ),
     )
     yield TransferMutant(
@@ -315,7 +317,7 @@ def _effect(name: str, near: str, kind: EffectKind) -> TransferMutant:
     def replacement(original: Replacement) -> Replacement:
         return lambda effect, node: effect.kind is kind or original(effect, node)
 
-    switch = Switch(independence, "goes_on_inside", replacement)
+    switch = Switch(placement, "goes_on_inside", replacement)
     return TransferMutant(f"effects: {name}", near, (switch,))
 
 

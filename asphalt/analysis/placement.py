@@ -1,0 +1,193 @@
+"""What has to stay where it is, whatever stands beside it.
+
+Statements are tied to their place by their form, by directives, and by effects (Danalis et al., ICS
+2009, section 4: the rules for control flow, and for calls of which nothing is known).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+
+from asphalt.analysis.access import (
+    ALIASED,
+    CONCURRENT,
+    FORALL,
+    Effect,
+    EffectKind,
+    concurrent_indexes,
+)
+from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.conditions.visible_effects import sentinel_of
+from asphalt.analysis.directives import only_accepts
+from asphalt.analysis.error_codes import ErrorCodes
+from asphalt.analysis.loop_ends import (
+    blocks_in,
+    ends_a_loop,
+    ends_inside,
+    goes_on_inside,
+    loops_in,
+    loops_to,
+)
+from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.transfer_directives import TransferDirectives
+from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.unseen import Unseen, unseen_module
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.stmt import DoHead, Guarded
+from asphalt.ir.tree import Node, leaves
+
+_PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
+_LINES_THAT_STAY = frozenset(
+    {TriviaKind.CPP, TriviaKind.CONDITIONAL, TriviaKind.DEAD, TriviaKind.DIRECTIVE}
+)
+
+
+class Placement:
+    """Answers for one unit."""
+
+    def __init__(self, facts: UnitFacts, messages: Messages) -> None:
+        self.facts = facts
+        self.messages = messages
+
+    def bound(self, node: Node) -> str | None:
+        """Why a statement or construct has to stay where it is, whatever stands beside it."""
+        if id(node) not in self._bounds:
+            self._bounds[id(node)] = node, self.fixed(node) or self._unknown_part(node)
+        return self._bounds[id(node)][1]
+
+    @cached_property
+    def _bounds(self) -> dict[int, tuple[Node, str | None]]:
+        return {}
+
+    def fixed(self, node: Node) -> str | None:
+        """Why a statement or construct has to stay, whatever its MPI calls do."""
+        found = self.fixed_by(node)
+        return None if found is None else found.why
+
+    def fixed_by(self, node: Node) -> Unseen | None:
+        """The same, with the module of which nothing is known, if that is why."""
+        why = self._form(node)
+        if why is not None:
+            return Unseen(why)
+        volatile = self._volatile(node)
+        if volatile is not None:
+            return volatile
+        for effect in () if self._is_idle(node) else self.facts.footprint(node).effects:
+            if effect.kind in _PLAIN or goes_on_inside(effect, node):
+                continue
+            if not self._is_in_no_order(effect):
+                return Unseen(f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})")
+        return None
+
+    def _is_in_no_order(self, effect: Effect) -> bool:
+        """Whether an effect is but a DO CONCURRENT or FORALL whose indexes have not the names of
+        variables of loops around it: what its iterations do is seen, all together."""
+        seen = effect.kind is EffectKind.OPAQUE and effect.detail in (CONCURRENT, FORALL)
+        if not seen or effect.loops:
+            return False
+        what = effect.leaf.what
+        while isinstance(what, Guarded) and what.kind == "if":
+            what = what.action
+        header = getattr(what, "condition", None)
+        own = concurrent_indexes(header)
+        outer = {
+            loop_variable(loop)
+            for node in self.facts.unit.body
+            for loop in loops_in(node)
+            if any(leaf is effect.leaf for leaf in leaves(loop))
+        }
+        return bool(own) and not own & outer
+
+    def _form(self, node: Node) -> str | None:
+        """Why a statement or construct has to stay for what it is, and what stands beside it."""
+        if self._unit is not None:
+            return self._unit
+        for leaf in leaves(node):
+            where = f"line {line_of(leaf)}"
+            skipped = self._skipped.get(id(leaf))
+            if skipped is not None:
+                return f"{where} is skipped by the directive in line {skipped}"
+            stay = (t for t in leaf.lead if t.kind in _LINES_THAT_STAY)
+            if leaf.frozen or not all(only_accepts(t) for t in stay):
+                return f"{where} has a directive or a preprocessor line"
+            if leaf.joined or ";" in leaf.trail.split("!")[0]:
+                return f"{where}: several statements on one line"
+            if leaf.label is not None and not ends_a_loop(leaf, node):
+                return f"{where} has a label"
+            if leaf.label is not None and self._loops_to[leaf.label] > loops_to(leaf.label, node):
+                return f"{where} ends the loop around it, too"
+        for loop in loops_in(node):
+            if loop.end is None and not ends_inside(loop):
+                return f"line {line_of(loop.head)}: a loop that ends with another statement"
+        construct = next(blocks_in(node), None)
+        if construct is not None:
+            return f"line {line_of(construct.head)}: {construct.kind} construct"
+        return None
+
+    def _volatile(self, node: Node) -> Unseen | None:
+        """Why a variable of a statement or construct may be volatile."""
+        for access in self.facts.footprint(node).accesses:
+            if access.storage == ALIASED:
+                continue
+            name = access.storage.split("::")[-1]
+            symbol = self.facts.scope.lookup(name)
+            where = f"line {line_of(access.leaf)}: {access.storage}"
+            if symbol is None:
+                unseen = unseen_module(name, self.facts.scope)
+                why = "nothing is seen that declares it" if unseen is None else unseen.why
+                module = None if unseen is None else unseen.module
+                return Unseen(f"{where} may be volatile: {why}", module)
+            if "volatile" in symbol.attrs:
+                return Unseen(f"{where} is volatile")
+        return None
+
+    @cached_property
+    def _skipped(self) -> dict[int, int]:
+        """The calls that directives leave as they are, with what completes them, each with the line
+        of the directive."""
+        found: dict[int, int] = {}
+        for directive in TransferDirectives(self.facts.located).skipped_here:
+            if directive.leaf is not None and self.messages.call(directive.leaf) is not None:
+                found[id(directive.leaf)] = directive.line
+                for other in self.messages.completion(directive.leaf) or ():
+                    found.setdefault(id(other), directive.line)
+        return found
+
+    @cached_property
+    def _loops_to(self) -> Counter[int]:
+        """How many loops of the unit end with the statement of each label."""
+        found: Counter[int] = Counter()
+        for node in self.facts.unit.body:
+            for leaf in leaves(node):
+                if isinstance(leaf.what, DoHead) and leaf.what.label is not None:
+                    found[leaf.what.label] += 1
+        return found
+
+    @cached_property
+    def _unit(self) -> str | None:
+        for leaf, text in conditional_statements(self.facts.unit):
+            return f"line {line_of(leaf)}: what this does under OpenMP is not looked at: {text}"
+        for leaf in leaves(self.facts.unit):
+            for trivia in leaf.lead:
+                sentinel = sentinel_of(trivia)
+                if sentinel is not None:
+                    return f"line {line_of(leaf)}: a directive: {sentinel}"
+        return None
+
+    def _unknown_part(self, node: Node) -> str | None:
+        """An MPI effect that is not that of a call whose part in transfers is known."""
+        if self._is_idle(node):
+            return None
+        known = {id(leaf): part_of(call) for leaf, call in self.messages.calls(node)}
+        for effect in self.facts.footprint(node).effects:
+            if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Part.OTHER) in (
+                Part.OTHER,
+                Part.NOTHING,
+            ):
+                return f"line {line_of(effect.leaf)}: {effect.detail}"
+        return None
+
+    def _is_idle(self, node: Node) -> bool:
+        return self.facts.once(ErrorCodes).is_idle(node)
