@@ -7,8 +7,9 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 from asphalt.analysis.codes import ALL_CODES
-from asphalt.project import Change, Project, Site
+from asphalt.project import Change, Project
 from asphalt.settings import Settings
+from asphalt.sites import Site
 
 NEST = """\
 do z = 1, nz

@@ -48,8 +48,9 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Do, File, Leaf, Unit, leaves
-from asphalt.project import Project, Site, seconded
+from asphalt.project import Project
 from asphalt.settings import Settings
+from asphalt.sites import Site, seconded
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 

@@ -10,9 +10,10 @@ from asphalt.analysis.symbols import Scopes
 from asphalt.errors import InputError, UsageError
 from asphalt.limits import HEADER
 from asphalt.output.mirror import absolute, base_of
-from asphalt.project import Change, Project, Site
+from asphalt.project import Change, Project
 from asphalt.report.model import SiteReport
 from asphalt.resources import RUNTIME
+from asphalt.sites import Site
 from asphalt.verify.procedures.build import Callable, Compiler, build_version
 from asphalt.verify.procedures.find import (
     find_procedure,

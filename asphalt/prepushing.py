@@ -1,0 +1,121 @@
+"""The prepushing of a tree: its files with all sites transformed whose plans are accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asphalt.analysis.directives import Directive
+from asphalt.analysis.plan import Plan
+from asphalt.analysis.site_directives import site_directives
+from asphalt.change import DEFAULT_DEPTH, DEFAULT_TILE, Change
+from asphalt.frontend.tree import Tree
+from asphalt.ir.tree import File, Unit
+from asphalt.passes import PREPUSH
+from asphalt.settings import Settings
+from asphalt.sites import Site
+from asphalt.transforms.declare import declare
+from asphalt.transforms.edit import replace_unit
+from asphalt.transforms.prepush import prepush
+from asphalt.unparse.params import Parameter
+from asphalt.unparse.unparse import unparse
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFor:
+    """K and D as they were asked for."""
+
+    tile: int | None
+    depth: int | None
+    settings: Settings
+    trial: bool
+
+    def parameter(self, site: Site) -> Parameter:
+        """The entry of a site in the header."""
+        plan = site.judgement
+        assert isinstance(plan, Plan)
+        said = site_directives(plan.exchange, plan.producer.start)
+        tile, tile_from = self._chosen("tile", self.tile, said.tile)
+        depth, depth_from = self._chosen("depth", self.depth, said.depth)
+        sources = {"k": tile_from, "d": depth_from}
+        return Parameter(
+            site.name,
+            site.exchange.spelled,
+            f"{Path(site.report.file).name}:{site.report.line}",
+            _along(site),
+            DEFAULT_TILE if tile is None else tile,
+            DEFAULT_DEPTH if depth is None else depth,
+            {what: source for what, source in sources.items() if source is not None},
+        )
+
+    def given(self, name: str, given: int | None) -> tuple[int, str] | None:
+        """A value that holds for all sites without directive, and who gave it."""
+        value, source = self._chosen(name, given, None)
+        return None if value is None or source is None else (value, source)
+
+    def _chosen(
+        self, name: str, given: int | None, said: tuple[int, Directive] | None
+    ) -> tuple[int | None, str | None]:
+        """A value, and who gave it."""
+        setting: int | None = getattr(self.settings, name)
+        option = (given, f"--{name}")
+        source = (None, None) if said is None else (said[0], f"{said[1].file}:{said[1].line}")
+        order = (option, source) if self.trial else (source, option)
+        found = (pair for pair in (*order, (setting, f"the setting {name}")) if pair[0] is not None)
+        return next(found, (None, None))
+
+
+def prepushed(
+    tree: Tree, sites: Iterable[Site], asked: AskedFor, in_place: bool
+) -> tuple[Change, ...]:
+    """The changes of all files with sites whose plans are accepted.
+
+    ``in_place``: the changes replace the sources, so that nothing is proved again where other files
+    change later.
+    """
+    by_file: dict[str, list[Site]] = {}
+    for site in sites:
+        plan = site.judgement
+        if isinstance(plan, Plan) and set(plan.assumptions) <= set(site.report.accepted):
+            kept = replace(site, judgement=plan.kept_apart) if in_place else site
+            by_file.setdefault(site.exchange.located.path, []).append(kept)
+    return tuple(_change(tree, path, group, asked) for path, group in by_file.items())
+
+
+def _change(tree: Tree, path: str, sites: list[Site], asked: AskedFor) -> Change:
+    file = tree.file(path)
+    units: dict[int, list[Site]] = {}
+    for site in sites:
+        units.setdefault(id(site.exchange.unit), []).append(site)
+    for group in units.values():
+        file = _transformed(file, group)
+    parameters = tuple(asked.parameter(site) for site in sites)
+    reports = tuple(
+        replace(
+            site.report,
+            verdict="applied",
+            passes=(PREPUSH,),
+            tile=parameter.tile,
+            depth=parameter.depth,
+        )
+        for site, parameter in zip(sites, parameters, strict=True)
+    )
+    after = unparse(file).encode("latin-1")
+    return Change(Path(path), tree.content(path), after, reports, parameters)
+
+
+def _transformed(file: File, group: list[Site]) -> File:
+    """The file with all sites of one unit prepushed, the last one first."""
+    original = group[0].exchange.unit
+    unit: Unit = original
+    for site in reversed(group):
+        assert isinstance(site.judgement, Plan)
+        unit = prepush(unit, site.judgement, site.name, file.eol)
+    unit = declare(unit, tuple(site.name for site in group), file.form, file.eol)
+    return replace_unit(file, original, unit)
+
+
+def _along(site: Site) -> str:
+    assert isinstance(site.judgement, Plan)
+    return site.judgement.producer.packing.variable

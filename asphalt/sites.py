@@ -1,0 +1,240 @@
+"""Exchange sites: every exchange of a tree with its judgement, and what is reported of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asphalt.analyses import Analyses
+from asphalt.analysis.codes import ASSUMPTIONS
+from asphalt.analysis.conditions.site import PARSERS
+from asphalt.analysis.evidence import completed, marks_of
+from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.plan import Plan
+from asphalt.analysis.site_directives import site_directives
+from asphalt.analysis.verdict import Mark, Refused
+from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
+from asphalt.frontend.index import FileIndex
+from asphalt.frontend.second_opinion import opinions
+from asphalt.frontend.second_outline import differs
+from asphalt.frontend.tree import Tree
+from asphalt.ir.expr import Ref
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import ArmHead
+from asphalt.ir.tree import Arm, Leaf, leaves
+from asphalt.naming import site_name
+from asphalt.report.model import MarkReport, SiteReport
+from asphalt.settings import Settings
+
+MANY_ASSUMPTIONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One exchange site with its judgement."""
+
+    name: str
+    exchange: Exchange
+    judgement: Plan | Refused | None
+    report: SiteReport
+
+    @property
+    def verdict(self) -> str:
+        """applied, proved, assumed, refused or skipped."""
+        return self.report.verdict
+
+    @property
+    def start(self) -> int | None:
+        """Where the producer begins among the statements around the call, as far as it is
+        known."""
+        if isinstance(self.judgement, Plan):
+            return self.judgement.producer.start
+        return None
+
+
+class Judging:
+    """Judges the exchanges of a tree, as the settings say."""
+
+    def __init__(self, tree: Tree, analyses: Analyses, settings: Settings) -> None:
+        self.settings = settings
+        self._tree = tree
+        self._analyses = analyses
+
+    def sites(self) -> tuple[Site, ...]:
+        """All exchange sites, in the order of files and lines."""
+        effects, _ = self._analyses.of()
+        by_unit: dict[tuple[str, int], list[Exchange]] = {}
+        for exchange in self._analyses.exchanges(effects):
+            where = (exchange.located.path, id(exchange.unit))
+            by_unit.setdefault(where, []).append(exchange)
+        found = [site for here in by_unit.values() for site in self._sites_of(here)]
+        self._analyses.keep()
+        return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
+
+    def _sites_of(self, exchanges: list[Exchange]) -> Iterator[Site]:
+        """The sites of one unit."""
+        here = sorted(exchanges, key=lambda e: (e.span.first, e.span.first_col))
+        for number, exchange in enumerate(here, 1):
+            located = exchange.located
+            name = site_name(Path(located.path), located.unit.name, number, len(here))
+            if _is_applied(exchange):
+                yield Site(name, exchange, None, _report(name, exchange, "applied"))
+            else:
+                yield self._site(name, exchange)
+
+    def _site(self, name: str, found: Exchange) -> Site:
+        """The judgement of one exchange.
+
+        Where one assumption after the other about procedures leads to a plan, it is that plan.
+        """
+        pure = of_kind(PURE, self.settings.assume, name)
+        first: Site | None = None
+        while True:
+            exchange = found.under(self._analyses.of(pure)[0])
+            judgement = self._judgement(exchange, pure)
+            site = Site(name, exchange, judgement, self._judged(name, exchange, judgement))
+            if isinstance(judgement, Plan):
+                return site
+            first = first or site
+            lifted = of_kind(PURE, {judgement.lifted_by or ""})
+            if lifted <= pure or len(pure) > MANY_ASSUMPTIONS:
+                return first
+            pure |= lifted
+
+    def _judgement(self, exchange: Exchange, pure: frozenset[str]) -> Plan | Refused:
+        judgement = self._analyses.judgement(exchange, pure)
+        if isinstance(judgement, Plan):
+            judgement = self._seconded(judgement)
+        return completed(exchange, judgement) if isinstance(judgement, Refused) else judgement
+
+    def _accepted(self, name: str, plan: Plan) -> tuple[str, ...]:
+        """The assumptions of a plan that are accepted, by the user or by directives."""
+        said = site_directives(plan.exchange, plan.producer.start).assumed
+        return tuple(
+            needed
+            for needed in plan.assumptions
+            if is_accepted(needed, self.settings.assume, name)
+            or needed in said
+            or needed.split(":")[0] == UNIFORM.word
+            or self._is_said_pure(needed, plan.exchange)
+        )
+
+    def _is_said_pure(self, needed: str, exchange: Exchange) -> bool:
+        kind, _, name = needed.partition(":")
+        said = self._analyses.of()[0].assumed
+        return kind == PURE.word and said.pure(name, exchange.scope)
+
+    def _seconded(self, plan: Plan) -> Plan | Refused:
+        """The plan, unless two parsers disagree about its unit or a wrapper that it relies on."""
+        path = plan.exchange.located.path
+        judgement = seconded(plan, self._tree.file(path).width, self._tree.index(path))
+        for wrapper in plan.exchange.through:
+            width, index = self._tree.file(wrapper.path).width, self._tree.index(wrapper.path)
+            other = other_reading(wrapper, leaves(wrapper.unit), width, index)
+            if other is not None:
+                return Refused(PARSERS, f"{PARSERS.title}: {other}", plan.exchange.span)
+        return judgement
+
+    def _judged(self, name: str, exchange: Exchange, judgement: Plan | Refused) -> SiteReport:
+        marks = tuple(_mark(mark) for mark in marks_of(exchange, judgement))
+        if isinstance(judgement, Refused):
+            verdict = "skipped" if judgement.code.id == "ASP006" else "refused"
+            return replace(
+                _report(name, exchange, verdict),
+                code=judgement.code.id,
+                message=judgement.message,
+                witness=judgement.witness,
+                marks=marks,
+            )
+        along = judgement.producer.packing.variable
+        accepted = self._accepted(name, judgement)
+        needed = [a.partition(":")[0] for a in judgement.assumptions if a not in accepted]
+        kinds = (*needed, *(assumption.partition(":")[0] for assumption in accepted))
+        return replace(
+            _report(name, exchange, "assumed" if judgement.assumptions else "proved"),
+            code=next((ASSUMPTIONS[kind].id for kind in kinds if kind in ASSUMPTIONS), None),
+            message=f"can be prepushed along {along} ({judgement.layout.description})",
+            assumptions=judgement.assumptions,
+            accepted=accepted,
+            evidence=(*judgement.evidence, *_caution(judgement)),
+            backend="isend",
+            marks=marks,
+        )
+
+
+def _caution(plan: Plan) -> tuple[str, ...]:
+    told: list[str] = []
+    if plan.sizes:
+        values = ", ".join(f"{name.spelled} = {value}" for name, value in plan.sizes)
+        told.append(f"proved for {values}; built with other values, the call is made as it was")
+    if plan.grain != 1:
+        told.append(f"an innermost loop is tiled; a chosen K is a multiple of {plan.grain}")
+    return tuple(told)
+
+
+def seconded(plan: Plan, width: int, index: FileIndex) -> Plan | Refused:
+    """The plan, unless two parsers disagree about a statement that it moves or depends on: all
+    from the producer to the call, and the declarations of the unit and its hosts.
+
+    ``width`` is the line limit of the file, ``index`` what fortls makes of it.
+    """
+    located, place = plan.exchange.located, plan.exchange.place
+    other = differs(index, located.chain)
+    if other is not None:
+        return Refused(PARSERS, f"{PARSERS.title}: {other}", plan.exchange.span)
+    declared = (node for unit in located.chain for node in unit.spec)
+    moved = (*place.siblings[plan.producer.start : place.position], *plan.exchange.written)
+    statements = (leaf for node in (*declared, *moved) for leaf in leaves(node))
+    found = opinions(statements, located.form, width)
+    if found.disagreements:
+        first = found.disagreements[0]
+        message = f"{PARSERS.title}, in line {first.line}"
+        return Refused(PARSERS, message, first.leaf.span, first.code)
+    asked = found.agreed + found.silent
+    evidence = f"two parsers agree about {found.agreed} of {asked} statements, differ on none"
+    return replace(plan, evidence=(*plan.evidence, evidence))
+
+
+def other_reading(
+    located: Located, statements: Iterable[Leaf], width: int, index: FileIndex
+) -> str | None:
+    """How another parser reads a procedure or one of these statements of it; None: as we do."""
+    other = differs(index, located.chain)
+    if other is not None:
+        return other
+    found = opinions(statements, located.form, width)
+    return f"line {found.disagreements[0].line}" if found.disagreements else None
+
+
+def _report(name: str, exchange: Exchange, verdict: str) -> SiteReport:
+    return SiteReport(
+        name,
+        exchange.located.path,
+        exchange.span.first,
+        exchange.operation,
+        exchange.located.unit.name,
+        verdict,
+    )
+
+
+def _mark(mark: Mark) -> MarkReport:
+    span = mark.span
+    return MarkReport(
+        span.file, span.first, span.first_col, span.last, span.last_col, mark.role, mark.text
+    )
+
+
+def _is_applied(exchange: Exchange) -> bool:
+    """Whether the call is the original that stands in the code that asphalt wrote."""
+    for around in exchange.place.around:
+        if isinstance(around, Arm):
+            continue
+        arms = getattr(around, "arms", ())
+        for arm in arms:
+            head = arm.head.what
+            if isinstance(head, ArmHead) and any(
+                isinstance(e, Ref) and e.name == "asphalt_tiled" for e in head.exprs
+            ):
+                return True
+    return False
