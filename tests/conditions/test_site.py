@@ -219,7 +219,7 @@ def test_the_message_names_the_operation_as_it_is_spelled(tmp_path: Path) -> Non
     case = next(case for case in CASES if case.code == "ASP001")
     report = site(tmp_path, case.refused).report
     assert report.operation == "MPI_Alltoallw"
-    assert report.message.startswith("MPI_Alltoallw is not transformed yet")
+    assert report.message.startswith("MPI_Alltoallw is not prepushed")
 
 
 @pytest.mark.parametrize("module", ["sizes", "e"])  # any message has an "e"

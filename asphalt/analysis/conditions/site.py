@@ -20,10 +20,11 @@ from asphalt.ir.tree import Block, Leaf, leaves
 
 OPERATION = Code(
     "ASP001",
-    "this operation is not transformed yet",
+    "this operation is not prepushed",
     "The call exchanges data between all ranks, but it is not a blocking MPI_ALLTOALL or "
     "MPI_ALLTOALLV: it returns before the data has arrived, or has a data type for each rank.",
-    "Nothing can be done now; if all blocks have one type, MPI_ALLTOALLV can be used.",
+    "`--passes transfers` moves work beside it. If all blocks have one type, MPI_ALLTOALLV can be "
+    "used, and is prepushed.",
 )
 IN_PLACE = Code(
     "ASP002",
@@ -123,7 +124,7 @@ def check(exchange: Exchange) -> Answer:
     if reason is not None:
         return _wrapped(exchange, reason)
     if arguments.family not in _FAMILIES or procedure.timing is not Timing.BLOCKING:
-        message = f"{procedure.spelled} is not transformed yet"
+        message = f"{procedure.spelled} is not prepushed; --passes transfers moves work beside it"
         return Refused(OPERATION, message, exchange.span)
     if call.binding == "unknown":
         message = f"{procedure.spelled} comes from a module or an include file that is not given"
