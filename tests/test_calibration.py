@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 from mpi_run import SMPI, installed
 
-from asphalt.analysis.costs import CLASSES
-from asphalt.analysis.costs_lines import LINE
+from asphalt.analysis.costs import CLASSES, LINE, Cache
 from asphalt.cli.main import main
 from asphalt.simulation.cache import own_cache
-from asphalt.simulation.calibration import COLUMNS, _counts, _line, _time, _units, steps
+from asphalt.simulation.calibration import COLUMNS, _beside, _counts, _time, _units, steps
 from asphalt.simulation.machine import LATENCIES, Machine, load_machine
 from asphalt.simulation.machine_file import machine_text
 from asphalt.transforms.charge import Costs
@@ -111,11 +110,23 @@ def test_simulate_charges_what_the_machine_file_says(
 def test_the_time_of_a_lost_line_is_found_again() -> None:
     costs = Costs(dict.fromkeys(CLASSES, 1e-10), dict.fromkeys(LATENCIES, 1e-9))
     lines = {name: unit for name, unit in _units().items() if name.startswith("line_")}
-    small, large = COLUMNS * LINE // 2, COLUMNS * LINE * 4
+    small, large = Cache(COLUMNS * LINE // 2), Cache(COLUMNS * LINE * 4)
     times = {n: _time(u, costs) + 3e-9 * _counts(u, small)["line"] for n, u in lines.items()}
     assert len(times) == 2
-    assert _line(lines, times, costs, small) == pytest.approx(3e-9)
-    assert _line(lines, times, costs, large) == 0  # which loses none
+    assert _beside("line", lines, times, costs, small) == pytest.approx(3e-9)
+    assert _beside("line", lines, times, costs, large) == 0  # which loses none
+
+
+def test_the_time_of_a_conflict_is_found_again() -> None:
+    """One set holds 8 of 128 lines; of two sets, each holds 8 of 64."""
+    costs = Costs(dict.fromkeys(CLASSES, 1e-10), dict.fromkeys(LATENCIES, 1e-9))
+    loops = {name: unit for name, unit in _units().items() if name.startswith("conflict_")}
+    cache = Cache(COLUMNS * LINE * 4, ways=8, way=4096)
+    found = {name: _counts(unit, cache)["conflict"] for name, unit in loops.items()}
+    assert sorted(found.values()) == [64 * (64 - 8)] * 2 + [64 * (128 - 8)] * 2
+    times = {n: _time(u, costs) + 3e-9 * found[n] for n, u in loops.items()}
+    assert _beside("conflict", loops, times, costs, cache) == pytest.approx(3e-9)
+    assert _beside("conflict", loops, times, costs, Cache(ways=128, way=4096)) == 0
 
 
 def test_nothing_is_timed_for_a_file_that_cannot_be_written(

@@ -11,7 +11,7 @@ from textwrap import dedent, indent
 import pytest
 from stepping import Stepped
 
-from asphalt.analysis.costs import CLASSES
+from asphalt.analysis.costs import CLASSES, Cache
 from asphalt.analysis.costs_trips import Trips
 from asphalt.errors import InputError
 from asphalt.gain.model import Model
@@ -23,7 +23,7 @@ from asphalt.simulation.machine import BUILT_IN, LATENCIES, Machine, load_machin
 from asphalt.simulation.machine_file import machine_text
 from asphalt.simulation.platforms import INFINIBAND_HDR
 
-CACHE = 64 * 1000
+CACHE = Cache(64 * 1000)
 SECONDS = dict.fromkeys(CLASSES, 0.0) | {"line": 1.0e-9}
 MACHINE = Machine("m", "gfortran", (), SECONDS, cache=CACHE)
 HEAD = """\
@@ -129,7 +129,7 @@ def test_bounds_that_change_with_the_loop_are_asked_in_each_turn(tmp_path: Path)
 
 
 def test_nothing_is_lost_from_a_cache_of_unknown_size(tmp_path: Path) -> None:
-    assert _charges(tmp_path, TRANSPOSED, replace(MACHINE, cache=0)) == []
+    assert _charges(tmp_path, TRANSPOSED, replace(MACHINE, cache=Cache())) == []
 
 
 def test_a_program_may_have_a_sign_of_its_own(tmp_path: Path) -> None:
@@ -181,17 +181,17 @@ def test_the_machine_file_says_how_large_the_cache_is(tmp_path: Path) -> None:
     file.write_text(machine_text(full))
     assert load_machine(file) == full
     for wrong in ("-1", "1.5", "true", "'1 MB'"):
-        file.write_text(machine_text(full).replace(f"cache = {CACHE}", f"cache = {wrong}"))
+        file.write_text(machine_text(full).replace(f"cache = {CACHE.size}", f"cache = {wrong}"))
         with pytest.raises(InputError, match="cache: must be a number of bytes"):
             load_machine(file)
 
 
 def test_a_machine_file_may_leave_them_out(tmp_path: Path) -> None:
     text = BUILT_IN.read_text()
-    text = re.sub(r"^(line|cache) = .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(line|conflict|cache|ways?) = .*\n", "", text, flags=re.MULTILINE)
     (tmp_path / "old.toml").write_text(text)
     old = load_machine(tmp_path / "old.toml")
-    assert (old.cache, old.seconds["line"]) == (0, 0.0)
+    assert (old.cache, old.seconds["line"], old.seconds["conflict"]) == (Cache(), 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -205,5 +205,5 @@ def test_the_cache_of_this_machine_is_that_of_the_second_level(
         index.mkdir()
         (index / "level").write_text(f"{level}\n")
         (index / "size").write_text(f"{own}\n")
-    assert own_cache(tmp_path) == found
-    assert own_cache(tmp_path / "none") == 0
+    assert own_cache(tmp_path) == Cache(found)
+    assert own_cache(tmp_path / "none") == Cache()

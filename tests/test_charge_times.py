@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from asphalt.analysis.costs import CLASSES, Counts
+from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache, Counts
 from asphalt.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import LATENCIES, Machine
@@ -22,13 +22,19 @@ subroutine s(n, m, a, b)
 
 
 def charges(
-    folder: Path, text: str, name: str = "a.f90", window: float = 0.0, **seconds: float
+    folder: Path,
+    text: str,
+    name: str = "a.f90",
+    window: float = 0.0,
+    cache: Cache = UNKNOWN,
+    **seconds: float,
 ) -> list[str]:
     """What the charging statements add to the clock, in order."""
     (folder / "source").mkdir()
     (folder / "source" / name).write_text(dedent(text))
     latency = {c: seconds[f"{c}_waits"] for c in LATENCIES if f"{c}_waits" in seconds}
-    machine = Machine("m", "", (), {c: seconds.get(c, 0.0) for c in CLASSES}, latency, window)
+    own = {c: seconds.get(c, 0.0) for c in CLASSES}
+    machine = Machine("m", "", (), own, latency, window, cache)
     made = charge_tree(folder / "source", folder / "out", machine, Settings(cache=False, jobs=1))
     assert made.not_charged == ()
     after = (made.root / name).read_text().replace("\n     &", "")

@@ -35,7 +35,10 @@ FAMILY: Mapping[str, str] = MappingProxyType(
     {name: family for family, names in ELEMENTARY.items() for name in names}
 )
 INTEGER = ("integer", "integer_divide", "convert")
-REFERENCES = ("load", "load_far", "load_indexed", "store", "store_far", "store_indexed", "line")
+REFERENCES = (
+    *("load", "load_far", "load_indexed", "store", "store_far", "store_indexed"),
+    *("line", "conflict"),
+)
 CONTROL = ("loop", "loop_entry", "branch", "branch_on_data", "call")
 UNITS = (("divide", "sqrt"), ("integer_divide",))
 """Classes of which a core does one operation at a time, beside all others: its dividers."""
@@ -45,10 +48,32 @@ CLASSES = (*ARITHMETIC, "power", *ELEMENTARY, *INTEGER, *REFERENCES, *CONTROL)
 ``power``: a real to a real power.  ``integer``: addition, multiplication, comparison of integers
 and logical operations.  ``convert``: integer to real or back.  ``load``, ``store``: a reference
 next to that of the turn before; ``_far``: at another distance; ``_indexed``: at an unknown one.
-``line``: a line of memory that the core's own caches have lost (``costs_lines``).  ``loop``: a turn
-of a loop; ``loop_entry``: beginning and end of one.  ``branch``: a decision; ``branch_on_data``:
-one that depends on the values of arrays.  ``call``: of a procedure.
+``line``: a line of memory that the core's own caches have lost (``costs_lines``).  ``conflict``:
+one that the first cache has lost, since all lines of a loop fall into one set (``costs_sets``).
+``loop``: a turn of a loop; ``loop_entry``: beginning and end of one.  ``branch``: a decision;
+``branch_on_data``: one that depends on the values of arrays.  ``call``: of a procedure.
 """
+
+
+LINE = 64
+"""Bytes of a line of a cache: those of x86 and most ARM processors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """What the caches of a core hold; 0 for what is not known, where nothing is lost.
+
+    ``size``: bytes of all that the core has for itself.  ``ways``: how many lines a set of the
+    first cache holds.  ``way``: bytes from a line to the next one that falls into the same set.
+    """
+
+    size: int = 0
+    ways: int = 0
+    way: int = 0
+
+
+UNKNOWN = Cache()
+"""A cache that loses nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ used goes first), and each of its references fetches a line.
         do i = 1, nx
           b(k, j, i) = a(i, j, k)
 
-Loops that touch lines next to each other are not looked at: those are fetched ahead.
+Loops that touch lines next to each other are not looked at: those are fetched ahead.  What is lost
+although it would fit, since all of it falls into few sets, is in ``costs_sets``.
 """
 
 from __future__ import annotations
@@ -20,71 +21,85 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.algebra import folded, poly
+from asphalt.analysis.costs import LINE, Cache, Counts
+from asphalt.analysis.costs_nests import Inner, references, step
 from asphalt.analysis.costs_references import way
-from asphalt.analysis.costs_trips import (
-    Trips,
-    is_harmless,
-    is_repeatable,
-    loop_trips,
-    product,
-    usable,
-)
-from asphalt.analysis.costs_types import Surroundings, is_array, is_valued_as_array
-from asphalt.ir.expr import Arg, Lit, Op, Ref, names_in, walk
-from asphalt.ir.stmt import Assign, DoHead
-from asphalt.ir.tree import Do, Leaf, Node
+from asphalt.analysis.costs_sets import NEEDED, conflict
+from asphalt.analysis.costs_trips import Trips, is_harmless, is_repeatable, product, usable
+from asphalt.analysis.costs_types import Surroundings
+from asphalt.ir.expr import Arg, Lit, Op, Ref, names_in
+from asphalt.ir.tree import Node
 
-LINE = 64
-"""Bytes of a line: those of x86 and most ARM processors."""
-
-
-@dataclass(frozen=True, slots=True)
-class Inner:
-    """A counted loop inside of the loop that is looked at."""
-
-    variable: str
-    trips: Trips
+Lost = tuple[Counts, tuple[Trips, ...]]
+"""Lines that are fetched anew, and how often."""
 
 
 def lost(
-    body: tuple[Node, ...], variable: str, varying: frozenset[str], cache: int, around: Surroundings
-) -> tuple[Trips, ...]:
+    body: tuple[Node, ...],
+    variable: str,
+    varying: frozenset[str],
+    cache: Cache,
+    around: Surroundings,
+) -> tuple[Lost, ...]:
     """How many lines a turn of a loop fetches anew, for each group of references: as many as it
-    touches, if that is more than fit into a cache of so many bytes, else none.
+    touches, if that is more than fit into the cache, else none; and those that share few sets.
 
     ``varying``: what changes in the loop.
     """
-    if cache == 0 or not variable or not usable(around, ("sign",)):
+    if not variable or not usable(around, ("sign", *NEEDED)):
         return ()
-    groups: dict[object, tuple[Trips, ...]] = {}
     others = varying - {variable}
-    for ref, loops in _references(body, (), around):
+    groups: dict[object, tuple[Inner, ...]] = {}
+    nests: dict[tuple[object, int], _Crossing] = {}
+    for ref, loops in references(body, (), around):
         crossed = _crossed(ref, variable, loops, others, around)
         if crossed:
-            groups.setdefault(_group(ref), tuple(one.trips for one in crossed))
-    least = -(-cache // LINE // max(1, len(groups)))
-    found = (product(trips, least) for trips in groups.values())
-    return tuple(trips for trips in found if trips.value != 0)
+            group = _group(ref)
+            groups.setdefault(group, crossed)
+            nests.setdefault((group, id(crossed[-1].node)), _Crossing(ref, crossed, loops))
+    found = [*_beyond_all(cache.size // LINE, tuple(groups.values()))]
+    for one in nests.values():
+        found += _beyond_sets(one, cache, others, around)
+    return tuple(one for one in found if all(trips.value != 0 for trips in one[1]))
 
 
-def _references(
-    nodes: tuple[Node, ...], loops: tuple[Inner, ...], around: Surroundings
-) -> Iterator[tuple[Ref, tuple[Inner, ...]]]:
-    """The elements in assignments of a nest that no condition guards, and the loops around them."""
-    for node in nodes:
-        match node:
-            case Do(head=Leaf(what=DoHead(var=Ref(name=name)) as head), body=body):
-                trips = loop_trips(head, around)
-                if trips is not None:
-                    yield from _references(body, (*loops, Inner(name, trips)), around)
-            case Leaf(what=Assign(target=target, value=value, pointer=False)) if loops:
-                for part in (*walk(target), *walk(value)):
-                    if isinstance(part, Ref) and _is_element(part, around):
-                        yield part, loops
+@dataclass(frozen=True, slots=True)
+class _Crossing:
+    """A reference, the loops that take it to other lines, and all loops around it."""
+
+    ref: Ref
+    crossed: tuple[Inner, ...]
+    loops: tuple[Inner, ...]
 
 
-def _is_element(ref: Ref, around: Surroundings) -> bool:
-    return bool(ref.args) and is_array(ref, around) and not is_valued_as_array(ref, around)
+def _beyond_all(lines: int, groups: tuple[tuple[Inner, ...], ...]) -> Iterator[Lost]:
+    """What does not fit into a cache of so many lines, of references that share it; 0: of any."""
+    if lines:
+        least = -(-lines // max(1, len(groups)))
+        for crossed in groups:
+            yield Counts.of(line=1), (product(tuple(one.trips for one in crossed), least),)
+
+
+def _beyond_sets(
+    one: _Crossing, cache: Cache, others: frozenset[str], around: Surroundings
+) -> Iterator[Lost]:
+    """What does not fit into the sets of the first cache: of the innermost loop across the array
+    that takes more turns than a set holds lines."""
+    long = [at for at, loop in enumerate(one.crossed) if not _is_within(loop, cache.ways)]
+    if not long:
+        return
+    loop = one.crossed[long[-1]]
+    again = (*one.loops[: one.loops.index(loop)], *one.crossed[long[-1] + 1 :])
+    found = conflict(one.ref, loop, cache, around)
+    if found is not None and all(_is_known(other, others, around) for other in again):
+        counts, trips = found
+        yield counts, (*(other.trips for other in again), trips)
+
+
+def _is_within(loop: Inner, turns: int) -> bool:
+    """Whether a loop is known to take no more turns than that."""
+    known = loop.trips.value
+    return known is not None and known <= turns
 
 
 def _crossed(
@@ -98,13 +113,13 @@ def _crossed(
     along its first dimension, or if where it goes is not known."""
     first, *further = ref.args or ()
     inside = {one.variable for one in loops}
-    if _step(first, variable) not in (1, -1) or names_in(first) & others:
+    if step(first, variable) not in (1, -1) or names_in(first) & others:
         return ()
     if any(variable in names_in(arg) or names_in(arg) & (others - inside) for arg in further):
         return ()
     crossed = []
     for one in loops:
-        steps = [_step(arg, one.variable) for arg in further if one.variable in names_in(arg)]
+        steps = [step(arg, one.variable) for arg in further if one.variable in names_in(arg)]
         if not steps:
             continue
         if (
@@ -123,14 +138,6 @@ def _is_known(loop: Inner, others: frozenset[str], around: Surroundings) -> bool
     return not trips.names & others and is_harmless(trips, around) and is_repeatable(trips, around)
 
 
-def _step(arg: Arg, variable: str) -> int | None:
-    """How far a subscript goes in a turn of a loop; None: not known, or not at all."""
-    if not isinstance(arg, Lit | Op | Ref):
-        return None
-    steps = poly(arg).coefficients(Ref(variable, variable))
-    return steps[1].value if set(steps) <= {0, 1} and 1 in steps else None
-
-
 def _group(ref: Ref) -> object:
     """What is the same for two references whose subscripts differ by constants."""
     return ref.name, tuple(_without_constant(arg) for arg in ref.args or ())
@@ -142,4 +149,4 @@ def _without_constant(arg: Arg) -> object:
     return frozenset((monomial, number) for monomial, number in poly(arg).terms if monomial)
 
 
-__all__ = ["LINE", "lost"]
+__all__ = ["Lost", "lost"]

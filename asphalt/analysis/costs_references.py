@@ -73,12 +73,12 @@ def way(expr: Ref | Component, variable: str, around: Surroundings) -> str:
             if coefficient is None:
                 return "indexed"
             return "" if abs(coefficient * apart) <= _NEAR else "far"
-        extent = None if dims is None or number >= len(dims) else _extent(dims[number], around)
+        extent = None if dims is None or number >= len(dims) else known_extent(dims[number], around)
         apart = None if apart is None or extent is None else apart * extent
     return ""
 
 
-def _extent(dim: Dim, around: Surroundings) -> int | None:
+def known_extent(dim: Dim, around: Surroundings) -> int | None:
     """A constant extent of a dimension, None for any other."""
     if dim.kind != "explicit" or dim.upper is None:
         return None

@@ -34,7 +34,7 @@ from asphalt.ir.stmt import DoHead
 
 _ONE = Lit("integer", "1")
 _WRITTEN_WITH = ("max", "real", "size", "lbound", "ubound")
-_HARMLESS = frozenset({"size", "min", "max", "abs", "int", "lbound", "ubound", "mod"})
+_HARMLESS = frozenset({"size", "min", "max", "abs", "int", "iand", "lbound", "ubound", "mod"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 ! 8), integers k, l (l between 1 and n, in no order), complex z, w.  What is called busy_* keeps the
 ! processor busy, what is called wait_* waits for one result after the other, and in what is called
 ! window_* a turn is so long that few turns overlap.  What is called line_* goes through an array of
-! 137 MB, which fits into no cache.  No loop copies or fills an array alone, since compilers make
-! calls of memcpy and memset of such loops.
+! 137 MB, which fits into no cache, and conflict_* through lines that fall into one set of the first
+! cache, or into two, where its lines recur every 4096 bytes.  No loop copies or fills an array
+! alone, since compilers make calls of memcpy and memset of such loops.
 module calibration
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
@@ -12,6 +13,9 @@ module calibration
   ! of more columns than a core's own caches have lines, each on other pages
   integer, parameter :: rows = 64, columns = 33000
   real(real64), private :: sheet(520, columns), strip(columns, rows)
+  ! columns of a power of two fall into one set of the first cache, or into few
+  integer, parameter :: crossed = 128
+  real(real64), private :: one_set(512, crossed), sets(256, crossed), rest(crossed, rows)
 
 contains
 
@@ -527,5 +531,45 @@ contains
       end do
     end do
   end subroutine line_loads
+
+  subroutine conflict_stores(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    integer :: j
+    do i = 1, rows
+      do j = 1, crossed
+        one_set(i, j) = 0.3_real64*rest(j, i)
+      end do
+    end do
+  end subroutine conflict_stores
+
+  subroutine conflict_loads(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    integer :: j
+    do i = 1, rows
+      do j = 1, crossed
+        rest(j, i) = 0.3_real64*one_set(i, j)
+      end do
+    end do
+  end subroutine conflict_loads
+
+  subroutine conflict_stores_2(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    integer :: j
+    do i = 1, rows
+      do j = 1, crossed
+        sets(i, j) = 0.3_real64*rest(j, i)
+      end do
+    end do
+  end subroutine conflict_stores_2
+
+  subroutine conflict_loads_2(n, side, a, b, c, d, k, l, z, w)
+    include 'arguments.inc'
+    integer :: j
+    do i = 1, rows
+      do j = 1, crossed
+        rest(j, i) = 0.3_real64*sets(i, j)
+      end do
+    end do
+  end subroutine conflict_loads_2
 
 end module calibration

@@ -1,24 +1,37 @@
-"""The cache that a core of this machine has for itself."""
+"""The caches that a core of this machine has for itself, as Linux describes them in sysfs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from asphalt.analysis.costs import Cache
+
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1024, "M": 1024**2}
 
 
-def own_cache(system: Path = SYSTEM) -> int:
-    """Its size in bytes, that of the second level; 0: not known (what Linux says in sysfs)."""
+def own_cache(system: Path = SYSTEM) -> Cache:
+    """The size of the second level, and the sets of the first; 0 for what is not known."""
+    size = ways = way = 0
     for index in sorted(system.glob("index*")):
-        try:
-            if (index / "level").read_text().strip() == "2":
-                return _bytes((index / "size").read_text().strip())
-        except (OSError, ValueError):
-            continue
-    return 0
+        level, kind = _text(index, "level"), _text(index, "type")
+        if level == "2":
+            size = size or _bytes(_text(index, "size"))
+        elif level == "1" and kind in ("Data", "Unified"):
+            ways = _bytes(_text(index, "ways_of_associativity"))
+            way = _bytes(_text(index, "size")) // ways if ways else 0
+    if way & (way - 1):
+        ways = way = 0
+    return Cache(size, ways, way)
+
+
+def _text(index: Path, name: str) -> str:
+    try:
+        return (index / name).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _bytes(text: str) -> int:
-    unit = _UNITS.get(text[-1:], 1)
-    return int(text.rstrip("KM")) * unit
+    number = text.rstrip("KM")
+    return int(number) * _UNITS.get(text[-1:], 1) if number.isdecimal() else 0

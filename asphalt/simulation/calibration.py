@@ -4,8 +4,8 @@ Each loop of ``data/calibration.f90`` gives an equation: its counts times the se
 classes are the time that was measured.  The seconds are the non-negative least-squares solution of
 all equations, each divided by its time, so that relative errors count.  Latencies follow in the
 same way from the loops that wait for one result after the other, and the time of a line that the
-cache has lost from loops over an array that does not fit into it.  (The PGAS paper, section 6.1,
-measures operations that loops are then made of in the same spirit.)
+cache has lost from loops over an array that does not fit into it, or not into its sets.  (The PGAS
+paper, section 6.1, measures operations that loops are then made of in the same spirit.)
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from asphalt.analysis.algebra import poly
-from asphalt.analysis.costs import CLASSES, Counts
+from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache, Counts
 from asphalt.analysis.costs_trips import Trips
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.errors import UsageError
 from asphalt.frontend.tree import load_tree
-from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.expr import Expr, Lit, Op, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.running.process import run
@@ -34,8 +34,11 @@ from asphalt.simulation.machine import LATENCIES, Machine
 from asphalt.transforms.charge import Charger, Costs
 from asphalt.transforms.charge_edit import Charge, together
 
-LENGTH, SIDE, ROWS, COLUMNS = 1000, 31, 64, 33000
-_BOUNDS = {"n": LENGTH, "side": SIDE, "four": 4, "two": 2, "rows": ROWS, "columns": COLUMNS}
+LENGTH, SIDE, ROWS, COLUMNS, CROSSED = 1000, 31, 64, 33000, 128
+_BOUNDS = {
+    **{"n": LENGTH, "side": SIDE, "four": 4, "two": 2},
+    **{"rows": ROWS, "columns": COLUMNS, "crossed": CROSSED},
+}
 _DATA = Path(__file__).resolve().parent.parent / "data"
 _FILES = ("calibration.f90", "arguments.inc", "plane.inc")
 _LINE = re.compile(r"^(\w+)\s+(\S+)$", re.MULTILINE)
@@ -89,11 +92,14 @@ def calibrate(
     long = {n: u for n, u in units.items() if n.startswith(("busy_", "window_"))}
     window = _window(long, times, seconds, latency)
     cache = own_cache()
-    lines = {n: u for n, u in units.items() if n.startswith("line_")}
-    seconds["line"] = _line(lines, times, Costs(seconds, latency, window), cache)
+    lost: dict[str, _Unit] = {}
+    for kind in ("line", "conflict"):
+        own = {n: u for n, u in units.items() if n.startswith(f"{kind}_")}
+        seconds[kind] = _beside(kind, own, times, Costs(seconds, latency, window), cache)
+        lost |= own
     machine = Machine(name, compiler, tuple(flags), seconds, latency, window, cache)
     costs = Costs(seconds, latency, window, cache)
-    loops = [Loop(n, times[n], _time(u, costs)) for n, u in (*long.items(), *lines.items())]
+    loops = [Loop(n, times[n], _time(u, costs)) for n, u in (*long.items(), *lost.items())]
     loops += [
         Loop(n, times[n], sum(latency[c] * k for c, k in counts.items()))
         for n, counts in waits.items()
@@ -261,7 +267,7 @@ def _units() -> dict[str, _Unit]:
         tree.close()
 
 
-def _counts(unit: _Unit, cache: int = 0) -> dict[str, float]:
+def _counts(unit: _Unit, cache: Cache = UNKNOWN) -> dict[str, float]:
     """The operations of a loop by class."""
     found: dict[str, float] = {}
     for charge in unit.charges(Costs({}, {}, 0.0, cache)):
@@ -303,14 +309,14 @@ def _window(
     return min(_WINDOWS, key=error)
 
 
-def _line(
-    loops: Mapping[str, _Unit], times: Mapping[str, float], costs: Costs, cache: int
+def _beside(
+    kind: str, loops: Mapping[str, _Unit], times: Mapping[str, float], costs: Costs, cache: Cache
 ) -> float:
-    """Seconds of a line that a cache of so many bytes has lost: what loops take beside all else,
+    """Seconds of what a cache has lost, a line or a conflict: what loops take beside all else,
     least squares of relative errors; 0 where they lose none."""
     found = weight = 0.0
     for name, unit in loops.items():
-        lines = _counts(unit, cache).get("line", 0.0) / times[name]
+        lines = _counts(unit, cache).get(kind, 0.0) / times[name]
         found += lines * (1 - _time(unit, costs) / times[name])
         weight += lines * lines
     return max(0.0, found / weight) if weight else 0.0
@@ -326,8 +332,19 @@ def _times(trips: tuple[Trips, ...]) -> float:
 
 
 def _known(expr: Expr) -> Expr | None:
-    if isinstance(expr, Ref) and expr.args is None and expr.name in _BOUNDS:
-        return Lit("integer", str(_BOUNDS[expr.name]))
+    """What is known here of the bounds of loops, and of the extents of the arrays in plane.inc."""
+    match expr:
+        case Ref(name=name, args=None) if name in _BOUNDS:
+            return Lit("integer", str(_BOUNDS[name]))
+        case Ref(name="size"):
+            return Lit("integer", str(SIDE))
+        case Ref(
+            name="min" | "iand" as name, args=(Lit() | Op() | Ref() as a, Lit() | Op() | Ref() as b)
+        ):
+            one, other = poly(a, _known).value, poly(b, _known).value
+            assert one is not None, a
+            assert other is not None, b
+            return Lit("integer", str(min(one, other) if name == "min" else one & other))
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asphalt.analysis.costs import CLASSES
+from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache
 from asphalt.errors import InputError
 
 BUILT_IN = Path(__file__).resolve().parent.parent / "data" / "machine.toml"
@@ -15,10 +15,12 @@ SPEED = 1e9
 """The speed of a simulated host, in flop/s, at which a charged second takes a second."""
 _TEXTS = ("name", "compiler")
 _TABLES = ("seconds", "latency")
+_CACHE = ("cache", "ways", "way")
 LATENCIES = tuple(
     name
     for name in CLASSES
-    if not name.startswith(("store_", "load_", "loop", "branch")) and name not in ("line", "call")
+    if not name.startswith(("store_", "load_", "loop", "branch"))
+    and name not in ("line", "conflict", "call")
 )
 """The classes whose results others wait for; ``store``: until what it stored can be loaded."""
 
@@ -30,7 +32,7 @@ class Machine:
     ``seconds``: what an operation of each class costs among others that do not wait for it.
     ``latency``: how long the next one waits for its result, where it needs it.  ``window``: seconds
     of the operations that the core overlaps with one that waits; 0 where that is not known.
-    ``cache``: bytes of the core's own caches; 0 where that is not known, and no line is lost.
+    ``cache``: what the core's own caches hold.
     """
 
     name: str
@@ -39,7 +41,7 @@ class Machine:
     seconds: Mapping[str, float]
     latency: Mapping[str, float] = field(default_factory=dict)
     window: float = 0.0
-    cache: int = 0
+    cache: Cache = UNKNOWN
 
     @property
     def speed(self) -> float:
@@ -69,7 +71,7 @@ def load_machine(path: Path | None = None) -> Machine:
 
 
 def _machine(file: Path, table: Mapping[str, object]) -> Machine:
-    known = (*_TEXTS, "flags", "window", "cache", *_TABLES)
+    known = (*_TEXTS, "flags", "window", *_CACHE, *_TABLES)
     for key in table:
         if key not in known:
             raise InputError(str(file), None, f"{key}: is no key (known: {', '.join(known)})")
@@ -83,7 +85,8 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     if not isinstance(flags, list) or not all(isinstance(flag, str) for flag in flags):
         raise InputError(str(file), None, f"flags: must be a list of texts, not {flags!r}")
     seconds = _times(file, "seconds", table["seconds"], CLASSES)
-    seconds.setdefault("line", 0.0)  # files written before there was that class
+    for later in ("line", "conflict"):  # files written before there were these classes
+        seconds.setdefault(later, 0.0)
     missing = [name for name in CLASSES if name not in seconds]
     if missing:
         raise InputError(str(file), None, f"seconds.{missing[0]}: is missing")
@@ -91,11 +94,18 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     if "load" in latency:
         latency.setdefault("store", latency["load"])
     window = _time(file, "window", table.get("window", 0.0))
-    cache = table.get("cache", 0)
-    if not isinstance(cache, int) or isinstance(cache, bool) or cache < 0:
-        raise InputError(str(file), None, f"cache: must be a number of bytes, not {cache!r}")
+    cache = Cache(*(_number(file, key, table.get(key, 0)) for key in _CACHE))
+    if cache.way & (cache.way - 1):
+        raise InputError(str(file), None, f"way: must be a power of two, not {cache.way}")
     name, compiler = str(table["name"]), str(table["compiler"])
     return Machine(name, compiler, tuple(flags), seconds, latency, window, cache)
+
+
+def _number(file: Path, key: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    what = "lines" if key == "ways" else "bytes"
+    raise InputError(str(file), None, f"{key}: must be a number of {what}, not {value!r}")
 
 
 def _times(file: Path, key: str, table: object, known: tuple[str, ...]) -> dict[str, float]:

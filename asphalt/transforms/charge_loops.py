@@ -41,7 +41,7 @@ def charge_loop(state: State, do: Do, block: Blocks) -> Placed:
     placed = block(do.body)
     turn = [Charge(depth + 1, Counts.of(loop=1)), *_waiting(state, do, placed, variable)]
     fetched = lost(do.body, variable, varying, state.costs.cache, state.around)
-    turn += [Charge(depth + 1, Counts.of(line=1), (trips,)) for trips in fetched]
+    turn += [Charge(depth + 1, counts, trips) for counts, trips in fetched]
     if head.condition is not None:
         condition = state.counter()
         condition.condition(head.condition, ends=True)

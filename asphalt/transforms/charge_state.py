@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from asphalt.analysis.costs import UNKNOWN, Cache
 from asphalt.analysis.costs_expressions import Counter, LoopAround
 from asphalt.analysis.costs_names import expressions
 from asphalt.analysis.costs_trips import is_harmless, is_repeatable
@@ -28,13 +29,13 @@ ENDS = (JumpKind.STOP, JumpKind.ERROR_STOP)
 @dataclass(frozen=True, slots=True)
 class Costs:
     """Seconds of an operation of each class, and until its result can be used; ``window``: seconds
-    of the operations that a processor overlaps, 0 for any number of them; ``cache``: bytes of the
-    core's own caches, 0 for any number."""
+    of the operations that a processor overlaps, 0 for any number of them; ``cache``: what the
+    caches of a core hold."""
 
     seconds: Mapping[str, float]
     latency: Mapping[str, float]
     window: float = 0.0
-    cache: int = 0
+    cache: Cache = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

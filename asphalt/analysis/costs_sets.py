@@ -1,0 +1,92 @@
+"""Lines of the first cache that are lost since all lines of a loop fall into few of its sets.
+
+A line has its place in one set of the cache, which holds ``ways`` lines; lines that are ``way``
+bytes apart have theirs in the same one.  A loop that crosses an array in steps of s bytes uses
+``way/gcd(s, way)`` sets, of each as many lines as there are turns to a set:
+
+    do k = 1, nz
+      do i = 1, nx             ! 16*ny*nz bytes a turn: one set where that is a multiple of way
+        b(k, i) = a(i, k)      ! complex(8) :: b(ny*nz, nx)
+
+What is beyond the ways is not there any more in the next turn of the loop around, and has to come
+from the second cache.  What is fetched into one set comes one line after the other, what is fetched
+into several sets at the same time, so that a line of p sets costs one p-th of a line of one set.
+
+The steps are known at run time: with p sets and n turns, ``(n - p*ways)/p`` conflicts are charged.
+The greatest power of two that divides a number is ``iand(number, -number)``.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.constants import element_bytes
+from asphalt.analysis.costs import LINE, Cache, Counts
+from asphalt.analysis.costs_nests import Inner, step
+from asphalt.analysis.costs_references import known_extent
+from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.costs_types import Surroundings, dims_of
+from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
+
+NEEDED = ("iand", "min", "size")
+"""The intrinsic functions that conflicts are counted with."""
+
+
+def conflict(
+    ref: Ref, loop: Inner, cache: Cache, around: Surroundings
+) -> tuple[Counts, Trips] | None:
+    """What is lost each time when a loop takes a reference across an array; None: nothing, or its
+    steps are not known."""
+    if not cache.ways or not cache.way:
+        return None
+    found = _steps(ref, loop.variable, around)
+    if found is None:
+        return None
+    unit, others = found
+    sets = cache.way // min(cache.way, unit & -unit)
+    if sets == 1 or not others:
+        if sets * LINE >= cache.way:
+            return None
+        count = Op("-", (_grouped(loop.trips.count), _number(sets * cache.ways)))
+        return Counts.of(conflict=1 / sets), Trips(count)
+    product = others[0]
+    for other in others[1:]:
+        product = Op("*", (product, other))
+    power = Ref("iand", "iand", (product, Op("-", (product,))))
+    turns = Op("*", (_grouped(loop.trips.count), Ref("min", "min", (_number(sets), power))))
+    return Counts.of(conflict=1 / sets), Trips(Op("-", (turns, _number(sets * cache.ways))))
+
+
+def _steps(ref: Ref, variable: str, around: Surroundings) -> tuple[int, tuple[Expr, ...]] | None:
+    """The bytes between the elements of two turns: a number, times the extents that are known at
+    run time."""
+    symbol, dims = around.symbol(ref.name), dims_of(ref, around)
+    bytes_ = None if symbol is None else element_bytes(symbol, around.scope)
+    args = ref.args or ()
+    places = [number for number, arg in enumerate(args) if variable in names_in(arg)]
+    if len(places) != 1 or not bytes_ or dims is None or len(dims) != len(args):
+        return None
+    own = step(args[places[0]], variable)
+    if not own:
+        return None
+    unit = abs(own) * bytes_
+    others: list[Expr] = []
+    for number, dim in enumerate(dims[: places[0]], 1):
+        extent = known_extent(dim, around)
+        if extent is None:
+            bare = Ref(ref.name, ref.spelled)
+            others.append(Ref("size", "size", (bare, _number(number))))
+        elif extent > 0:
+            unit *= extent
+        else:
+            return None
+    return unit, tuple(others)
+
+
+def _number(value: int) -> Expr:
+    return Lit("integer", str(value))
+
+
+def _grouped(expr: Expr) -> Expr:
+    return expr if isinstance(expr, Lit | Ref) else Op("()", (expr,))
+
+
+__all__ = ["NEEDED", "conflict"]
