@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from asphalt.analysis.all_sends import Sent, all_sends, is_closed, operations
+from asphalt.analysis.all_sends import Sent, all_sends, operations
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.called_requests import forgotten
+from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.conditions.usage import (
     of_called,
     of_own_rank,

@@ -9,9 +9,9 @@ from asphalt.analysis.collectives import nonblocking_form
 from asphalt.analysis.conditions.point_to_point import verdict
 from asphalt.analysis.directives import matches
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.executed import Executed
 from asphalt.analysis.matching import is_blocking_transfer, matching
 from asphalt.analysis.mpi_table import table
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_operations import deals_with_requests
 from asphalt.analysis.values import Values
 from asphalt.analysis.verdict import Mark
@@ -52,7 +52,7 @@ def transfers(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
 
 def _of_unit(located: Located, effects: Effects) -> Iterator[SiteReport]:
     scope = effects.scopes.of(located)
-    reaching = ReachingDefinitions(scope, effects)
+    reaching = Executed(scope, effects).reaching
     named = matches(located.unit)
     for found in matching(scope, Values(scope, effects), reaching, named):
         span = found.leaf.span

@@ -65,6 +65,7 @@ def why_not(
     main: str = "",
     outside: str = "",
     attribute: str = "",
+    more: str = "",
     *,
     with_main: bool = True,
 ) -> str | None:
@@ -78,7 +79,11 @@ def why_not(
         behind=behind,
         used=used,
     )
-    files = {"exchange.f90": text, "zz_errors.f90": _ERRORS.format(attribute=attribute)}
+    files = {
+        "exchange.f90": text,
+        "more.f90": more,
+        "zz_errors.f90": _ERRORS.format(attribute=attribute),
+    }
     if with_main:
         files["main.f90"] = _MAIN.format(main=main, declared=outside, dummies=dummies)
     (facts,) = [f for f in Stepped.of(folder, files).facts() if f.unit.name == "exchange"]
@@ -89,6 +94,34 @@ def why_not(
 
 _MODULE = {"dummies": "", "declared": "", "used": "\n  use errors"}
 _BEFORE = "  call MPI_Barrier(comm, ierr)"
+_TOLD = """\
+  if (code /= MPI_SUCCESS) then
+    print *, code
+    call MPI_Abort(MPI_COMM_WORLD, 1, code)
+  end if
+"""
+
+
+def _checked(
+    body: str = _TOLD, *, declared: str = "integer :: code", given: str = "ierr", dummy: str = ""
+) -> dict[str, str]:
+    """Where the second statement gives the code to a procedure."""
+    check = (
+        f"subroutine check(code{dummy})\n  use mpi\n  implicit none\n  {declared}\n{body}"
+        "end subroutine check\n"
+    )
+    return {"two": f"call check({given})", "before": _BEFORE, "more": check}
+
+
+def _given(body: str, two: str = "if (ierr /= 0) return") -> dict[str, str]:
+    """Where a procedure has given the code a value."""
+    give = (
+        "subroutine give(n, comm, code)\n  use mpi\n  implicit none\n  integer :: n, comm, code\n"
+        f"{body}end subroutine give\n"
+    )
+    return {"two": two, "before": "  call give(n, comm, ierr)", "more": give}
+
+
 FREE = {
     "the caller reads it": {},
     "it is in a module": _MODULE,
@@ -113,6 +146,45 @@ FREE = {
         "two": "if (ierr /= MPI_SUCCESS) k = 3",
         "before": "  call MPI_Barrier(comm, ierr)",
     },
+    "one returns if it is something else": {"two": "if (ierr /= 0) return", "before": _BEFORE},
+    "one says so and returns": {
+        "two": "if (ierr .ne. 0) then\n    write (*, *) 'error', ierr\n    return\n  end if",
+        "before": _BEFORE,
+    },
+    "one goes elsewhere": {
+        "two": "if (ierr /= MPI_SUCCESS) goto 99", "before": _BEFORE,
+        "behind": "  return\n99 print *, ierr",
+    },
+    "one returns for another reason, too": {
+        "two": "if (ierr /= 0 .and. n > 50) return", "before": _BEFORE,
+    },
+    "one returns from its arm": {
+        "two": f"if (n > 3) then\n  {_START}\n  if (ierr /= 0) return\n  end if",
+        "before": _BEFORE,
+    },
+    "one leaves its loop": {
+        "two": f"do k = 1, 1\n  {_START}\n  if (ierr /= 0) exit\n  if (ierr /= 0) stop 3\n"
+        "  end do",
+        "before": _BEFORE,
+    },
+    "a procedure looks at it": _checked(),
+    "a procedure looks at it and returns": _checked(
+        "  if (code == MPI_SUCCESS) return\n  print *, text\n  stop 1\n",
+        declared="integer, intent(in) :: code\n  character(len=*), intent(in) :: text",
+        given="ierr, 'exchange'", dummy=", text",
+    ),
+    "a procedure asks another one": {
+        **_checked("  call look(code)\n"),
+        "more": _checked("  call look(code)\n")["more"]
+        + _checked()["more"].replace("check(", "look(").replace(" check", " look"),
+    },
+    "a procedure has given it": _given(
+        "  call MPI_Barrier(comm, code)\n  if (code /= 0) return\n"
+        "  if (n > 3) call MPI_Barrier(comm, code)\n"
+    ),
+    "a procedure has given it that says that all is well": _given(
+        "  if (n > 3) then\n    code = 0\n    return\n  end if\n  code = MPI_SUCCESS\n"
+    ),
 }  # fmt: skip
 
 
@@ -154,8 +226,52 @@ KEPT = {
     "one stops otherwise": {
         "two": "if (ierr /= 0) then\n    k = 2\n  else\n    stop 1\n  end if", "before": _BEFORE,
     },
-    "one returns, as a path of which waits are thought": {
+    "one returns if it is what it may have been": {"two": "if (ierr /= 0) return"},
+    "one returns if it is success": {"two": "if (ierr == 0) return", "before": _BEFORE},
+    "one returns for another reason": {
+        "two": "if (ierr /= 0 .or. n > 50) return", "before": _BEFORE,
+    },
+    "one goes elsewhere otherwise": {
+        "two": "if (ierr == MPI_SUCCESS) goto 99", "before": _BEFORE,
+        "behind": "  return\n99 print *, ierr",
+    },
+    "one returns, and errors return": {
+        "two": "if (ierr /= 0) return", "before": _BEFORE, "main": _HANDLER,
+    },
+    "one returns if what is read is something else": {
+        "two": "if (ierr /= 0) return", "before": "  read *, ierr",
+    },
+    "one returns if another thread says so": {
         "two": "if (ierr /= 0) return", "before": _BEFORE,
+        "declared": "integer, intent(out), volatile :: ierr",
+    },
+    "a procedure looks at it, and errors return": {**_checked(), "main": _HANDLER},
+    "a procedure looks at what it may have been": {**_checked(), "before": ""},
+    "a procedure always tells it": _checked("  print *, code\n"),
+    "a procedure stops otherwise": _checked("  if (code == 0) stop 2\n"),
+    "a procedure stops for another reason": _checked(
+        "  if (code /= 0 .or. other > 50) stop 2\n", declared="integer :: code, other",
+        given="ierr, n", dummy=", other",
+    ),
+    "a procedure keeps what it has seen": _checked(
+        "  seen = seen + 1\n" + _TOLD, declared="integer :: code\n  integer, save :: seen = 0",
+    ),
+    "a procedure counts on": _checked(
+        "  a(1) = a(1) + 1\n" + _TOLD, declared="integer :: code\n  real(8) :: a(*)",
+        given="ierr, a", dummy=", a",
+    ),
+    "a procedure looks at something else": _checked(
+        _TOLD.replace("code /=", "other /="), declared="integer :: code, other", given="ierr, n",
+        dummy=", other",
+    ),
+    "a procedure has given it something else": _given(
+        "  call MPI_Barrier(comm, code)\n  if (n > 3) code = 3\n"
+    ),
+    "a procedure may have given it nothing": _given(
+        "  if (n > 3) call MPI_Barrier(comm, code)\n"
+    ),
+    "a procedure has given it, and errors return": {
+        **_given("  call MPI_Barrier(comm, code)\n"), "main": _HANDLER,
     },
     "one stops, and errors return": {
         "two": "if (ierr /= 0) stop 1", "before": _BEFORE, "main": _HANDLER,

@@ -109,7 +109,7 @@ class _Visitor:
                 counted = isinstance(head.what, DoHead) and head.what.kind == "count"
                 for child in body:
                     self.node(child, (*loops, node), sure and counted)
-                    sure = sure and not _may_skip(child)
+                    sure = sure and not self._may_skip(child)
             case Branch(arms=arms):
                 for arm in arms:
                     self.statement(arm.head.what, arm.head, loops, sure)
@@ -151,8 +151,8 @@ class _Visitor:
 
     def statement(self, what: What, leaf: Leaf, loops: tuple[Do, ...], sure: bool) -> None:
         at = _At(self, leaf, loops, sure)
-        match what:
-            case Assign(target=target, value=value, pointer=pointer):
+        match self.names.amounts_to(what, leaf):
+            case Assign(target=target, value=value, pointer=pointer) as what:
                 at.read(value)
                 if pointer and isinstance(target, Component):
                     at.associate(target)
@@ -162,8 +162,8 @@ class _Visitor:
                     at.effect(EffectKind.UNKNOWN_CALL, "assignment(=)")
                 if pointer:
                     at.effect(EffectKind.POINTER, "pointer assignment")
-            case Call():
-                at.call(what)
+            case Call() as call:
+                at.call(call)
             case DoHead(kind=kind, var=var, first=first, last=last, step=step, condition=condition):
                 if kind == "concurrent":
                     at.effect(EffectKind.OPAQUE, CONCURRENT)
@@ -202,21 +202,20 @@ class _Visitor:
             case _:  # declarations inside BLOCK constructs
                 at.effect(EffectKind.OPAQUE, "declaration among executable statements")
 
+    def _may_skip(self, node: Node) -> bool:
+        """Whether control may leave the surrounding loop body inside ``node``."""
+        match node:
+            case Leaf(what=Guarded(action=Jump() as jump)) | Leaf(what=Jump() as jump):
+                return isinstance(self.names.amounts_to(jump, node), Jump)
+            case Branch(arms=arms):
+                return any(self._may_skip(child) for arm in arms for child in arm.body)
+            case Do(body=body) | Block(body=body):
+                return any(self._may_skip(child) for child in body)
+        return False
+
 
 def _all_of(subscripts: tuple[Subscript, ...] | None) -> tuple[Subscript, ...] | None:
     return None if subscripts is None else (Section(None, None, None),) * len(subscripts)
-
-
-def _may_skip(node: Node) -> bool:
-    """Whether control may leave the surrounding loop body inside ``node``."""
-    match node:
-        case Leaf(what=Guarded(action=Jump())) | Leaf(what=Jump()):
-            return True
-        case Branch(arms=arms):
-            return any(_may_skip(child) for arm in arms for child in arm.body)
-        case Do(body=body) | Block(body=body):
-            return any(_may_skip(child) for child in body)
-    return False
 
 
 @dataclass(frozen=True, slots=True)

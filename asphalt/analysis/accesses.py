@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from asphalt.ir.expr import Component, Expr, Op, Section
-from asphalt.ir.stmt import Assign, Call
+from asphalt.ir.stmt import Assign, Call, What
 from asphalt.ir.tree import Do, Leaf
 
 if TYPE_CHECKING:
@@ -196,6 +196,9 @@ class Names:
     the pointer itself."""
     bound_function: Callable[[Component], bool] = lambda component: False
     """Whether a component with a list may be a function that is bound to the type."""
+    amounts_to: Callable[[What, Leaf], What] = lambda what, leaf: what
+    """What a statement, or the action of a one-line IF, does, which may be less than stands there.
+    """
 
 
 ALIASED = "(aliased)"

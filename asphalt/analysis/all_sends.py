@@ -1,6 +1,7 @@
 """All sends of a program, to say that a receive can get none of them.
 
-That is only known of a program that ``is_closed`` and whose sends are all in the analysed text.
+That is only known of a program that is closed (``closed_program``) and whose sends are all in the
+analysed text.
 """
 
 from __future__ import annotations
@@ -10,13 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
-from asphalt.analysis.access import EffectKind, examine
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executing_ranks import Ranks, executing_ranks
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall, PredefinedType, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import LibraryAccess, Store, library_row
-from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi_table import Procedure, procedure, table
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr
@@ -152,21 +151,6 @@ def _not_negative(expr: Expr | None, facts: UnitFacts, leaf: Leaf) -> int | None
     """The value of a rank or a tag, where it is known and no wildcard."""
     value = None if expr is None else facts.values.polynomial(expr, leaf).value
     return None if value is None or value < 0 else value
-
-
-def is_closed(effects: Effects) -> bool:
-    """Whether all that a program does is seen: it has a main program, no call goes to where
-    nothing is known, and no other program is connected to it."""
-    program = effects.scopes.program
-    mains = program.main_programs()
-    others = frozenset(f"mpi_{name}" for row in OTHER_PROGRAMS for name in row.names)
-    if not mains or any(_operation(mention) in others for mention in program.mpi_calls()):
-        return False
-    return not any(
-        effect.kind in (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE)
-        for main in mains
-        for effect in examine(main.unit.body, effects.names(effects.scopes.of(main))).effects
-    )
 
 
 def _operation(mention: MpiMention) -> str:

@@ -75,7 +75,7 @@ class ControlFlow:
     """The graph of one unit; points are numbered in source order, after ENTRY, EXIT and STOP.
 
     ``taken`` says of an edge what happens there, for instance ``the condition is false``; a plain
-    step to the next statement has no entry.
+    step to the next statement has no entry.  ``dead``: points that are known to be never reached.
     """
 
     points: tuple[Point, ...]
@@ -83,6 +83,7 @@ class ControlFlow:
     predecessors: tuple[tuple[int, ...], ...]
     taken: Mapping[tuple[int, int], str]
     _by_leaf: Mapping[int, tuple[int, ...]]
+    dead: frozenset[int] = frozenset()
 
     def of(self, leaf: Leaf) -> tuple[int, ...]:
         """The points of a statement, in the order of execution; () for one that is not executed."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.access import Names
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.executed import Executed
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_table import table
 from asphalt.analysis.reaching import ReachingDefinitions
@@ -201,8 +202,8 @@ def at_calls(
         return ()
     scope = effects.scopes.of(located)
     values = Values(scope, effects)
-    names = effects.names(scope)
-    reaching = ReachingDefinitions(scope, effects)
+    executed = Executed(scope, effects)
+    names, reaching = executed.names, executed.reaching
     return tuple(
         Exchange(located, leaf, call, guarded, place, scope, values, names, effects, reaching)
         for leaf, call, guarded, place in found

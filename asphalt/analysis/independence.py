@@ -11,13 +11,11 @@ paper for all moves within a list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 
 from asphalt.analysis.access import Access, Mode
 from asphalt.analysis.conflicts import Conflict, LookedAt
 from asphalt.analysis.constants import constant, is_open
-from asphalt.analysis.error_codes import ErrorCodes, tested
 from asphalt.analysis.known_limits import KnownLimits
 from asphalt.analysis.message_order import MessageOrder
 from asphalt.analysis.messages import Messages, Part, part_of
@@ -28,7 +26,6 @@ from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.temporaries import Temporaries
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Ref
-from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Node, leaves
 
 
@@ -72,11 +69,6 @@ class Independence:
     @cached_property
     def _answers(self) -> dict[tuple[int, int], tuple[Node, Node, str | None]]:
         return {}
-
-    def is_idle(self, node: Node) -> bool:
-        """Whether a statement or construct would only do something in case of an error, which does
-        not come back."""
-        return self.facts.once(ErrorCodes).is_idle(node)
 
     def _data(self, first: Node, second: Node) -> str | None:
         conflict = next(self._conflicts(first, second), None)
@@ -198,10 +190,6 @@ class Independence:
         return {}
 
     def _accesses_of(self, node: Node) -> tuple[Access, ...] | None:
-        if self.is_idle(node):
-            head = next(leaves(node))
-            test = replace(head, what=ArmHead("if", tested(node)))
-            return tuple(replace(a, leaf=head) for a in self.facts.footprint(test).accesses)
         found: list[Access] = []
         buffers: dict[int, set[tuple[str, tuple[str, ...], Mode]]] = {}
         for leaf, call in self.messages.calls(node):

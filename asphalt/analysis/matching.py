@@ -127,6 +127,8 @@ class _Matcher:
         """One answer for each statement that has one."""
         by_point = {o.point: o for o in self.found}
         for point in self.graph.points:
+            if point.number in self.graph.dead:
+                continue
             operation = by_point.get(point.number)
             if operation is not None and operation in self.starts:
                 yield self._start(operation)

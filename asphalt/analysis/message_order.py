@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import Store, library_row, needs_the_receive
@@ -32,8 +31,6 @@ class MessageOrder:
 
     def why_not(self, first: Node, second: Node) -> str | None:
         """Why the MPI calls of two statements keep their order; None: they need not."""
-        if self._is_idle(first) or self._is_idle(second):
-            return None
         for leaf, one in self.messages.calls(first):
             for other_leaf, other in self.messages.calls(second):
                 reason = self._calls(one, other)
@@ -136,6 +133,3 @@ class MessageOrder:
             if stores & {Store.WINDOW, Store.FILE}:
                 return f"ranks share memory or files ({procedure.spelled})"
         return None
-
-    def _is_idle(self, node: Node) -> bool:
-        return self.facts.once(ErrorCodes).is_idle(node)

@@ -142,10 +142,10 @@ class Messages:
             yield from self.calls(node)
 
     def calls(self, node: Node) -> Iterator[tuple[Leaf, MpiCall]]:
-        """All MPI calls in a statement or construct."""
+        """All MPI calls in a statement or construct that may be executed."""
         for leaf in leaves(node):
             call = self.call(leaf)
-            if call is not None:
+            if call is not None and not self.facts.executed.never(leaf):
                 yield leaf, call
 
     def only_starts(self, node: Node) -> bool:
@@ -156,6 +156,8 @@ class Messages:
             call = self.call(leaf)
             if call is not None and part_of(call) is Part.START:
                 starts = True
+            elif self.facts.executed.is_check(leaf):
+                continue
             elif not isinstance(what, DoHead | ArmHead | Jump | Plain):
                 return False
         return starts

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from asphalt.analysis.all_sends import is_closed, operations
+from asphalt.analysis.all_sends import operations
+from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.message_loops import called
 from asphalt.analysis.messages import envelopes_of

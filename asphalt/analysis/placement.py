@@ -20,7 +20,6 @@ from asphalt.analysis.access import (
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
 from asphalt.analysis.directives import only_accepts
-from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.loop_ends import (
     blocks_in,
     ends_a_loop,
@@ -74,7 +73,7 @@ class Placement:
         volatile = self._volatile(node)
         if volatile is not None:
             return volatile
-        for effect in () if self._is_idle(node) else self.facts.footprint(node).effects:
+        for effect in self.facts.footprint(node).effects:
             if effect.kind in _PLAIN or goes_on_inside(effect, node):
                 continue
             if not self._is_in_no_order(effect):
@@ -178,8 +177,6 @@ class Placement:
 
     def _unknown_part(self, node: Node) -> str | None:
         """An MPI effect that is not that of a call whose part in transfers is known."""
-        if self._is_idle(node):
-            return None
         known = {id(leaf): part_of(call) for leaf, call in self.messages.calls(node)}
         for effect in self.facts.footprint(node).effects:
             if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Part.OTHER) in (
@@ -188,6 +185,3 @@ class Placement:
             ):
                 return f"line {line_of(effect.leaf)}: {effect.detail}"
         return None
-
-    def _is_idle(self, node: Node) -> bool:
-        return self.facts.once(ErrorCodes).is_idle(node)

@@ -58,6 +58,12 @@ class ReachingDefinitions:
         self._effects = effects
         self._reach: dict[str, tuple[tuple[Definition, ...], list[int]]] = {}
 
+    def on(self, graph: ControlFlow) -> ReachingDefinitions:
+        """The same unit on a graph with the same points."""
+        found = ReachingDefinitions(self.scope, self._effects)
+        found.graph, found.accesses = graph, self.accesses
+        return found
+
     @cached_property
     def graph(self) -> ControlFlow:
         """The control-flow graph of the unit."""

@@ -74,6 +74,8 @@ def _operations(reaching: ReachingDefinitions, scope: Scope, values: Values) -> 
     for point in reaching.graph.points:
         if not isinstance(point.what, Call) or point.leaf is None:
             continue
+        if point.number in reaching.graph.dead:
+            continue
         call = mpi_call(point.what, scope)
         does = None if call is None else _does(call.procedure)
         if call is None or does is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from asphalt.analysis.all_sends import is_closed
+from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.constants import constant
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Store, library_row

@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 
 from asphalt.analysis.access import Footprint, Names, examine
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.executed import Executed
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.uniformity import Uniformity
@@ -73,12 +74,17 @@ class UnitFacts:
     @cached_property
     def names(self) -> Names:
         """How accesses are seen."""
-        return self.effects.names(self.scope)
+        return self.executed.names
 
     @cached_property
     def reaching(self) -> ReachingDefinitions:
         """Its control flow and definitions."""
-        return ReachingDefinitions(self.scope, self.effects)
+        return self.executed.reaching
+
+    @cached_property
+    def executed(self) -> Executed:
+        """What of it is executed."""
+        return Executed(self.scope, self.effects)
 
     @cached_property
     def _footprints(self) -> dict[int, tuple[Node, Footprint]]:

@@ -169,7 +169,7 @@ class _Window:
         ends = {id(leaf) for leaf in self.messages.completion(start) or ()}
         found = 0
         for number, node in enumerate(self.siblings[self.first : self.last + 1]):
-            posting = self.messages.only_starts(node) or self.order.is_idle(node)
+            posting = self.messages.only_starts(node)
             for path in paths_of(node):
                 behind = number > 0
                 for leaf in path:
@@ -282,8 +282,6 @@ class _Window:
 
     def _waits(self, node: Node) -> bool:
         """Whether a statement completes something."""
-        if self.order.is_idle(node):
-            return False
         parts = (part_of(call) for _, call in self.messages.calls(node))
         return any(part not in (Part.START, Part.NOTHING) for part in parts)
 

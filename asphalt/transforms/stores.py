@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import ALIASED, Mode
-from asphalt.analysis.all_sends import is_closed
 from asphalt.analysis.array_flow import may_minus
 from asphalt.analysis.buffer_flow import BufferFlow
+from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of

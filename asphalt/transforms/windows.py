@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.array_work import ArrayWork
-from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts
@@ -99,7 +98,7 @@ def _is_marked(node: Node, comment: str) -> bool:
 def is_work(node: Node, messages: Messages) -> bool:
     """Whether a statement takes time: it has a loop, calls a procedure that is not MPI's, or works
     on arrays as a whole; and not only in case of an error."""
-    if messages.only_starts(node) or messages.facts.once(ErrorCodes).is_idle(node):
+    if messages.only_starts(node):
         return False
     return any(takes_time(x, messages) for x in leaves(node))
 
@@ -107,6 +106,8 @@ def is_work(node: Node, messages: Messages) -> bool:
 def takes_time(leaf: Leaf, messages: Messages) -> bool:
     """Whether one line begins a loop, calls a procedure that is not MPI's, or works on more than a
     few elements of arrays."""
+    if messages.facts.executed.is_check(leaf):
+        return False
     if isinstance(leaf.what, DoHead):
         return True
     if called(leaf.what) is not None:

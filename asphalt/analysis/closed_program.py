@@ -1,0 +1,28 @@
+"""Whether all that a program does is seen."""
+
+from __future__ import annotations
+
+from asphalt.analysis.access import EffectKind, examine
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
+from asphalt.analysis.mpi_table import procedure
+
+
+def is_closed(effects: Effects) -> bool:
+    """Whether all that a program does is seen: it has a main program, no call goes to where
+    nothing is known, and no other program is connected to it."""
+    program = effects.scopes.program
+    mains = program.main_programs()
+    others = frozenset(f"mpi_{name}" for row in OTHER_PROGRAMS for name in row.names)
+    if not mains or any(_operation(m.operation) in others for m in program.mpi_calls()):
+        return False
+    return not any(
+        effect.kind in (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE)
+        for main in mains
+        for effect in examine(main.unit.body, effects.names(effects.scopes.of(main))).effects
+    )
+
+
+def _operation(name: str) -> str:
+    found = procedure(name)
+    return name if found is None else found.name

@@ -1,0 +1,356 @@
+"""Where variables for error codes are MPI_SUCCESS, and what is never executed for it.
+
+Everything here holds for programs whose errors are fatal (``fatal_errors``).  It is the propagation
+of one constant along the ways that are taken where conditions have known values (Wegman and Zadeck,
+TOPLAS 1991, "conditional constant"): it begins with nothing executed, follows a way when a
+statement before it is, and keeps of a variable that it is MPI_SUCCESS as long as all ways to a
+statement say so.  Procedures of the program are followed the same way, each from what is known of
+its arguments.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from asphalt.analysis.access import Effect, EffectKind, NameKind
+from asphalt.analysis.constants import constant
+from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow, Point, Role
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.fatal_errors import SUCCESS, is_of_file
+from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.values import COMPARISONS
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, UnitHead
+from asphalt.ir.tree import Leaf
+
+Codes = frozenset[str]
+"""Storages that are MPI_SUCCESS."""
+_SHARED = frozenset({"pointer", "target", "volatile", "asynchronous", "value"})
+_OWN = (Origin.LOCAL, Origin.DUMMY, Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC)
+_READ = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)
+_Key = tuple[str, tuple[str, ...], Codes]
+
+
+@dataclass
+class _Procedures:
+    """What is known of procedures, each with what is MPI_SUCCESS when it is called; None: it is
+    being looked at."""
+
+    found: dict[_Key, CodeFlow | None] = field(default_factory=dict)
+
+
+class CodeFlow:
+    """The codes of one unit; ``entry``: what is MPI_SUCCESS when it is called."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        effects: Effects,
+        entry: Codes = frozenset(),
+        procedures: _Procedures | None = None,
+    ) -> None:
+        self.scope = scope
+        self.effects = effects
+        self.entry = entry
+        self.reaching = ReachingDefinitions(scope, effects)
+        self._procedures = procedures or _Procedures()
+
+    @property
+    def graph(self) -> ControlFlow:
+        """The control flow of the unit with all ways that its text has."""
+        return self.reaching.graph
+
+    def before(self, leaf: Leaf) -> Codes | None:
+        """What is MPI_SUCCESS whenever a statement is reached; None: it never is."""
+        points = self.graph.of(leaf)
+        return self._before.get(points[0]) if points else frozenset()
+
+    def gives(self, leaf: Leaf, storage: str) -> bool:
+        """Whether all that a statement may store in a variable is MPI_SUCCESS."""
+        point = self.graph.action(leaf)
+        if point is None:
+            return False
+        before = self._before.get(point)
+        return before is None or storage in self._given(self.graph.points[point], before)
+
+    def is_executed(self, point: int) -> bool:
+        """Whether a point may be reached."""
+        return point in self._before
+
+    @cached_property
+    def decides(self) -> bool:
+        """Whether a condition always holds or never does, or a call does nothing."""
+        return any(
+            self.holds(condition, before) is not None
+            for point, before in self._before.items()
+            for condition in self._conditions(point)
+        ) or any(self.is_idle_call(number) for number in self._before)
+
+    @cached_property
+    def taken(self) -> ControlFlow:
+        """The graph with the ways alone that may be taken."""
+        graph = self.graph
+        after = [tuple(self._ways(number)) for number in range(len(graph.points))]
+        before: list[list[int]] = [[] for _ in graph.points]
+        for number, targets in enumerate(after):
+            for target in targets:
+                before[target].append(number)
+        dead = frozenset(range(len(graph.points))) - self._before.keys()
+        ways = tuple(after), tuple(tuple(sources) for sources in before)
+        return replace(graph, successors=ways[0], predecessors=ways[1], dead=dead)
+
+    def _ways(self, number: int) -> Iterator[int]:
+        """The points that may follow a point."""
+        before = self._before.get(number)
+        if before is None:
+            return
+        wrong: str | None = None
+        for condition in self._conditions(number):
+            value = self.holds(condition, before)
+            if value is not None:
+                wrong = f"the condition is {str(not value).lower()}"
+        for target in self.graph.successors[number]:
+            if wrong is None or self.graph.taken.get((number, target)) != wrong:
+                yield target
+
+    @cached_property
+    def _before(self) -> dict[int, Codes]:
+        """For each point that may be reached, what is MPI_SUCCESS there."""
+        found: dict[int, Codes] = {ENTRY: self.entry}
+        self._before = found  # what is found so far, for ``_ways``
+        work = deque([ENTRY])
+        while work:
+            here = work.popleft()
+            after = self._after(here, found[here])
+            for target in self._ways(here):
+                known = found.get(target)
+                now = after if known is None else known & after
+                if now != known:
+                    found[target] = now
+                    if target not in work:
+                        work.append(target)
+        return found
+
+    def _after(self, number: int, before: Codes) -> Codes:
+        """What is MPI_SUCCESS behind a point."""
+        point = self.graph.points[number]
+        if point.leaf is None or self._does_nothing(point, before):
+            return before
+        accesses = self.reaching.accesses
+        done = accesses.at(number)
+        if done.everything:
+            return frozenset()
+        kept = {
+            storage
+            for storage in before
+            if storage not in done.defined and not (done.exposed and accesses.is_exposed(storage))
+        }
+        return frozenset(kept | self._given(point, before))
+
+    def _given(self, point: Point, before: Codes) -> set[str]:
+        """The storages that a point certainly gives MPI_SUCCESS."""
+        match point.what:
+            case Assign(target=Ref(args=None) as target, value=value, pointer=False):
+                zero = mpi_constant(value, self.scope) == SUCCESS
+                zero = zero or constant(value, self.scope) == 0
+                return {self._storage(target)} if zero and self.is_code(target) else set()
+            case Call() as call if not point.masked:
+                made = mpi_call(call, self.scope)
+                if made is not None:
+                    error = made.error
+                    own = isinstance(error, Ref) and self.is_code_of(made)
+                    return {self._storage(error)} if isinstance(error, Ref) and own else set()
+                return self._given_by(call, before)
+        return set()
+
+    def _given_by(self, call: Call, before: Codes) -> set[str]:
+        """The storages that a procedure of the program certainly gives MPI_SUCCESS."""
+        called = self._called(call, before)
+        if called is None:
+            return set()
+        flow, actuals = called
+        behind = flow._before.get(EXIT)
+        return {
+            storage
+            for dummy, storage in actuals.items()
+            if behind is None or storage_of(dummy, flow.scope) in behind
+        }
+
+    def _called(self, call: Call, before: Codes) -> tuple[CodeFlow, dict[str, str]] | None:
+        """The flow of the procedure that is called, and its dummies for error codes with the
+        storages that it is given for them; None: it is not known."""
+        callee = procedure_named(call.procedure, self.scope)
+        head = callee.unit.head.what if callee is not None and callee.unit.head else None
+        if callee is None or not isinstance(head, UnitHead) or head.kind != "subroutine":
+            return None
+        inner = self.effects.scopes.of(callee)
+        actuals: dict[str, str] = {}
+        for position, arg in enumerate(call.args):
+            actual = arg.value if isinstance(arg, Keyword) else arg
+            dummy = arg.name if isinstance(arg, Keyword) else None
+            if dummy is None and position < len(head.args):
+                dummy = head.args[position]
+            if dummy is None or not isinstance(actual, Ref) or not self.is_code(actual):
+                continue
+            alone = sum(self._names(other, actual) for other in call.args) == 1
+            if alone and dummy in head.args and is_code(Ref(dummy, dummy), inner):
+                actuals[dummy] = self._storage(actual)
+        if not actuals:
+            return None
+        known = frozenset(storage_of(d, inner) for d, s in actuals.items() if s in before)
+        flow = self._of(callee, inner, known)
+        if flow is None:
+            return None
+        return flow, {d: s for d, s in actuals.items() if flow.is_code(Ref(d, d))}
+
+    def _of(self, callee: Located, inner: Scope, known: Codes) -> CodeFlow | None:
+        key = callee.path, tuple(unit.name or "" for unit in callee.chain), known
+        found = self._procedures.found
+        if key not in found:
+            found[key] = None  # a procedure that calls itself is not followed
+            flow = CodeFlow(inner, self.effects, known, self._procedures)
+            assert flow._before is not None
+            found[key] = flow
+        return found[key]
+
+    def is_idle_call(self, number: int) -> bool:
+        """Whether a point calls a procedure that does nothing, since a code is MPI_SUCCESS."""
+        before = self._before.get(number)
+        return before is not None and self._does_nothing(self.graph.points[number], before)
+
+    def _does_nothing(self, point: Point, before: Codes) -> bool:
+        call = point.what
+        if not isinstance(call, Call) or mpi_call(call, self.scope) is not None:
+            return False
+        if not all(self._only_reads(arg) for arg in call.args):
+            return False
+        called = self._called(call, before) if before else None
+        return called is not None and bool(called[0].entry) and called[0]._is_idle
+
+    def _only_reads(self, arg: Arg) -> bool:
+        """Whether to evaluate an argument does nothing but to read variables."""
+        names = self.reaching.accesses.names
+        for part in walk(arg):
+            match part:
+                case Ref(name=name, args=args):
+                    if names.kind(name, args is not None) not in _READ:
+                        return False
+                case Op():
+                    if not names.own_operation(part):
+                        return False
+                case Lit() | Keyword() | Section():
+                    pass
+                case _:
+                    return False
+        return True
+
+    @cached_property
+    def _is_idle(self) -> bool:
+        """Whether the unit does nothing but to evaluate conditions."""
+        accesses = self.reaching.accesses
+        for symbol in self.scope.declared.symbols.values():
+            if symbol.intent == "out" or (
+                symbol.type is not None and symbol.type.base in ("type", "class")
+            ):
+                return False
+        for number in self._before:
+            point = self.graph.points[number]
+            if point.leaf is None or self.is_idle_call(number):
+                continue
+            if accesses.at(number).everything or not all(
+                _is_return(effect) for effect in accesses.footprint(number).effects
+            ):
+                return False
+            for access in accesses.footprint(number).accesses:
+                read = self.scope.lookup(access.storage)
+                if access.writes or read is None or read.origin not in _OWN:
+                    return False
+        return EXIT in self._before
+
+    # Conditions
+
+    def _conditions(self, number: int) -> tuple[Arg, ...]:
+        """The condition that a point tests; (): none."""
+        point = self.graph.points[number]
+        match point.what:
+            case Guarded(condition=condition, kind="if") if point.role is Role.TEST:
+                return (condition,)
+            case ArmHead(kind="if" | "else_if", exprs=(condition,)):
+                return (condition,)
+        return ()
+
+    def holds(self, condition: Arg, before: Codes) -> bool | None:
+        """Whether a condition holds where some storages are MPI_SUCCESS; None: not known."""
+        match condition:
+            case Op(op="()" | ".not." as op, operands=(inner,)):
+                value = self.holds(inner, before)
+                return value if value is None or op == "()" else not value
+            case Op(op=".and." | ".or." as op, operands=operands):
+                decides = op == ".or."
+                values = [self.holds(operand, before) for operand in operands]
+                if decides in values:
+                    return decides
+                return None if None in values else not decides
+            case Op(op=op, operands=(one, other)) if op in COMPARISONS:
+                mine, theirs = self._integer(one, before), self._integer(other, before)
+                return None if mine is None or theirs is None else COMPARISONS[op](mine - theirs)
+        return None
+
+    def _integer(self, expr: Expr, before: Codes) -> int | None:
+        """The value of a constant, or of a code."""
+        if mpi_constant(expr, self.scope) == SUCCESS:
+            return 0
+        if isinstance(expr, Ref) and self.is_code(expr):
+            return 0 if self._storage(expr) in before else None
+        return constant(expr, self.scope)
+
+    # Variables
+
+    def is_code(self, variable: Ref) -> bool:
+        """Whether a variable is an integer that only statements access, and nothing of MPI that is
+        in progress."""
+        lent = self.reaching.accesses.is_lent
+        return is_code(variable, self.scope) and not lent(self._storage(variable))
+
+    def is_code_of(self, call: MpiCall) -> bool:
+        """Whether a call gives a variable its error code, and nothing else."""
+        error = call.error
+        if not isinstance(error, Ref) or not self.is_code(error) or is_of_file(call.procedure):
+            return False
+        others = [a for name, a in call.args.items() if name != "ierror"]
+        return call.binding not in ("runtime", "unknown") and not any(
+            self._names(other, error) for other in others
+        )
+
+    def _names(self, expr: Arg, variable: Ref) -> bool:
+        if isinstance(expr, AltReturn | Section):
+            return False
+        return self._storage(variable) in {storage_of(n, self.scope) for n in names_in(expr)}
+
+    def _storage(self, variable: Expr) -> str:
+        assert isinstance(variable, Ref)
+        return storage_of(variable.name, self.scope)
+
+
+def is_code(variable: Ref, scope: Scope) -> bool:
+    """Whether a variable is an integer without second names."""
+    symbol = scope.lookup(variable.name)
+    if variable.args is not None or variable.name in scope.shadowed:
+        return False
+    if symbol is None or not symbol.origin.is_variable or symbol.dims is not None:
+        return False
+    if symbol.equivalenced or symbol.attrs & _SHARED:
+        return False
+    return symbol.type is not None and symbol.type.base == "integer"
+
+
+def _is_return(effect: Effect) -> bool:
+    return effect.kind is EffectKind.JUMP

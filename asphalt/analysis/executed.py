@@ -1,0 +1,87 @@
+"""What of a unit is executed, if errors of MPI calls are fatal in its program: see ``code_flow``.
+
+What is done in case of an error is not looked at where it is never done: no way leads there, what
+stands there touches nothing, and the call of a procedure that only asks for an error does nothing
+else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from asphalt.analysis.access import Names
+from asphalt.analysis.code_flow import CodeFlow
+from asphalt.analysis.control_flow import Role
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.fatal_errors import why_errors_return
+from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.symbols import Scope
+from asphalt.ir.expr import AltReturn, Keyword
+from asphalt.ir.stmt import ArmHead, Call, Guarded, Plain, What
+from asphalt.ir.tree import Leaf
+
+_NOTHING = Plain("continue")
+
+
+@dataclass(frozen=True)
+class Executed:
+    """Answers for one unit."""
+
+    scope: Scope
+    effects: Effects
+
+    @cached_property
+    def codes(self) -> CodeFlow:
+        """Where variables for error codes are MPI_SUCCESS, if errors are fatal."""
+        return CodeFlow(self.scope, self.effects)
+
+    @cached_property
+    def is_less(self) -> bool:
+        """Whether something of the unit is known not to be executed."""
+        return self.codes.decides and why_errors_return(self.effects) is None
+
+    @cached_property
+    def reaching(self) -> ReachingDefinitions:
+        """Control flow and definitions."""
+        whole = self.codes.reaching
+        return whole.on(self.codes.taken) if self.is_less else whole
+
+    @cached_property
+    def names(self) -> Names:
+        """How accesses are seen."""
+        names = self.effects.names(self.scope)
+        return replace(names, amounts_to=self._amounts_to) if self.is_less else names
+
+    def never(self, leaf: Leaf) -> bool:
+        """Whether a statement is never reached, or its action if it is a one-line IF."""
+        action = isinstance(leaf.what, Guarded) and leaf.what.kind == "if"
+        return self._instead.get((id(leaf), action)) is _NOTHING
+
+    def is_check(self, leaf: Leaf) -> bool:
+        """Whether a statement does nothing but to find out that a code is MPI_SUCCESS."""
+        action = isinstance(leaf.what, Guarded) and leaf.what.kind == "if"
+        return (id(leaf), action) in self._instead
+
+    def _amounts_to(self, what: What, leaf: Leaf) -> What:
+        return self._instead.get((id(leaf), leaf.what is not what), what)
+
+    @cached_property
+    def _instead(self) -> dict[tuple[int, bool], What]:
+        """What statements, or actions of one-line IFs, do instead of what stands there."""
+        found: dict[tuple[int, bool], What] = {}
+        for point in self.codes.graph.points if self.is_less else ():
+            if point.leaf is None:
+                continue
+            key = id(point.leaf), point.role is Role.ACTION
+            if not self.codes.is_executed(point.number):
+                found[key] = _NOTHING
+            elif isinstance(point.what, Call) and self.codes.is_idle_call(point.number):
+                found[key] = _evaluated(point.what)
+        return found
+
+
+def _evaluated(call: Call) -> ArmHead:
+    """A statement that evaluates the arguments of a call."""
+    given = (arg.value if isinstance(arg, Keyword) else arg for arg in call.args)
+    return ArmHead("if", tuple(arg for arg in given if not isinstance(arg, AltReturn)))

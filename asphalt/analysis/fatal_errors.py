@@ -1,0 +1,54 @@
+"""Whether the errors of all MPI calls of a program are fatal, so that none returns one.
+
+With MPI_ERRORS_ARE_FATAL, which communicators and windows have unless the program sets another
+error handler (MPI-4.0 section 9.3), a call that fails does not return, and one that returns has
+stored MPI_SUCCESS, which is 0 (section 9.4).
+
+The error handler of files is MPI_ERRORS_RETURN (section 14.7), and what a generalized request
+returns is its user's: nothing is known of codes that may come from these.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from asphalt.analysis.closed_program import is_closed
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.mpi_table import Direction, Procedure, table
+from asphalt.analysis.runtime_calls import RUNTIME_MODULES
+
+SUCCESS = "mpi_success"
+_OWN_CODES = frozenset({"mpi_grequest_start", "mpi_register_datarep"})
+
+
+def why_errors_return(effects: Effects) -> str | None:
+    """Why a call of a program may return another code than MPI_SUCCESS; None: none does."""
+    program = effects.scopes.program
+    for procedure in _with_other_codes():
+        for name in (procedure.name, f"p{procedure.name}"):
+            places = program.mentions(name)
+            if any(place.chain[0].name not in RUNTIME_MODULES for place in places):
+                return f"errors may not be fatal: the program calls {procedure.spelled}"
+    if not is_closed(effects):
+        return "errors may not be fatal: not all of the program is seen"
+    return None
+
+
+@cache
+def _with_other_codes() -> tuple[Procedure, ...]:
+    """The procedures that give an error handler to something, or behind which codes of another
+    origin may come."""
+    return tuple(
+        procedure
+        for procedure in table().values()
+        if procedure.name in _OWN_CODES
+        or any(p.kind == "ERRHANDLER" and p.direction is Direction.IN for p in procedure.parameters)
+        or (is_of_file(procedure) and any(p.kind == "REQUEST" for p in procedure.parameters))
+    )
+
+
+def is_of_file(procedure: Procedure) -> bool:
+    """Whether a procedure is about a file, whose errors are returned."""
+    return procedure.name.startswith("mpi_file_") or any(
+        p.kind == "FILE" for p in procedure.parameters
+    )
