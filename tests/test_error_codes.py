@@ -472,9 +472,29 @@ def test_what_is_done_in_case_of_an_error_is_no_work(tmp_path: Path) -> None:
     assert Independence(unit, Messages(unit)).accesses(check) is not None
 
 
+_RETURN = "  if (ierr /= MPI_SUCCESS) then\n    print *, 'error', ierr\n    return\n  end if\n"
+_RETURNING = _PENDING.replace(", ierr)\n", ", ierr)\n" + _RETURN)
+
+
+def test_a_wait_passes_a_return_in_case_of_an_error(tmp_path: Path) -> None:
+    lines = _lines(_transformed(tmp_path / "checked", _RETURNING, own=", r(4)")[1])
+    (work,) = (n for n, line in enumerate(lines) if "v(i,j) =" in line)
+    (wait,) = (n for n, line in enumerate(lines) if "MPI_Wait(r(4)" in line)
+    assert wait > work > max(n for n, line in enumerate(lines) if line == "return")
+    _, found = _transformed(tmp_path / "returned", _RETURNING, own=", r(4)", handler=_HANDLER)
+    assert found.content is None
+
+
 @pytest.mark.parametrize("mpi", installed(OPENMPI, SMPI), ids=str)
 @pytest.mark.parametrize(
-    ("calls", "own"), [(_BLOCKING, ""), (_PENDING, ", r(4)"), (_CHECKED, ", r(4)")]
+    ("calls", "own"),
+    [
+        (_BLOCKING, ""),
+        (_PENDING, ", r(4)"),
+        (_CHECKED, ", r(4)"),
+        (_RETURNING, ", r(4)"),
+        (_BLOCKING.replace(", ierr)\n", ", ierr)\n" + _RETURN), ""),
+    ],
 )
 def test_the_results_are_the_same(calls: str, own: str, mpi: Mpi, tmp_path: Path) -> None:
     text, found = _transformed(tmp_path / "source", calls, own=own)
