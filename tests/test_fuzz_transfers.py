@@ -71,7 +71,7 @@ def test_a_sample_with_them_gives_the_same_results(tmp_path: Path) -> None:
     [
         (0, "exchanges"),
         (8, "alltoalls"),
-        (4, "close"),
+        (12, "close"),
         pytest.param(4, "exchanges", marks=pytest.mark.wide),
         pytest.param(20, "close", marks=pytest.mark.wide),
         pytest.param(0, "arrays", marks=pytest.mark.wide),

@@ -300,9 +300,14 @@ class CodeFlow:
                     return decides
                 return None if None in values else not decides
             case Op(op=op, operands=(one, other)) if op in COMPARISONS:
+                if not self._is_code_among((one, other)):
+                    return None
                 mine, theirs = self._integer(one, before), self._integer(other, before)
                 return None if mine is None or theirs is None else COMPARISONS[op](mine - theirs)
         return None
+
+    def _is_code_among(self, exprs: tuple[Expr, ...]) -> bool:
+        return any(isinstance(expr, Ref) and self.is_code(expr) for expr in exprs)
 
     def _integer(self, expr: Expr, before: Codes) -> int | None:
         """The value of a constant, or of a code."""

@@ -7,6 +7,7 @@ from random import Random
 
 from fuzz import (
     close_calls,
+    close_codes,
     close_procedures,
     close_shapes,
     close_turns,
@@ -20,6 +21,7 @@ MAKERS: Mapping[str, Maker] = {
     name: maker
     for module in (
         close_calls,
+        close_codes,
         close_values,
         close_shapes,
         close_procedures,

@@ -46,7 +46,7 @@ from asphalt.transforms import (
     waits,
 )
 from asphalt.transforms.nonblocking_rules import Rules
-from fuzz import called_mutation, tile_mutation, turn_mutation
+from fuzz import called_mutation, code_mutation, tile_mutation, turn_mutation
 from fuzz.mutation import Replacement
 from fuzz.transfer_mutant import ON_MPICH, Switch, TransferMutant, off, property_of
 
@@ -324,6 +324,7 @@ def _effect(name: str, near: str, kind: EffectKind) -> TransferMutant:
 MUTANTS = (
     *_mutants(),
     *called_mutation.mutants(),
+    *code_mutation.mutants(),
     *tile_mutation.mutants(),
     *turn_mutation.mutants(),
 )

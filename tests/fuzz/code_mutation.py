@@ -1,0 +1,38 @@
+"""Mutants of what is known of error codes: each has one of its conditions off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from asphalt.analysis import code_flow, error_codes, executed
+from asphalt.analysis.code_flow import CodeFlow
+from fuzz.mutation import Replacement
+from fuzz.transfer_mutant import ON_MPICH, Switch, TransferMutant, off, property_of
+
+
+def mutants() -> Iterator[TransferMutant]:
+    """All of them."""
+    fatal = (
+        *off(error_codes, "why_errors_return", None),
+        *off(executed, "why_errors_return", None),
+    )
+    yield TransferMutant("codes: errors that return", "errors_returned", fatal, ON_MPICH)
+    yield TransferMutant("codes: other values", "code_assigned", off(code_flow, "constant", 0))
+    given = off(CodeFlow, "_given_by", {"ierr"})
+    yield TransferMutant("codes: of procedures", "code_given", given)
+    idle = (Switch(CodeFlow, "_is_idle", property_of(True)),)
+    yield TransferMutant("codes: procedures that look", "code_looked_at", idle)
+    holds = (Switch(CodeFlow, "holds", _never_for_others),)
+    yield TransferMutant("codes: other reasons", "other_reason", holds)
+
+
+def _never_for_others(original: Replacement) -> Replacement:
+    """A condition of which nothing is known never holds, beside one about a code."""
+
+    def holds(self: CodeFlow, condition: Any, before: Any) -> bool | None:
+        found = original(self, condition, before)
+        about_code = getattr(condition, "op", "") == ".or."
+        return False if found is None and about_code else found
+
+    return holds
