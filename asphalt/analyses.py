@@ -37,7 +37,7 @@ class Analyses:
     """
 
     def __init__(self, tree: Tree) -> None:
-        self._tree = tree
+        self.tree = tree
         self._scopes: dict[Asked, Scopes] = {}
         self._made: dict[tuple[Pure, Asked], tuple[Remembered, Uniformity]] = {}
         self._found: dict[tuple[Pure, Asked], dict[int, Exchange]] = {}
@@ -49,7 +49,7 @@ class Analyses:
 
     def _scopes_for(self, asked: Asked) -> Scopes:
         if asked not in self._scopes:
-            self._scopes[asked] = Scopes(self._tree, asked is not None, asked or frozenset())
+            self._scopes[asked] = Scopes(self.tree, asked is not None, asked or frozenset())
         return self._scopes[asked]
 
     def of(
@@ -62,7 +62,7 @@ class Analyses:
         key = (pure, asked if any_sizes else None)
         if key not in self._made:
             scopes = self._scopes_for(key[1])
-            remembered = Remembered(self._tree, scopes, pure)
+            remembered = Remembered(self.tree, scopes, pure)
             self._made[key] = remembered, Uniformity(scopes, Assumed(pure))
         remembered, uniformity = self._made[key]
         return remembered.effects, uniformity
@@ -71,18 +71,18 @@ class Analyses:
         """Keeps what was found out about procedures for the next run."""
         for remembered, _ in self._made.values():
             remembered.keep()
-        self._tree.keep_mentions()
+        self.tree.keep_mentions()
 
     def exchanges(self, effects: Effects) -> tuple[Exchange, ...]:
         """All exchange sites of the tree: calls of MPI, and of procedures that wrap one."""
         direct = tuple(
             exchange
-            for located in user_units(self._tree, all_to_all_operations())
+            for located in user_units(self.tree, all_to_all_operations())
             for exchange in exchanges(located, effects)
         )
         written_out = tuple(
             exchange
-            for located in user_units(self._tree, message_operations())
+            for located in user_units(self.tree, message_operations())
             for exchange in open_coded_exchanges(located, effects)
         )
         return (*direct, *wrapped_exchanges(direct, effects), *written_out)

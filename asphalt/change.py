@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import line_of
@@ -102,7 +103,7 @@ class Values:
 
 
 def optimised(
-    tree: Tree,
+    analyses: Analyses,
     changes: Sequence[Change],
     passes: Collection[str],
     wrong: Collection[tuple[str, str]] = (),
@@ -113,7 +114,7 @@ def optimised(
 ) -> Outcome:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
-    ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
+    ``analyses``: of the tree as it was given.  ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
     ``accepted``: assumptions.  ``clone_limit``: MiB that copies of message buffers may have; None:
     as usual.  ``values``: K and D of nests that are executed in tiles; None: the usual ones.
     ``judges``: what decides about the steps of a unit; None: the usual model.
@@ -122,7 +123,11 @@ def optimised(
         return Outcome(tuple(changes))
     procedures: list[ProcedureReport] = []
     by_path = {str(change.path): change for change in changes}
-    now = tree.edited({path: change.after for path, change in by_path.items()})
+    tree = analyses.tree
+    now = tree
+    if by_path:
+        now = tree.edited({path: change.after for path, change in by_path.items()})
+        analyses = Analyses(now)
     done: set[Key] = set()
     for path, chain in _places(now, "inline" in passes, wrong):
         located = next(
@@ -143,6 +148,7 @@ def optimised(
             changed=done,
             wrong=wrong,
             given=partial(given_place, now=now, given=tree),
+            analyses=analyses,
         )
         procedures.append(_procedure(found, _lines(tree, path, chain)))
         if found.content is None:
@@ -150,6 +156,7 @@ def optimised(
         done.add((path, chain))
         told = as_given(found, now, tree)
         now = now.edited({path: found.content})
+        analyses = Analyses(now)
         before = tree.content(path)
         change = by_path.get(path, Change(Path(path), before, before, (), ()))
         new = (values or Values()).parameters(told)
@@ -209,20 +216,22 @@ def _place(located: Located) -> tuple[str, tuple[str, ...]]:
     return located.path, tuple(unit.name for unit in located.chain)
 
 
-def kept_blocking(tree: Tree, accepted: frozenset[str] = frozenset()) -> tuple[SiteReport, ...]:
+def kept_blocking(
+    analyses: Analyses, accepted: frozenset[str] = frozenset()
+) -> tuple[SiteReport, ...]:
     """A report for each blocking transfer and collective operation of a tree that cannot be made
     non-blocking, under the ``accepted`` assumptions."""
     found = [
         report
-        for located in user_units(tree, nonblocking_operations())
-        for one in blocking.kept_blocking(tree, located, accepted)
+        for located in user_units(analyses.tree, nonblocking_operations())
+        for one in blocking.kept_blocking(analyses, located, accepted)
         for report in _kept(located, *one)
     ]
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
 def nothing_beside(
-    tree: Tree,
+    analyses: Analyses,
     changes: Sequence[Change],
     accepted: frozenset[str] = frozenset(),
     passes: Collection[str] = (),
@@ -233,7 +242,7 @@ def nothing_beside(
     that would have parted its blocks, or posted it ahead.  ``wrong``: the line of an error in the
     messages of a unit, by file and name."""
     found: list[SiteReport] = []
-    for located in user_units(tree, nonblocking_operations()):
+    for located in user_units(analyses.tree, nonblocking_operations()):
         lines = {
             site.line
             for change in changes
@@ -243,20 +252,20 @@ def nothing_beside(
         line = wrong.get((located.path, located.unit.name))
         why = None if line is None else f"line {line} has an error in its messages"
         for refused, operation, assumed in blocking.nothing_beside(
-            tree, located, lines, accepted, passes, clone_limit, why
+            analyses, located, lines, accepted, passes, clone_limit, why
         ):
             for report in _kept(located, refused, operation):
                 found.append(replace(report, assumptions=assumed, accepted=assumed))
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
-def kept_stores(tree: Tree) -> tuple[SiteReport, ...]:
+def kept_stores(analyses: Analyses) -> tuple[SiteReport, ...]:
     """A report for each statement that stores to a receive buffer of a tree, and has to stay
     although a receive follows."""
     return tuple(
         report
-        for located in user_units(tree, transfer_operations())
-        for refused, operation in blocking.kept_stores(tree, located)
+        for located in user_units(analyses.tree, transfer_operations())
+        for refused, operation in blocking.kept_stores(analyses, located)
         for report in _kept(located, _of_stores(refused), store_before(operation), "the stores")
     )
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from asphalt.analyses import Analyses
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge, Model
 from asphalt.garbage import collected_seldom
@@ -55,6 +56,7 @@ def optimise(
     changed: Collection[Key] = (),
     wrong: Collection[tuple[str, str]] = (),
     given: Callable[[Place], Place] = itself,
+    analyses: Analyses | None = None,
 ) -> Optimised:
     """The best that the given transformations make of a unit of a tree.
 
@@ -63,11 +65,12 @@ def optimise(
     model with the usual networks.  ``changed``: the units of the tree that have been optimised
     before.  ``wrong``: file and name of those with errors in their messages, which are not inlined.
     ``given``: where a statement of the tree stood in what the user gave; it is told by
-    that.
+    that.  ``analyses``: those of the tree that have been made for other units; None: none.
     """
     path, chain = key_of(located)
     used: Judge = model or Model()
-    shop = Workshop(tree, path, chain, passes, accepted, clone_limit, used, changed, wrong, given)
+    own = passes, accepted, clone_limit, used, changed, wrong, given
+    shop = Workshop(tree, path, chain, *own, analyses)
     disagreement = Driver(shop).disagreement()
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)

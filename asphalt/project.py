@@ -137,11 +137,11 @@ class Project:
         """The transfers that the settings ask to be made non-blocking, and that cannot be."""
         if "nonblocking" not in self.settings.passes:
             return ()
-        return kept_blocking(self._tree, self.settings.assume)
+        return kept_blocking(self._analyses, self.settings.assume)
 
     def kept_stores(self) -> tuple[SiteReport, ...]:
         """The stores in front of receives that the settings ask to leave out, and that stay."""
-        return kept_stores(self._tree) if "stores" in self.settings.passes else ()
+        return kept_stores(self._analyses) if "stores" in self.settings.passes else ()
 
     def nothing_beside(self, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
         """Those that could be, but are not in these changes: no work comes beside them."""
@@ -149,7 +149,9 @@ class Project:
             return ()
         own = self.settings
         wrong = {(found.file, found.unit): found.line for found in self.findings}
-        return nothing_beside(self._tree, changes, own.assume, own.passes, own.clone_limit, wrong)
+        return nothing_beside(
+            self._analyses, changes, own.assume, own.passes, own.clone_limit, wrong
+        )
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:
@@ -240,7 +242,7 @@ class Project:
         limit = self.settings.clone_limit
         given = Values(asked.given("tile", tile), asked.given("depth", depth))
         return optimised(
-            self._tree, changes, wanted, wrong, self.settings.assume, limit, given, judges
+            self._analyses, changes, wanted, wrong, self.settings.assume, limit, given, judges
         )
 
 

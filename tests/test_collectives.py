@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
+from asphalt.analyses import Analyses
 from asphalt.analysis.verdict import Refused
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
@@ -68,7 +69,7 @@ def refusals(tmp_path: Path, text: str, *accepted: str) -> list[Refused]:
     path = tmp_path / "main.f90"
     path.write_text(text)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
-    found = kept_blocking(tree, tree.units_of(str(path))[0], frozenset(accepted))
+    found = kept_blocking(Analyses(tree), tree.units_of(str(path))[0], frozenset(accepted))
     return [refused for refused, _ in found]
 
 

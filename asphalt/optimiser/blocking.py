@@ -10,7 +10,6 @@ from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Mark, Refused
-from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.reading import disagreement
@@ -29,19 +28,19 @@ from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 
 
 def kept_blocking(
-    tree: Tree, located: Located, accepted: frozenset[str] = frozenset()
+    analyses: Analyses, located: Located, accepted: frozenset[str] = frozenset()
 ) -> tuple[tuple[Refused, str], ...]:
     """The blocking transfers and collective operations of a unit that cannot be made non-blocking,
     with the procedure."""
     return tuple(
         (found, spelled)
-        for found, spelled in _judged(_facts(tree, located, accepted))
+        for found, spelled in _judged(_facts(analyses, located, accepted))
         if isinstance(found, Refused)
     )
 
 
 def nothing_beside(
-    tree: Tree,
+    analyses: Analyses,
     located: Located,
     overlapped: Collection[int],
     accepted: frozenset[str] = frozenset(),
@@ -56,7 +55,7 @@ def nothing_beside(
     And with the assumptions that it would rest on.  ``untouched``: why nothing of the unit is
     changed.
     """
-    facts = _facts(tree, located, accepted)
+    facts = _facts(analyses, located, accepted)
     idle = [
         (found, spelled)
         for found, spelled in _judged(facts)
@@ -65,7 +64,7 @@ def nothing_beside(
     if not idle:
         return ()
     chain = tuple(unit.name for unit in located.chain)
-    untouched = untouched or disagreement(tree, located.path, chain)
+    untouched = untouched or disagreement(analyses.tree, located.path, chain)
     if untouched is not None:
         message = f"it could be non-blocking, but nothing of its procedure is changed: {untouched}"
         return tuple(
@@ -82,7 +81,7 @@ def nothing_beside(
         stay += expansion.refusals(facts, clone_limit)
     more = {one.span: one for one in stay}
     windows = EmptyWindows(facts)
-    calls = _calls_that_stay(tree, located, accepted) if inline.NAME in passes else ()
+    calls = _calls_that_stay(analyses, located, accepted) if inline.NAME in passes else ()
     return tuple(
         (
             _idle(found, windows.of(found), more.get(found.leaf.span), calls, passes),
@@ -133,20 +132,23 @@ def _could(beside: Node, passes: Collection[str]) -> str:
     return f"{what} could, but the cost model sees no gain in it"
 
 
-def _calls_that_stay(tree: Tree, located: Located, accepted: frozenset[str]) -> tuple[str, ...]:
+def _calls_that_stay(
+    analyses: Analyses, located: Located, accepted: frozenset[str]
+) -> tuple[str, ...]:
     """Why a procedure does not come to the places of its calls: of the first that says why."""
-    for caller in tree.mentions(located.unit.name) if located.unit.kind == "subroutine" else ():
+    name = located.unit.name
+    for caller in analyses.tree.mentions(name) if located.unit.kind == "subroutine" else ():
         if caller.unit is located.unit or caller.unit.kind == "module":
             continue
-        for refused in inline.refusals(_facts(tree, caller, accepted), located):
+        for refused in inline.refusals(_facts(analyses, caller, accepted), located):
             where = "" if refused.span is None else f"{refused.span.file}:{refused.span.first}: "
             return (f"{where}{refused.message}",)
     return ()
 
 
-def kept_stores(tree: Tree, located: Located) -> tuple[tuple[Refused, str], ...]:
+def kept_stores(analyses: Analyses, located: Located) -> tuple[tuple[Refused, str], ...]:
     """The stores to receive buffers of a unit that stay, with the procedure that receives."""
-    return stores.refusals(_facts(tree, located, frozenset()))
+    return stores.refusals(_facts(analyses, located, frozenset()))
 
 
 def _judged(facts: UnitFacts) -> Iterator[tuple[nonblocking.Split | Refused, str]]:
@@ -158,6 +160,7 @@ def _judged(facts: UnitFacts) -> Iterator[tuple[nonblocking.Split | Refused, str
         yield found, spelled.get(span, "")
 
 
-def _facts(tree: Tree, located: Located, accepted: frozenset[str]) -> UnitFacts:
-    effects, uniformity = Analyses(tree).of(any_sizes=True)
-    return UnitFacts(located, effects, tree.file(located.path).eol, uniformity, accepted)
+def _facts(analyses: Analyses, located: Located, accepted: frozenset[str]) -> UnitFacts:
+    effects, uniformity = analyses.of(any_sizes=True)
+    eol = analyses.tree.file(located.path).eol
+    return UnitFacts(located, effects, eol, uniformity, accepted)

@@ -65,7 +65,8 @@ class State:
 class Workshop:
     """A unit of a tree, and how steps are applied to it.
 
-    ``first``: the tree as it was given; ``tree``: as it stands where these steps begin.  ``chain``:
+    ``first``: the tree as it was given; ``tree``: as it stands where these steps begin.
+    ``analyses``: of the tree as it was given, where others have made some.  ``chain``:
     the names of the unit and its hosts, from the outermost one.  ``passes``: the transformations
     that may be tried.  ``changed``: the units that have been optimised before.  ``wrong``: file and
     name of those that are not inlined.  ``given``: where a statement of the tree stood in what the
@@ -84,6 +85,7 @@ class Workshop:
         changed: Collection[Key] = (),
         wrong: Collection[tuple[str, str]] = (),
         given: Callable[[Place], Place] = itself,
+        analyses: Analyses | None = None,
     ) -> None:
         self.first = tree
         self.tree = tree
@@ -94,6 +96,7 @@ class Workshop:
         self.changed = changed
         self.wrong = wrong
         self.given = given
+        self.analyses = analyses or Analyses(tree)
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
         self.clone_limit = clone_limit
@@ -123,7 +126,8 @@ class Workshop:
         return self.known.facts(tree, self._analysed)
 
     def _analysed(self, tree: Tree) -> UnitFacts:
-        effects, uniformity = Analyses(tree).of(any_sizes=True)
+        analyses = self.analyses if tree is self.first else Analyses(tree)
+        effects, uniformity = analyses.of(any_sizes=True)
         eol = tree.file(self.path).eol
         located = self.located(tree)
         own = accepted_now(self.accepted, located, tree, self.first, self.origins, self.changed)
