@@ -114,9 +114,10 @@ def optimised(
 ) -> Outcome:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
-    ``analyses``: of the tree as it was given.  ``wrong``: file and name of the units that have errors in their messages: they stay as they are.
-    ``accepted``: assumptions.  ``clone_limit``: MiB that copies of message buffers may have; None:
-    as usual.  ``values``: K and D of nests that are executed in tiles; None: the usual ones.
+    ``analyses``: of the tree as it was given.  ``wrong``: file and name of the units that have
+    errors in their messages: they stay as they are.  ``accepted``: assumptions.  ``clone_limit``:
+    MiB that copies of message buffers may have; None: as usual.  ``values``: K and D of nests that
+    are executed in tiles; None: the usual ones.
     ``judges``: what decides about the steps of a unit; None: the usual model.
     """
     if not passes:

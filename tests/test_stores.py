@@ -126,7 +126,8 @@ _STAYS: dict[str, tuple[str, dict[str, str], str]] = {
     "a branch without the receive": (f"x(:,1) = 0\nif (flag) then\n{_RECEIVE}\nelse\nm = 1\nend if",
                                      {}, "ASP074"),
     "another condition": (f"if (m > 0) x(:,1) = 0\nif (flag) {_RECEIVE}", {}, "ASP074"),
-    "the condition changes": (f"if (m > 0) x(:,1) = 0\nm = m - 1\nif (m > 0) {_RECEIVE}", {}, "ASP074"),
+    "the condition changes": (f"if (m > 0) x(:,1) = 0\nm = m - 1\nif (m > 0) {_RECEIVE}", {},
+                              "ASP074"),
     "other iterations": (f"do d = 1, 2\nx(:,d) = 0\nend do\ndo d = 2, 2\n{_receive('x(1,d)')}\n"
                          "end do", {}, "ASP074"),
     "a receive may be cancelled": (f"x(:,1) = 0\n{_RECEIVE}",
