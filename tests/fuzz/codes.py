@@ -17,6 +17,9 @@ _CHECKS = (
     ("if (ierr /= MPI_SUCCESS) stop 3",),
     ("if (ierr /= 0) call MPI_Abort(MPI_COMM_WORLD, 3, ierr)",),
     ("if (ierr /= MPI_SUCCESS) then", "print *, 'error', ierr", "stop 4", "end if"),
+    ("if (ierr .ne. 0) return",),
+    ("if (ierr /= MPI_SUCCESS) then", "print *, 'error', ierr", "return", "end if"),
+    ("call look_{tag}(ierr)",),
 )
 
 
@@ -66,6 +69,15 @@ class Code:
         return () if self.is_seen else ("integer :: ierr",)
 
     @property
+    def _look(self) -> tuple[str, ...]:
+        """A procedure that does something in case of an error."""
+        return (
+            f"subroutine look_{self.tag}(code)", "implicit none", "integer :: code",
+            "if (code == 0) return", "print *, 'error', code", "stop 5",
+            f"end subroutine look_{self.tag}",
+        )  # fmt: skip
+
+    @property
     def around(self) -> tuple[str, ...]:
         """The procedure that calls the one with the statements."""
         if not self.is_seen:
@@ -76,7 +88,7 @@ class Code:
         return (
             f"subroutine {self.tag}", *self.uses, "implicit none", *own, _OTHER,
             f"call {self.name}{given}", "call fz_integer('ierr', [ierr], 1)",
-            f"end subroutine {self.tag}",
+            f"end subroutine {self.tag}", *self._look,
         )  # fmt: skip
 
     def arguments(self, *others: str) -> str:
@@ -91,7 +103,7 @@ class Code:
         kinds = random.choice([_CHECKS, ((_OTHER,), *((seen,) for seen in _SEEN))])
         for _ in range(random.choice([0, 1, 2, 3]) if self.is_seen else 0):
             place = random.randint(0, len(found))
-            found[place:place] = random.choice(kinds)
+            found[place:place] = [line.format(tag=self.tag) for line in random.choice(kinds)]
         return found
 
 
