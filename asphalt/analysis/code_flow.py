@@ -10,7 +10,7 @@ its arguments.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -88,6 +88,36 @@ class CodeFlow:
     @cached_property
     def decides(self) -> bool:
         """Whether a condition always holds or never does, or a call does nothing."""
+        return self._may_decide and self._decides
+
+    @cached_property
+    def _may_decide(self) -> bool:
+        """Whether a variable that may be given MPI_SUCCESS is one that a condition asks for, or
+        that is passed on; else there are no ways to be followed."""
+        given, asked = set(self.entry), set[str]()
+        passed, changed = Counter[str](), set[str]()
+        for point in self.graph.points:
+            for condition in self._conditions(point.number):
+                asked |= {storage_of(name, self.scope) for name in names_in(condition)}
+            if isinstance(point.what, Call) and mpi_call(point.what, self.scope) is None:
+                own = set(self._passed(point.what))
+                passed.update(own)
+                done = self.reaching.accesses.at(point.number)
+                changed |= own if done.everything else own & set(done.defined)
+            else:
+                given |= self._given(point, frozenset())
+        met = (given | changed) & asked or given & passed.keys()
+        return bool(met) or any(passed[storage] > 1 for storage in changed)
+
+    def _passed(self, call: Call) -> Iterator[str]:
+        """The variables that may be codes and are arguments of a call."""
+        for arg in call.args:
+            actual = arg.value if isinstance(arg, Keyword) else arg
+            if isinstance(actual, Ref) and self.is_code(actual):
+                yield self._storage(actual)
+
+    @cached_property
+    def _decides(self) -> bool:
         return any(
             self.holds(condition, before) is not None
             for point, before in self._before.items()
@@ -200,6 +230,9 @@ class CodeFlow:
                 dummy = head.args[position]
             if dummy is None or not isinstance(actual, Ref) or not self.is_code(actual):
                 continue
+            symbol = inner.lookup(dummy)
+            if symbol is not None and symbol.intent == "in" and self._storage(actual) not in before:
+                continue  # nothing is known of it, neither there nor behind
             alone = sum(self._names(other, actual) for other in call.args) == 1
             if alone and dummy in head.args and is_code(Ref(dummy, dummy), inner):
                 actuals[dummy] = self._storage(actual)
