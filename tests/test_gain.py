@@ -8,8 +8,8 @@ import pytest
 from stepping import Stepped
 
 from asphalt.gain.amounts import FIRST, amount, typical
-from asphalt.gain.clock import COPY_BANDWIDTH
 from asphalt.gain.model import USUAL, Model, Price
+from asphalt.gain.post import COPY_BANDWIDTH
 from asphalt.gain.segments import Message as SegmentedMessage
 from asphalt.gain.segments import saved as saved_by
 from asphalt.gain.segments import usual_tile

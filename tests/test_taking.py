@@ -6,6 +6,7 @@ Each rule that a step would break has a loop that would give other digits or han
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast
@@ -18,10 +19,12 @@ from opinions import Opinion
 from stepping import Stepped
 
 from asphalt.frontend.tree import load_tree
+from asphalt.gain.model import Model
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
 from asphalt.passes import TRANSFERS
 from asphalt.settings import Settings
+from asphalt.simulation.platforms import ETHERNET_1
 from asphalt.transforms import (
     departure,
     expansion,
@@ -33,6 +36,7 @@ from asphalt.transforms import (
     taking,
 )
 
+_ASKING = Model((replace(ETHERNET_1, eager=1),))
 _TURNING = cast("ModuleType", SimpleNamespace(check=rotation.before_takes, apply=rotation.apply))
 _UNIT = """\
 subroutine sums(t, r, row, total, n, fields, np, me, comm, m)
@@ -226,7 +230,7 @@ def test_inner_branches_are_split_first(tmp_path: Path) -> None:
 
 
 def test_it_is_priced_and_told(tmp_path: Path) -> None:
-    """It is kept where it gains, and each of its steps is told."""
+    """It is kept where it gains, and each of its steps is told: messages wait for receives."""
     first = _WORK.replace("0.5d0*t(i,l)", "sqrt(abs(sin(t(i,l))))")
     last = "    do i = 1, n\n      r(i,l) = sin(t(i,l))\n    end do"
     text = _UNIT.format(**_PLAIN | {"first": first, "last": last})
@@ -234,11 +238,11 @@ def test_it_is_priced_and_told(tmp_path: Path) -> None:
     path.write_text(text)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
     (unit,) = tree.units_of(str(path))
-    does = [step.does for step in optimise(tree, unit, TRANSFERS).steps]
+    does = [step.does for step in optimise(tree, unit, TRANSFERS, model=_ASKING).steps]
     assert any("begins behind its first work" in one for one in does)
     assert any("goes before the messages taken in" in one for one in does)
     without = [name for name in TRANSFERS if name != "peeling"]
-    does = [step.does for step in optimise(tree, unit, without).steps]
+    does = [step.does for step in optimise(tree, unit, without, model=_ASKING).steps]
     assert does
     assert not any("begins behind" in one or "behind what it sends" in one for one in does)
 
@@ -249,7 +253,7 @@ def test_what_gains_nothing_is_told(tmp_path: Path) -> None:
     path = tmp_path / "sums.f90"
     path.write_text(_UNIT.format(**_PLAIN | {"last": last}))
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
-    found = optimise(tree, tree.units_of(str(path))[0], TRANSFERS)
+    found = optimise(tree, tree.units_of(str(path))[0], TRANSFERS, model=_ASKING)
     assert found.steps
     assert not any("goes before the messages" in step.does for step in found.steps)
     (told,) = (one for one in found.dropped if "goes before the messages taken in" in one.does)

@@ -1,10 +1,13 @@
-"""The time that a unit takes on one rank of many: its statements one after the other, on a clock.
+"""The time that a unit takes: its statements one after the other, on a clock for each role.
 
-All ranks are taken to be at the same statement at the same time (Culler et al., LogP, PPoPP 1993,
-section 3, count in the same way): the message that a rank receives was sent when it sent its own.
-What stands in other arms of a branch happens on other ranks at that time.  Where the send of a
-message has not been reached yet, or is not seen, it leaves when its receive is posted; a message
-whose receive is not seen is needed at the end of the unit.
+Ranks that take the same arms of all branches are of one *role*; all of them are taken to be at the
+same statement at the same time (Culler et al., LogP, PPoPP 1993, section 3, count in the same way).
+A branch on a condition that is the same in all turns of loops parts a role into two, which go on by
+themselves, and wait for each other where all communicate together.  Behind other branches, the
+ranks are of one role again.  The message that a rank receives was sent when the slowest of the
+roles that send it sent theirs.  Where the send of a message has not been reached yet, or is not
+seen, it leaves when its receive is posted; a message whose receive is not seen is needed at the end
+of the unit.
 
 A message of n bytes takes latency + n/bandwidth, one after the other into a rank; from
 ``Network.eager`` bytes on it leaves when its receive is posted, with two more latencies for
@@ -15,98 +18,87 @@ et al., SPAA 1995, and the costs that it leaves to the processor).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from asphalt.analysis.costs_trips import loop_trips
 from asphalt.analysis.costs_types import Surroundings
 from asphalt.analysis.further_turns import condition_of, condition_to_go_on
-from asphalt.analysis.messages import Envelope, Messages, Part, Way, called, part_of
-from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.type_maps import type_map
+from asphalt.analysis.messages import Way, called
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.gain.amounts import PEERS, amount, known, typical
-from asphalt.gain.blocks import BlockCall, Blocks, Step, block_call
+from asphalt.gain.amounts import PEERS, known
+from asphalt.gain.blocks import BlockCall, Step
+from asphalt.gain.conditions import Condition, Conditions, Open
+from asphalt.gain.post import Post
+from asphalt.gain.roles import Role, join
+from asphalt.gain.transfers import Transfer, Transfers, bytes_of
 from asphalt.gain.work import Work
-from asphalt.ir.expr import Arg, Expr
+from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import DoHead
+from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
-from asphalt.simulation.platforms import GB, US, Network
+from asphalt.simulation.platforms import Network
 
-COPY_BANDWIDTH = 10 * GB
-"""Of one core, in bytes a second: assumed, as for the copies of ``simulation.platforms``."""
-QUEUED = 0.2 * US
-"""What a queue does for a message (memory, the size of its type): assumed."""
-GROUP = 16
-"""The ranks of a collective operation, where they are not known."""
 _TURNS = 3  # of a loop that are looked at one by one; the others take as long as the last one
 _LEVELS = 4  # of calls
+_ROLES = 4  # that ranks are parted into by their conditions; by further ones they are not
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
-    """One on its way: ``sent`` is when it leaves, None where that is not known when it starts."""
-
-    posted: float
-    size: float
-    envelope: Envelope | None
-    collective: bool = False
-
-
-@dataclass
-class _State:
-    """What has happened up to ``now``, in seconds.  ``sent``: by tag, when messages left, and
-    ``there``: when the last one is where it goes; ``taken``: how many of a tag were received;
-    ``link``: until when the last one comes in."""
-
-    now: float = 0.0
-    link: float = 0.0
-    pending: dict[int, list[_Message]] = field(default_factory=dict)
-    queues: dict[str, list[_Message]] = field(default_factory=dict)
-    sent: dict[str, list[float]] = field(default_factory=dict)
-    there: dict[str, float] = field(default_factory=dict)
-    taken: dict[str, int] = field(default_factory=dict)
-    blocks: dict[str, Blocks] = field(default_factory=dict)
-
-    def copy(self) -> _State:
-        """One that goes on by itself."""
-        queues = {name: list(queue) for name, queue in self.queues.items()}
-        sent = {tag: list(times) for tag, times in self.sent.items()}
-        pending = {start: list(messages) for start, messages in self.pending.items()}
-        there, taken, blocks = dict(self.there), dict(self.taken), dict(self.blocks)
-        return _State(self.now, self.link, pending, queues, sent, there, taken, blocks)
-
-
-@dataclass
 class Clock:
     """Runs a unit on a network.  ``facts``: those of a procedure that it calls."""
 
-    network: Network
-    work: Work
-    facts_of: Callable[[Located], UnitFacts]
-    facts: UnitFacts
-    state: _State = field(default_factory=_State)
-    _others: dict[str, float] = field(default_factory=dict)
-    _received: set[str] = field(default_factory=set)
-    _again: bool = False
-    _goes_on: dict[Arg, bool] = field(default_factory=dict)
-    _depth: int = 0
-    _exploring: bool = False
-    _talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
+    def __init__(
+        self,
+        network: Network,
+        work: Work,
+        facts_of: Callable[[Located], UnitFacts],
+        facts: UnitFacts,
+        transfers: Transfers | None = None,
+    ) -> None:
+        self.post = Post(network, [Role()])
+        self.work = work
+        self.facts_of = facts_of
+        self.facts = facts
+        self.transfers = transfers or Transfers()
+        self.active = [*self.post.roles]
+        self._goes_on: dict[Arg, bool] = {}
+        self._depth = 0
+        self._exploring = False
+        self._talking: dict[int, tuple[Node, bool]] = {}
+        self._parting: set[Condition] = set()
 
     def run(self) -> float:
         """The seconds that the unit takes."""
+        self._note_conditions(self.facts.unit.body)
         self._list(self.facts.unit.body)
-        unseen = (there for tag, there in self.state.there.items() if tag not in self._received)
-        return max(self.state.now, *unseen, 0.0)
+        return self.post.end()
+
+    def _note_conditions(self, nodes: tuple[Node, ...]) -> None:
+        """The conditions that part roles: those of branches with messages in them.
+
+        A one-line IF is mostly a test for an error, and parts none by itself.
+        """
+        for node in nodes:
+            if not self._talks(node):
+                continue
+            match node:
+                case Leaf():
+                    callee = self._callee(node)
+                    if callee is not None and self._depth < _LEVELS:
+                        with self._inside(callee):
+                            self._note_conditions(callee.unit.body)
+                case Branch(arms=arms):
+                    own = self.conditions
+                    self._parting |= {c for c in own.within(node) if own.tells_ranks_apart(c)}
+                    for arm in arms:
+                        self._note_conditions(arm.body)
+                case Do(body=body) | Block(body=body):
+                    self._note_conditions(body)
 
     @property
-    def messages(self) -> Messages:
+    def conditions(self) -> Conditions:
         """Of the unit that is run."""
-        return self.facts.once(Messages)
+        return self.facts.once(Conditions)
 
     def _list(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
@@ -116,8 +108,11 @@ class Clock:
             if goes_on and isinstance(node, Branch):
                 self._list(node.arms[0].body)
                 continue
+            if isinstance(node, Branch) and self._parts_ranks(node):
+                self._branch(node)
+                continue
             if not self._talks(node):
-                self.state.now += self.work.seconds((node,), self.facts.scope)
+                self._work(self.work.seconds((node,), self.facts.scope))
                 continue
             match node:
                 case Leaf():
@@ -128,6 +123,15 @@ class Clock:
                     self._branch(node)
                 case Block(body=body):
                     self._list(body)
+
+    def _work(self, seconds: float) -> None:
+        for role in self.active:
+            role.now += seconds
+
+    def _parts_ranks(self, branch: Branch) -> bool:
+        """Whether its conditions are some that messages depend on."""
+        own = self.conditions.within(branch) if self._parting else frozenset()
+        return bool(own) and own <= self._parting
 
     def _is_true(self, node: Node) -> bool | None:
         """Whether the condition of a statement holds in this turn of a loop, where that is told."""
@@ -144,13 +148,16 @@ class Clock:
         return found[1]
 
     def _leaf_talks(self, leaf: Leaf) -> bool:
-        if self.messages.call(leaf) is not None or block_call(leaf) is not None:
+        if self._transfer(leaf) is not None or self.transfers.block(leaf) is not None:
             return True
         callee = self._callee(leaf)
         if callee is None or self._depth >= _LEVELS:
             return False
         with self._inside(callee):
             return any(self._talks(node) for node in callee.unit.body)
+
+    def _transfer(self, leaf: Leaf) -> Transfer | None:
+        return self.transfers.of(leaf, self.facts)
 
     def _callee(self, leaf: Leaf) -> UnitFacts | None:
         call = called(leaf.what)
@@ -171,23 +178,32 @@ class Clock:
         trips = loop_trips(head, around) if isinstance(head, DoHead) else None
         number = known(trips, self.facts.scope)
         number = PEERS if number is None else number
-        if number > PEERS and any(block_call(leaf) is not None for leaf in leaves(loop)):
+        blocks = number > PEERS and any(self.transfers.block(leaf) for leaf in leaves(loop))
+        if blocks:
             self._parts(loop, number)
             return
-        again, outer = self._again, self._goes_on
+        again, outer = self.post.again, self._goes_on
         only_receives = not any(self._sends(leaf) for leaf in leaves(loop))
         goes_on = condition_to_go_on(loop)
-        turn = 0.0
+        for role in self.active:
+            role.turns = (*role.turns, (role.now, 0.0))
         looked_at = min(number, max(_TURNS, PEERS))
         for count in range(looked_at):
-            began, before, is_last = self.state.now, turn, count == looked_at - 1
-            self._again = again or (count > 0 and only_receives)
+            is_last = count == looked_at - 1
+            for role in self.active:
+                role.turns = (*role.turns[:-1], (role.now, role.turns[-1][1]))
+            self.post.again = again or (count > 0 and only_receives)
             if goes_on is not None:
                 self._goes_on = {**outer, goes_on: not is_last}
             self._list(loop.body)
-            turn = before if is_last and goes_on is not None else self.state.now - began
-        self._again, self._goes_on = again, outer
-        self.state.now += turn * (number - looked_at)
+            for role in self.active:
+                began, before = role.turns[-1]
+                turn = before if is_last and goes_on is not None else role.now - began
+                role.turns = (*role.turns[:-1], (began, turn))
+        self.post.again, self._goes_on = again, outer
+        for role in self.active:
+            role.now += role.turns[-1][1] * (number - looked_at)
+            role.turns = role.turns[:-1]
 
     def _parts(self, loop: Do, number: int) -> None:
         """A loop over the blocks of an operation, of which there are more than are looked at: each
@@ -197,224 +213,129 @@ class Clock:
                 if self._talks(node):
                     self._list((node,))
                 else:
-                    work = self.work.seconds((node,), self.facts.scope)
-                    self.state.now += work * number / PEERS
+                    seconds = self.work.seconds((node,), self.facts.scope)
+                    self._work(seconds * number / PEERS)
 
     def _sends(self, leaf: Leaf) -> bool:
-        call = self.messages.call(leaf)
-        if call is None:
+        transfer = self._transfer(leaf)
+        if transfer is None:
             return self._callee(leaf) is not None
-        return any(one.way is Way.OUT for one in self._envelopes(call))
+        return bool(transfer.going(Way.OUT))
 
     def _branch(self, branch: Branch) -> None:
-        """Ranks are in different arms.  The next thing that they do together waits for the slowest;
-        in between, the others may go ahead: it is half of the time of each."""
-        began, others = self.state, self._others
-        ends: list[_State] = []
-        exploring = self._exploring
-        # what the arms of other ranks have sent is asked once on each level, not in both turns
-        for last in (False, True) if len(branch.arms) > 1 and not exploring else (True,):
-            self._exploring = exploring or not last
-            sent = [end.sent for end in ends]
-            ends = []
-            for number, arm in enumerate(branch.arms):
-                self.state = began.copy()
-                if last:
-                    self._others = others | _newly_sent(
-                        began, [*sent[:number], *sent[number + 1 :]]
-                    )
-                self._list(arm.body)
-                ends.append(self.state)
-            self._others = others
-        self._exploring = exploring
-        self.state = max(ends, key=lambda end: end.now)
-        self.state.now = (self.state.now + sum(end.now for end in ends) / len(ends)) / 2
-        self.state.link = min(self.state.link, self.state.now)
-        for end in ends:
-            self.state.pending = {**end.pending, **self.state.pending}
-            self.state.queues = {**end.queues, **self.state.queues}
-            self.state.sent = {**end.sent, **self.state.sent}
-            self.state.there = {**end.there, **self.state.there}
+        """Roles take their arms; where it is not told, their ranks take all of them, and are of one
+        role again behind the branch."""
+        groups: dict[int, list[Role]] = {number: [] for number in range(len(branch.arms))}
+        done: list[Role] = []
+        torn: list[Role] = []
+        waiting = [*self.active]
+        while waiting:
+            role = waiting.pop(0)
+            arm = self.conditions.arm_of(branch, role.decided)
+            if isinstance(arm, int):
+                groups[arm].append(role)
+            elif arm is None:
+                done.append(role)
+            elif self._may_part(role, arm):
+                waiting[:0] = self._parted(role, arm)
+            else:
+                torn.append(role)
+        if torn and not self._talks(branch):
+            for role in torn:
+                role.now += self.work.seconds((branch,), self.facts.scope)
+            done += torn
+            torn = []
+        copies: list[tuple[Role, list[Role]]] = []
+        for role in torn:
+            ends = [role.parted((id(branch), number)) for number in groups]
+            for number, end in enumerate(ends):
+                end.whole = False
+                groups[number].append(end)
+            self._replace(role, ends)
+            copies.append((role, ends))
+        self._arms(branch, groups, done)
+        for role, ends in copies:
+            join(role, ends)
+            self._replace(ends[0], [role])
+            for end in ends[1:]:
+                self._replace(end, [])
+
+    def _may_part(self, role: Role, found: Open) -> bool:
+        return role.whole and found.condition in self._parting and len(self.post.roles) < _ROLES
+
+    def _parted(self, role: Role, found: Open) -> list[Role]:
+        assert found.condition is not None
+        parts = [role.deciding(found.condition, value) for value in (True, False)]
+        self._replace(role, parts)
+        return parts
+
+    def _replace(self, role: Role, others: list[Role]) -> None:
+        """These in place of one role."""
+        for roles in (self.post.roles, self.active):
+            places = [n for n, one in enumerate(roles) if one is role]
+            for place in places:
+                roles[place : place + 1] = others
+
+    def _arms(self, branch: Branch, groups: dict[int, list[Role]], done: list[Role]) -> None:
+        """All roles in their arms; the others wait."""
+        exploring, before = self._exploring, self.post.known
+        taken = [number for number, roles in groups.items() if roles]
+        if len(taken) > 1 and not exploring and self._talks(branch):
+            # what is sent in other arms is asked once on each level, not in both turns
+            kept = self.post.roles, self.active
+            copies = {id(role): role.copy() for role in self.post.roles}
+            self.post.roles = list(copies.values())
+            self._exploring = True
+            for number in taken:
+                self.active = [copies[id(role)] for role in groups[number]]
+                self._list(branch.arms[number].body)
+            self._exploring = False
+            self.post.known = [*before, *self.post.roles]
+            self.post.roles, self.active = kept
+        after = [*done]
+        for number in taken:
+            self.active = [*groups[number]]
+            self._list(branch.arms[number].body)
+            after += self.active
+        self.post.known = before
+        self.active = self._in_order(after)
 
     def _statement(self, leaf: Leaf) -> None:
-        call, block = self.messages.call(leaf), block_call(leaf)
-        if block is not None:
-            self._block(leaf, block)
+        if not isinstance(leaf.what, Guarded):
+            self._call(leaf)
             return
-        if call is None:
+        condition, own = leaf.what.condition, self.conditions
+        passing: list[Role] = []
+        taking: list[Role] = []
+        waiting = [*self.active]
+        while waiting:
+            role = waiting.pop(0)
+            value = own.truth(condition, role.decided)
+            if isinstance(value, Open) and self._may_part(role, value):
+                waiting[:0] = self._parted(role, value)
+            else:
+                (passing if value is False else taking).append(role)
+        self.active = taking
+        self._call(leaf)
+        self.active = self._in_order([*self.active, *passing])
+
+    def _call(self, leaf: Leaf) -> None:
+        transfer, block = self._transfer(leaf), self.transfers.block(leaf)
+        if block is not None:
+            self.post.execute_block(block, self._block_size(leaf, block), self.active)
+        elif transfer is not None:
+            self.post.execute(transfer, self.active)
+        else:
             callee = self._callee(leaf)
             if callee is not None and self._depth < _LEVELS:
                 with self._inside(callee):
                     self._list(callee.unit.body)
-            return
-        match part_of(call):
-            case Part.START:
-                self._start(leaf, call)
-            case Part.COMPLETE:
-                several = any(p.kind == "REQUEST" and p.array for p, _ in call.bound())
-                for started in self.messages.completed_by(leaf) or ():
-                    pending = self.state.pending.get(id(started.leaf), [])
-                    for _ in range(len(pending) if several else min(1, len(pending))):
-                        self._finish(pending.pop(0))
-            case Part.BOTH:
-                self._blocking(leaf, call)
-            case Part.OTHER if not self._envelopes(call):
-                size = self._size(leaf, call)
-                self._finish(_Message(self.state.now, size, None, collective=True))
-            case Part.OTHER:
-                self._blocking(leaf, call)
-            case Part.NOTHING:
-                pass
 
-    def _start(self, leaf: Leaf, call: MpiCall) -> None:
-        size = self._size(leaf, call)
-        envelopes = self._envelopes(call)
-        self.state.now += _replacing(call, size)
-        received = (one for one in envelopes if one.way is Way.IN)
-        envelope = next(received, envelopes[0] if envelopes else None)
-        message = _Message(self.state.now, size, envelope, collective=envelope is None)
-        if call.queue is not None:
-            self.state.now += QUEUED
-            self.state.queues.setdefault(repr(call.queue).lower(), []).append(message)
-            return
-        self.state.pending.setdefault(id(leaf), []).append(message)
-        for one in envelopes:
-            if one.way is Way.OUT:
-                self.state.now += self.network.sending_cost(size)
-                self._left(one, size)
-
-    def _blocking(self, leaf: Leaf, call: MpiCall) -> None:
-        if call.queue is not None:
-            queue = self.state.queues.get(repr(call.queue).lower(), [])
-            size = typical(1)
-            if queue:
-                message = queue.pop(0)
-                size = message.size
-                self._finish(message)
-            self.state.now += QUEUED + size / COPY_BANDWIDTH
-            return
-        size = self._size(leaf, call)
-        copied = call.binding == "runtime"
-        self.state.now += _replacing(call, size)
-        for envelope in self._envelopes(call):
-            if envelope.way is Way.OUT:
-                self.state.now += self.network.sending_cost(size)
-                if copied:
-                    self.state.now += QUEUED + size / COPY_BANDWIDTH
-                self._left(envelope, size)
-                if not copied:
-                    self._finish(_Message(self.state.now, size, envelope))
-        for envelope in self._envelopes(call):
-            if envelope.way is Way.IN:
-                self._finish(_Message(self.state.now, size, envelope))
-
-    def _left(self, envelope: Envelope, size: float) -> None:
-        tag = self._tag(envelope)
-        self.state.sent.setdefault(tag, []).append(self.state.now)
-        way = self.network.latency + size / self.network.bandwidth
-        self.state.there[tag] = self.state.now + way
-
-    def _finish(self, message: _Message) -> None:
-        """The clock goes on to when a message is there, or its buffer is free again."""
-        state, network = self.state, self.network
-        envelope = message.envelope
-        if message.collective or envelope is None:
-            state.now = max(state.now, message.posted + self._together(message.size))
-            return
-        time = message.size / network.bandwidth
-        asked = message.size >= network.eager
-        if envelope.way is Way.OUT:
-            if asked:
-                state.now = max(state.now, message.posted + 3 * network.latency + time)
-            return
-        sent = self._when_sent(message, envelope)
-        begins = sent if not asked else max(sent, message.posted) + 2 * network.latency
-        there = max(begins + network.latency, state.link) + time
-        if there < message.posted and not asked:  # the library has kept it: a copy more
-            state.now += message.size / COPY_BANDWIDTH
-        state.link = there
-        state.now = max(state.now, there) + network.receiving_cost(message.size)
-
-    def _together(self, size: float) -> float:
-        """The seconds of a collective operation."""
-        network = self.network
-        ends = network.sending_cost(size) + network.receiving_cost(size)
-        return math.log2(GROUP) * (ends + network.latency + size / network.bandwidth)
-
-    def _block(self, leaf: Leaf, call: BlockCall) -> None:
-        """What is done for an operation that was decomposed."""
-        state, name = self.state, call.variable
-        if call.step is Step.START:
-            size = self._bytes(call.count, call.datatype, leaf)
-            state.blocks[name] = Blocks.started(state.now, self._together(size), later=call.later)
-            return
-        blocks = state.blocks.get(name, Blocks(state.now, 0.0))
-        match call.step:
-            case Step.SEND:
-                state.blocks[name] = blocks.sent(state.now)
-            case Step.REST:
-                state.blocks[name] = blocks.sent(state.now, PEERS)
-            case Step.AWAIT:
-                state.blocks[name], there = blocks.awaited()
-                state.now = max(state.now, there)
-            case Step.FINISH:
-                state.now = max(state.now, blocks.end)
-
-    def _when_sent(self, message: _Message, envelope: Envelope) -> float:
-        tag = self._tag(envelope)
-        self._received.add(tag)
-        if tag in self._others:
-            return self._others[tag]
-        taken = self.state.taken.get(tag, 0) + (0 if self._again else 1)
-        self.state.taken[tag] = taken
-        times = self.state.sent.get(tag, [])
-        return times[taken - 1] if 0 < taken <= len(times) else message.posted
-
-    def _tag(self, envelope: Envelope) -> str:
-        """What sends and receives of one message have in common."""
-        value = self.facts.values.constants(envelope.tag).value
-        return str(value) if value is not None else repr(envelope.tag).lower()
-
-    def _envelopes(self, call: MpiCall) -> tuple[Envelope, ...]:
-        if call.queue is not None and part_of(call) is not Part.START:
-            return ()
-        return self.messages.envelopes(call) or ()
-
-    def _size(self, leaf: Leaf, call: MpiCall) -> float:
-        """The bytes of a message."""
-        counts = [a for p, a in call.bound() if p.is_count and not p.array]
-        types = [None if p.array else a for p, a in call.bound() if p.kind == "DATATYPE"]
-        if not types:
+    def _block_size(self, leaf: Leaf, call: BlockCall) -> float:
+        if call.step is not Step.START:
             return 0.0
-        return self._bytes(counts[0] if counts else None, types[0], leaf)
+        return bytes_of(call.count, call.datatype, leaf, self.facts)
 
-    def _bytes(self, count: Expr | None, datatype: Expr | None, leaf: Leaf) -> float:
-        """The bytes of so many elements; None: not known."""
-        number = typical(1) if count is None else self._count(count)
-        facts = self.facts
-        made = None if datatype is None else type_map(datatype, leaf, facts.scope, facts.values)
-        if made is None:
-            return number * 8
-        bytes_ = 8 if made.element.bytes is None else made.element.bytes
-        return number * self._count(made.elements.expression()) * bytes_
-
-    def _count(self, expr: Expr) -> float:
-        return amount(expr, self.facts.scope).value
-
-
-def _replacing(call: MpiCall, size: float) -> float:
-    """The seconds for the copy of a message that leaves from where another comes to."""
-    exchange = call.procedure.exchange
-    one_buffer = exchange is not None and exchange.send == exchange.receive
-    return size / COPY_BANDWIDTH if one_buffer else 0.0
-
-
-def _newly_sent(began: _State, others: list[dict[str, list[float]]]) -> dict[str, float]:
-    """When other ranks sent their first message of each tag since a branch began."""
-    found: dict[str, float] = {}
-    for sent in others:
-        for tag, times in sent.items():
-            new = times[len(began.sent.get(tag, [])) :]
-            if new:
-                found[tag] = min(new[0], found.get(tag, new[0]))
-    return found
+    def _in_order(self, roles: list[Role]) -> list[Role]:
+        present = {id(role) for role in roles}
+        return [role for role in self.post.roles if id(role) in present]

@@ -18,6 +18,7 @@ from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.frontend.tree import Tree
 from asphalt.gain.clock import Clock
+from asphalt.gain.transfers import Transfers
 from asphalt.gain.work import Work
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
@@ -89,7 +90,8 @@ class Model:
         """What a unit of a tree costs; sizes are those that its named constants have."""
         work, facts_of = self._looked_at(tree)
         facts = facts_of(located)
-        times = (Clock(network, work, facts_of, facts).run() for network in self.networks)
+        transfers = Transfers()  # of one analysis, for all networks
+        times = (Clock(n, work, facts_of, facts, transfers).run() for n in self.networks)
         return Price(tuple(times))
 
     def seconds(self, tree: Tree, located: Located) -> Callable[[tuple[Node, ...]], float]:

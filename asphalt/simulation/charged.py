@@ -12,7 +12,7 @@ from asphalt.analysis.symbol import Origin
 from asphalt.analysis.symbols import Scope, Scopes, Symbol
 from asphalt.frontend.concurrent import concurrent_header
 from asphalt.frontend.tree import Tree, load_tree
-from asphalt.gain.clock import COPY_BANDWIDTH
+from asphalt.gain.post import COPY_BANDWIDTH
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call

@@ -1,0 +1,155 @@
+"""Conditions that tell ranks apart: which arm of a branch the ranks of a role take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from asphalt.analysis.algebra import folded
+from asphalt.analysis.symbol import Origin
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.expr import Arg, Op, Ref, names_in
+from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded
+from asphalt.ir.tree import Branch, Do, Leaf, leaves
+
+_OPPOSITES = {"/=": "==", ">=": "<", ">": "<="}
+_SHARED = (Origin.MODULE, Origin.HOST, Origin.PARAMETER)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One without negations, ANDs and ORs.  ``owner``: the identity of the unit whose variables it
+    is about; None: it means the same in all units."""
+
+    what: Arg
+    owner: int | None
+
+
+Decided = Mapping[Condition, bool]
+"""What holds for some ranks, and what does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What is not told of some ranks.  ``condition``: the first one that would have to be."""
+
+    condition: Condition | None
+
+
+@dataclass
+class Conditions:
+    """The conditions of a unit."""
+
+    facts: UnitFacts
+    _found: dict[int, tuple[Branch, tuple[Arg | None, ...], frozenset[Condition]]] = field(
+        default_factory=dict
+    )
+
+    def arm_of(self, branch: Branch, decided: Decided) -> int | Open | None:
+        """The arm that ranks take for which some conditions are decided; None: they take none."""
+        for number, condition in enumerate(self._of(branch)[0]):
+            if condition is None:
+                return number if branch.kind == "if" else Open(None)
+            value = self.truth(condition, decided)
+            if value is not False:
+                return number if value is True else value
+        return None
+
+    def truth(self, condition: Arg, decided: Decided) -> bool | Open:
+        """Whether a condition holds where some are decided."""
+        match condition:
+            case Op(op="()", operands=(inner,)):
+                return self.truth(inner, decided)
+            case Op(op=".not.", operands=(inner,)):
+                value = self.truth(inner, decided)
+                return value if isinstance(value, Open) else not value
+            case Op(op=".and." | ".or." as op, operands=(left, right)):
+                ends = op == ".or."
+                values = self.truth(left, decided), self.truth(right, decided)
+                if any(value is ends for value in values):
+                    return ends
+                return next((value for value in values if isinstance(value, Open)), not ends)
+        one, held = self._plain(condition)
+        known = decided.get(one)
+        return Open(one) if known is None else known is held
+
+    def within(self, branch: Branch) -> frozenset[Condition]:
+        """The conditions of which those of a branch are made."""
+        return self._of(branch)[1]
+
+    def tells_ranks_apart(self, condition: Condition) -> bool:
+        """Whether it has the same value in all turns of all loops; else, it tells turns apart."""
+        names = names_in(condition.what)
+        return bool(names) and not names & self._changing
+
+    @cached_property
+    def _changing(self) -> frozenset[str]:
+        """The variables that loops set."""
+        found: set[str] = set()
+        loops = [loop for node in self.facts.unit.body for loop in _loops(node)]
+        for leaf in (leaf for loop in loops for leaf in leaves(loop)):
+            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            target = what.target if isinstance(what, Assign) else None
+            if isinstance(what, DoHead):
+                target = what.var
+            if isinstance(target, Ref):
+                found.add(target.name)
+        return frozenset(found)
+
+    def _of(self, branch: Branch) -> tuple[tuple[Arg | None, ...], frozenset[Condition]]:
+        """The condition of each arm, and all of which they are made."""
+        if id(branch) not in self._found:
+            arms = tuple(_conditions(branch))
+            parts = frozenset(part for arm in arms if arm is not None for part in self.parts(arm))
+            self._found[id(branch)] = branch, arms, parts
+        return self._found[id(branch)][1:]
+
+    def parts(self, condition: Arg) -> Iterator[Condition]:
+        """The conditions of which one is made."""
+        match condition:
+            case Op(op="()" | ".not.", operands=(inner,)):
+                yield from self.parts(inner)
+            case Op(op=".and." | ".or.", operands=(left, right)):
+                yield from self.parts(left)
+                yield from self.parts(right)
+            case _:
+                yield self._plain(condition)[0]
+
+    def _plain(self, condition: Arg) -> tuple[Condition, bool]:
+        """A condition, or its opposite, whichever stands for both; and whether it is itself."""
+        what, held = folded(condition), True
+        if isinstance(what, Op) and what.op in _OPPOSITES and len(what.operands) == 2:
+            what, held = Op(_OPPOSITES[what.op], what.operands), False
+        return Condition(what, None if self._is_shared(what) else id(self.facts.unit)), held
+
+    def _is_shared(self, what: Arg) -> bool:
+        symbols = (self.facts.scope.lookup(name) for name in names_in(what))
+        return all(symbol is not None and symbol.origin in _SHARED for symbol in symbols)
+
+
+def _conditions(branch: Branch) -> Iterator[Arg | None]:
+    """The condition of each arm; None: it has none."""
+    for arm in branch.arms:
+        what = arm.head.what
+        match what:
+            case ArmHead(kind="if" | "else_if", exprs=(condition, *_)):
+                yield condition
+            case _:
+                yield None
+
+
+def _loops(node: object) -> Iterator[Do]:
+    """The outermost loops in a statement or construct."""
+    match node:
+        case Do():
+            yield node
+        case Leaf():
+            return
+        case Branch(arms=arms):
+            for arm in arms:
+                for inner in arm.body:
+                    yield from _loops(inner)
+        case _:
+            for inner in getattr(node, "body", ()):
+                yield from _loops(inner)

@@ -1,0 +1,128 @@
+"""What ranks of one role have done up to a time: ranks are of one role as long as all conditions on
+them hold for all or for none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from asphalt.gain.blocks import Blocks
+from asphalt.gain.conditions import Condition
+from asphalt.gain.transfers import Letter
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """One on its way.  ``started``: the identity of the statement; ``letter``: None where ranks
+    communicate all together."""
+
+    posted: float
+    size: float
+    letter: Letter | None
+    started: int = 0
+    request: str | None = None
+
+
+@dataclass(eq=False)
+class Role:
+    """What has happened up to ``now``, in seconds.
+
+    ``name``: the decisions that made it, the first one first; ``decided``: what holds for its
+    ranks.  ``link``: until when the last message comes in; ``sent``: by tag, when messages left,
+    and ``there``: when the last one is where it goes; ``taken``: how many of a tag were received.
+    ``turns``: of the loops around, when this turn began, and how long the last one took.
+    ``whole``: not one that will be joined with others again.
+    """
+
+    name: tuple[object, ...] = ()
+    decided: Mapping[Condition, bool] = field(default_factory=dict)
+    now: float = 0.0
+    link: float = 0.0
+    pending: tuple[Message, ...] = ()
+    queues: dict[str, tuple[Message, ...]] = field(default_factory=dict)
+    sent: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    there: dict[str, float] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+    blocks: dict[str, Blocks] = field(default_factory=dict)
+    turns: tuple[tuple[float, float], ...] = ()
+    whole: bool = True
+
+    def copy(self) -> Role:
+        """One that goes on by itself."""
+        return replace(
+            self,
+            queues=dict(self.queues),
+            sent=dict(self.sent),
+            there=dict(self.there),
+            taken=dict(self.taken),
+            blocks=dict(self.blocks),
+        )
+
+    def parted(self, why: object) -> Role:
+        """One that goes on by itself, under its own name."""
+        other = self.copy()
+        other.name = (*self.name, why)
+        return other
+
+    def deciding(self, condition: Condition, value: bool) -> Role:
+        """The ranks of this role for which a condition holds, or does not."""
+        other = self.parted((condition, value))
+        other.decided = {**self.decided, condition: value}
+        return other
+
+    def go_on(self, other: Role) -> None:
+        """The ranks of this role are where those of another one are."""
+        self.now, self.link, self.turns = other.now, other.link, other.turns
+        self.pending, self.queues, self.blocks = other.pending, other.queues, other.blocks
+        self.sent, self.there, self.taken = other.sent, other.there, other.taken
+
+    def has_ranks_of(self, other: Role) -> bool:
+        """Whether one of both came of the other."""
+        length = min(len(self.name), len(other.name))
+        return self.name[:length] == other.name[:length]
+
+
+def join(began: Role, ends: Sequence[Role]) -> None:
+    """A role goes on whose ranks were in several arms of a branch, one of them where each end is.
+
+    The next thing that they do together waits for the slowest; in between, the others may go ahead:
+    it is half of the time of each.  What an arm has started, sent or received, stays so: another
+    one did not undo it, be it slower or not.
+    """
+    slowest = max(ends, key=lambda end: end.now)
+    found = slowest.copy()
+    found.now = (slowest.now + sum(end.now for end in ends) / len(ends)) / 2
+    found.link = min(slowest.link, found.now)
+    ordered = [slowest, *(end for end in ends if end is not slowest)]
+    found.pending = _still(began.pending, [end.pending for end in ordered])
+    for name in _keys(end.queues for end in ordered):
+        lists = [end.queues.get(name, ()) for end in ordered]
+        found.queues[name] = _still(began.queues.get(name, ()), lists)
+    for tag in _keys(end.sent for end in ordered):
+        before = began.sent.get(tag, ())
+        new = [end.sent.get(tag, ())[len(before) :] for end in ordered]
+        most = max(len(times) for times in new)
+        later = (max(times[n] for times in new if n < len(times)) for n in range(most))
+        found.sent[tag] = (*before, *later)
+    for tag in _keys(end.there for end in ordered):
+        found.there[tag] = max(end.there[tag] for end in ordered if tag in end.there)
+    for tag in _keys(end.taken for end in ordered):
+        found.taken[tag] = max(end.taken.get(tag, 0) for end in ordered)
+    for name in _keys(end.blocks for end in ordered):
+        changed = (end.blocks[name] for end in ordered if name in end.blocks)
+        old = began.blocks.get(name)
+        found.blocks[name] = next((one for one in changed if one is not old), old or Blocks(0, 0))
+    began.go_on(found)
+
+
+def _keys(maps: Iterable[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(key for one in maps for key in one))
+
+
+def _still(
+    before: tuple[Message, ...], after: Sequence[tuple[Message, ...]]
+) -> tuple[Message, ...]:
+    """The messages that were on their way before some arms and are so behind all of them, and what
+    has been started in any."""
+    kept = [one for one in before if all(one in messages for messages in after)]
+    return (*kept, *(one for messages in after for one in messages if one not in before))

@@ -1,0 +1,131 @@
+"""What the clock has to know of a call of MPI: bytes, tags, and what it starts or completes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
+from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.symbol import Origin
+from asphalt.analysis.type_maps import type_map
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.gain.amounts import amount, typical
+from asphalt.gain.blocks import BlockCall, block_call
+from asphalt.ir.expr import Component, Expr, Ref
+from asphalt.ir.tree import Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message as either end knows it.  ``tag``: what its send and its receive have in common."""
+
+    way: Way
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What a call does.
+
+    ``leaf``: the identity of its statement; ``size``: bytes of a message; ``queue``: where its
+    messages wait; ``copied``: the run-time module keeps what is sent; ``one_buffer``: a message
+    leaves from where another comes to.  Of a completion, ``starts``: the identities of the
+    statements whose operations it completes, None: not known, and ``several``: whether it is for
+    more than one request.  ``request``: the variable that holds them, None where its name says
+    nothing.
+    """
+
+    leaf: int
+    part: Part
+    size: float
+    letters: tuple[Letter, ...]
+    queue: str | None
+    copied: bool
+    one_buffer: bool
+    request: str | None
+    several: bool
+    starts: tuple[int, ...] | None
+
+    def going(self, way: Way) -> tuple[Letter, ...]:
+        """The messages that go one way."""
+        return tuple(letter for letter in self.letters if letter.way is way)
+
+
+@dataclass
+class Transfers:
+    """The calls of units, each looked at once."""
+
+    _transfers: dict[int, tuple[Leaf, Transfer | None]] = field(default_factory=dict)
+    _blocks: dict[int, tuple[Leaf, BlockCall | None]] = field(default_factory=dict)
+
+    def of(self, leaf: Leaf, facts: UnitFacts) -> Transfer | None:
+        """What the MPI call in a statement of a unit does; None: there is none."""
+        found = self._transfers.get(id(leaf))
+        if found is None:
+            call = facts.once(Messages).call(leaf)
+            made = None if call is None else _transfer(leaf, call, facts)
+            found = self._transfers[id(leaf)] = leaf, made
+        return found[1]
+
+    def block(self, leaf: Leaf) -> BlockCall | None:
+        """What a statement does for an operation that was decomposed; None: nothing."""
+        found = self._blocks.get(id(leaf))
+        if found is None:
+            found = self._blocks[id(leaf)] = leaf, block_call(leaf)
+        return found[1]
+
+
+def bytes_of(count: Expr | None, datatype: Expr | None, leaf: Leaf, facts: UnitFacts) -> float:
+    """The bytes of so many elements; None: not known."""
+    number = typical(1) if count is None else amount(count, facts.scope).value
+    made = None if datatype is None else type_map(datatype, leaf, facts.scope, facts.values)
+    if made is None:
+        return number * 8
+    bytes_ = 8 if made.element.bytes is None else made.element.bytes
+    return number * amount(made.elements.expression(), facts.scope).value * bytes_
+
+
+def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> Transfer:
+    part = part_of(call)
+    exchange = call.procedure.exchange
+    messages = facts.once(Messages)
+    started = messages.completed_by(leaf) if part is Part.COMPLETE else ()
+    from_queue = call.queue is not None and part is not Part.START
+    envelopes = () if from_queue else messages.envelopes(call) or ()
+    requests = [(p, a) for p, a in call.bound() if p.kind == "REQUEST"]
+    return Transfer(
+        id(leaf),
+        part,
+        _size(leaf, call, facts),
+        tuple(Letter(one.way, _tag(one, facts)) for one in envelopes),
+        None if call.queue is None else repr(call.queue).lower(),
+        call.binding == "runtime",
+        exchange is not None and exchange.send == exchange.receive,
+        _root(requests[0][1], facts) if requests else None,
+        any(p.array for p, _ in requests),
+        None if started is None else tuple(id(one.leaf) for one in started),
+    )
+
+
+def _size(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> float:
+    counts = [a for p, a in call.bound() if p.is_count and not p.array]
+    types = [None if p.array else a for p, a in call.bound() if p.kind == "DATATYPE"]
+    if not types:
+        return 0.0
+    return bytes_of(counts[0] if counts else None, types[0], leaf, facts)
+
+
+def _tag(envelope: Envelope, facts: UnitFacts) -> str:
+    value = facts.values.constants(envelope.tag).value
+    return str(value) if value is not None else repr(envelope.tag).lower()
+
+
+def _root(request: object, facts: UnitFacts) -> str | None:
+    """The variable that a request is, or is an element of; None: it has another name elsewhere."""
+    while isinstance(request, Component):
+        request = request.base
+    if not isinstance(request, Ref):
+        return None
+    symbol = facts.scope.lookup(request.name)
+    dummy = symbol is not None and symbol.origin is Origin.DUMMY
+    return None if dummy else request.name
