@@ -71,7 +71,7 @@ class Clock:
         """The seconds that the unit takes."""
         self._note_conditions(self.facts.unit.body)
         self._list(self.facts.unit.body)
-        return self.post.end()
+        return self.post.end(last=self.facts.unit.kind == "program")
 
     def _note_conditions(self, nodes: tuple[Node, ...]) -> None:
         """The conditions that part roles: those of branches with messages in them.

@@ -73,11 +73,18 @@ class Post:
                 case Step.FINISH:
                     role.now = max(role.now, blocks.end)
 
-    def end(self) -> float:
-        """When the last role is done, and all messages are there of which no receive is seen."""
+    def end(self, last: bool) -> float:
+        """When all roles are done, and all messages are there of which no receive is seen.
+
+        ``last``: nothing comes behind.  Else the next thing that ranks do together waits for the
+        slowest role, but what they do before that need not: it is half of the time of each.
+        """
         there = [item for role in self.roles for item in role.there.items()]
         unseen = (time for tag, time in there if tag not in self.received)
-        return max(*(role.now for role in self.roles), *unseen, 0.0)
+        times = [role.now for role in self.roles]
+        slowest = max(times)
+        own = slowest if last else (slowest + sum(times) / len(times)) / 2
+        return max(own, *unseen, 0.0)
 
     def _start(self, transfer: Transfer, active: Sequence[Role]) -> None:
         size, letters = transfer.size, (*transfer.going(Way.IN), *transfer.letters)
