@@ -20,6 +20,8 @@ from asphalt.transforms import pipelining
 from bench.lab.build import Recipe, sources_of
 from bench.lab.case import Case, load_cases
 
+QUICK = frozenset({"alltoalls", "exchanges", "halos", "shifts", "waves"})
+"""The kinds of procedures of which the quick suite transforms one."""
 CHEAP = frozenset({"fft_inplace", "fixed_legacy", "plane_slab", "uneven_slabs", "lu_wavefront"})
 """The kernels that the quick suite transforms."""
 KERNELS = tuple(
@@ -187,9 +189,10 @@ def test_an_example(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "numbers"),
     [
-        pytest.param(kind, numbers, marks=() if numbers == (0,) else pytest.mark.wide)
+        pytest.param(kind, numbers, marks=() if quick else pytest.mark.wide)
         for kind in KINDS
         for numbers in ((0,), range(1, 13))
+        for quick in [numbers == (0,) and kind in QUICK]
     ],
 )
 def test_random_procedures(kind: str, numbers: tuple[int, ...], tmp_path: Path) -> None:

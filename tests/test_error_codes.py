@@ -489,10 +489,10 @@ def test_a_wait_passes_a_return_in_case_of_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("calls", "own"),
     [
-        (_BLOCKING, ""),
-        (_PENDING, ", r(4)"),
-        (_CHECKED, ", r(4)"),
-        (_RETURNING, ", r(4)"),
+        pytest.param(_BLOCKING, "", marks=pytest.mark.wide),
+        pytest.param(_PENDING, ", r(4)", marks=pytest.mark.wide),
+        pytest.param(_CHECKED, ", r(4)", marks=pytest.mark.wide),
+        pytest.param(_RETURNING, ", r(4)", marks=pytest.mark.wide),
         (_BLOCKING.replace(", ierr)\n", ", ierr)\n" + _RETURN), ""),
     ],
 )

@@ -168,6 +168,7 @@ def optimised(tmp_path_factory: pytest.TempPathFactory) -> Optimised:
     return _found(tmp_path_factory.mktemp("in_turn"))
 
 
+@pytest.mark.wide
 def test_the_interior_is_shared_by_both_axes_of_both_exchanges(optimised: Optimised) -> None:
     done = [step.does for step in optimised.steps]
     assert sum("begins behind its first work" in does for does in done) == 1

@@ -165,6 +165,9 @@ def compared(
 ) -> list[str]:
     """What differs between procedures, by file, and what was made of them.
 
+    What SMPI takes for a request that is never completed is one if another MPI fails, or if the
+    watch of ``verify --race`` finds it there.
+
     Raises:
         BuildError: with the compiler's words; the folder has an ``after`` if that is to blame.
     """
@@ -197,7 +200,12 @@ def compared(
         if result.failure:
             bad |= set(result.last)
         if _leaked(result.leaks) > _leaked(expected.leaks):
-            found.append(f"{ranks} ranks, {mpi.name}: leaks {result.leaks}")
+            others = [ranks] if ranks > 1 and not MPICH.missing() else []
+            apart = folder / f"watched_{ranks}"
+            apart.mkdir()
+            # behind blocking transfers with MPI_PROC_NULL, SMPI 3.32 counts a request too many
+            if not others or compared(made, after, header, apart, MPICH, level, keep, others):
+                found.append(f"{ranks} ranks, {mpi.name}: leaks {result.leaks}")
         races = [str(race) for race in result.races]
         if races and not expected.races:
             found.append(f"{ranks} ranks, {mpi.name}: {races[:2]}")
