@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from asphalt.analysis.access import Effect, EffectKind, NameKind
 from asphalt.analysis.constants import constant
@@ -21,6 +21,7 @@ from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow, Point, Role
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import SUCCESS, is_of_file
 from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.logic import truth
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.resolve import procedure_named
@@ -322,16 +323,11 @@ class CodeFlow:
 
     def holds(self, condition: Arg, before: Codes) -> bool | None:
         """Whether a condition holds where some storages are MPI_SUCCESS; None: not known."""
-        match condition:
-            case Op(op="()" | ".not." as op, operands=(inner,)):
-                value = self.holds(inner, before)
-                return value if value is None or op == "()" else not value
-            case Op(op=".and." | ".or." as op, operands=operands):
-                decides = op == ".or."
-                values = [self.holds(operand, before) for operand in operands]
-                if decides in values:
-                    return decides
-                return None if None in values else not decides
+        return truth(condition, partial(self._compared, before=before))
+
+    def _compared(self, expr: Arg, before: Codes) -> bool | None:
+        """Whether a comparison holds, if it is one of a code."""
+        match expr:
             case Op(op=op, operands=(one, other)) if op in COMPARISONS:
                 if not self._is_code_among((one, other)):
                     return None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from asphalt.analysis.access import NameKind
 from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.logic import truth
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import COMPARISONS, Values, is_integer
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
@@ -24,7 +27,7 @@ class Truth:
         evaluation could do something besides."""
         if not self._is_quiet(condition):
             return None
-        return self._value(condition, at)
+        return truth(condition, partial(self._plain, at=at))
 
     def integer(self, expr: Arg, at: Leaf) -> int | None:
         """The value of an integer expression just before a statement; None: not known."""
@@ -45,26 +48,10 @@ class Truth:
             return None
         return (low is None or low <= value) and (high is None or value <= high)
 
-    def _value(self, expr: Arg, at: Leaf) -> bool | None:
+    def _plain(self, expr: Arg, at: Leaf) -> bool | None:
         match expr:
             case Lit(kind="logical", text=text):
                 return text.lower().startswith(".true")
-            case Op(op="()", operands=(inner,)):
-                return self._value(inner, at)
-            case Op(op=".not.", operands=(inner,)):
-                value = self._value(inner, at)
-                return None if value is None else not value
-            case Op(op=".and." | ".or." as op, operands=operands):
-                decides = op == ".or."
-                values = [self._value(operand, at) for operand in operands]
-                if decides in values:
-                    return decides
-                return None if None in values else not decides
-            case Op(op=".eqv." | ".neqv." as op, operands=(a, b)):
-                one, other = self._value(a, at), self._value(b, at)
-                if one is None or other is None:
-                    return None
-                return (one is other) == (op == ".eqv.")
             case Op(op=op, operands=(a, b)) if op in COMPARISONS:
                 return self._compared(op, a, b, at)
         return None
