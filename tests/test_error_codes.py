@@ -208,6 +208,38 @@ NOT_FATAL = {
     "a user's operation has codes of its own": {
         "main": "call MPI_Grequest_start(ierr, ierr, ierr, 0_8, ierr, ierr)"
     },
+    "the library calls a user's operation": {
+        "main": "call MPI_Op_create(combine, .true., ierr, ierr)",
+        "outside": "  external :: combine",
+        "more": "subroutine combine(a, b, n, kind)\n  integer :: n, kind\n  real(8) :: a(n), b(n)\n"
+        "  b = a + b\nend subroutine combine\n",
+    },
+    "the library calls what an attribute has": {
+        "main": "call MPI_Comm_create_keyval(copy, delete, ierr, 0_8, ierr)",
+        "outside": "  external :: copy, delete",
+        "more": "subroutine copy(a, b, c, d, e, f, g)\n  integer :: a, b, g\n"
+        "  integer(8) :: c, d, e\n  logical :: f\n  f = .false.\n  g = 0\nend subroutine copy\n"
+        "subroutine delete(a, b, c, d, e)\n  integer :: a, b, e\n  integer(8) :: c, d\n  e = 0\n"
+        "end subroutine delete\n",
+    },
+    "Open MPI returns an error of detached buffers": {
+        "main": "call MPI_Buffer_detach(a, ierr, ierr)",
+    },
+    "a finalizer is called where none is seen": {
+        "more": "module tokens\n  type :: token\n    integer :: n\n  contains\n"
+        "    final :: release\n  end type token\ncontains\n  subroutine release(t)\n"
+        "    type(token), intent(inout) :: t\n    t%n = 0\n  end subroutine release\n"
+        "end module tokens\n",
+    },
+    "output calls a procedure": {
+        "more": "module tokens\n  type :: token\n    integer :: n\n  contains\n"
+        "    procedure :: put\n    generic :: write(formatted) => put\n  end type token\n"
+        "contains\n  subroutine put(t, unit, kind, list, stat, text)\n"
+        "    class(token), intent(in) :: t\n    integer, intent(in) :: unit, list(:)\n"
+        "    character(*), intent(in) :: kind\n    integer, intent(out) :: stat\n"
+        "    character(*), intent(inout) :: text\n    stat = 0\n  end subroutine put\n"
+        "end module tokens\n",
+    },
     "nobody knows what else is called": {"main": "call library(ierr)"},
     "nobody knows the main program": {"with_main": False},
 }
@@ -256,6 +288,23 @@ KEPT = {
     "a procedure keeps what it has seen": _checked(
         "  seen = seen + 1\n" + _TOLD, declared="integer :: code\n  integer, save :: seen = 0",
     ),
+    "a procedure calls itself": {
+        **_checked(), "more": "recursive subroutine check(code)\n  integer :: code\n"
+        "  if (code /= 0) stop 1\n  if (code < 5) call check(code)\nend subroutine check\n",
+    },
+    "a procedure of the program is called": {
+        "two": "if (ierr /= 0) return", "before": _BEFORE,
+        "more": "subroutine MPI_Barrier(comm, code)\n  integer :: comm, code\n  code = 3\n"
+        "end subroutine MPI_Barrier\n",
+    },
+    "a result has two names": {
+        "two": "if (ierr /= 0) return", "before": _BEFORE,
+        "behind": "  return\n  entry again(a, b, n, left, right, comm, ierr)",
+    },
+    "threads have one each": {
+        "two": "if (ierr /= 0) return", "before": _BEFORE,
+        "behind": "!$omp parallel reduction(*:ierr)\n  ierr = 1\n!$omp end parallel",
+    },
     "a procedure counts on": _checked(
         "  a(1) = a(1) + 1\n" + _TOLD, declared="integer :: code\n  real(8) :: a(*)",
         given="ierr, a", dummy=", a",

@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from asphalt.analysis.access import Effect, EffectKind, NameKind
 from asphalt.analysis.constants import constant
 from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow, Point, Role
+from asphalt.analysis.directives import SENTINEL
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import SUCCESS, is_of_file
 from asphalt.analysis.kinds import storage_of
@@ -29,8 +30,9 @@ from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.values import COMPARISONS
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, UnitHead
-from asphalt.ir.tree import Leaf
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Plain, UnitHead
+from asphalt.ir.tree import Leaf, leaves
 
 Codes = frozenset[str]
 """Storages that are MPI_SUCCESS."""
@@ -43,9 +45,10 @@ _Key = tuple[str, tuple[str, ...], Codes]
 @dataclass
 class _Procedures:
     """What is known of procedures, each with what is MPI_SUCCESS when it is called; None: it is
-    being looked at."""
+    being looked at.  ``asked``: those of which it is being found out whether they are idle."""
 
     found: dict[_Key, CodeFlow | None] = field(default_factory=dict)
+    asked: set[int] = field(default_factory=set)
 
 
 class CodeFlow:
@@ -89,7 +92,17 @@ class CodeFlow:
     @cached_property
     def decides(self) -> bool:
         """Whether a condition always holds or never does, or a call does nothing."""
-        return self._may_decide and self._decides
+        return self._is_plain and self._may_decide and self._decides
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether variables are one in the whole unit: results of ENTRY statements share storage,
+        and directives may give threads variables of their own."""
+        return not any(
+            any(_is_for_threads(trivia) for trivia in leaf.lead)
+            or (isinstance(leaf.what, Plain) and leaf.what.keyword == "entry")
+            for leaf in leaves(self.scope.unit)
+        )
 
     @cached_property
     def _may_decide(self) -> bool:
@@ -267,7 +280,12 @@ class CodeFlow:
         if not all(self._only_reads(arg) for arg in call.args):
             return False
         called = self._called(call, before) if before else None
-        return called is not None and bool(called[0].entry) and called[0]._is_idle
+        if called is None or not called[0].entry or id(called[0]) in self._procedures.asked:
+            return False  # one that calls itself is not looked through
+        self._procedures.asked.add(id(called[0]))
+        idle = called[0]._is_idle
+        self._procedures.asked.discard(id(called[0]))
+        return idle
 
     def _only_reads(self, arg: Arg) -> bool:
         """Whether to evaluate an argument does nothing but to read variables."""
@@ -384,6 +402,13 @@ def is_code(variable: Ref, scope: Scope) -> bool:
     if symbol.equivalenced or symbol.attrs & _SHARED:
         return False
     return symbol.type is not None and symbol.type.base == "integer"
+
+
+def _is_for_threads(trivia: Trivia) -> bool:
+    """Whether a line may mean something else to a compiler than to us."""
+    if trivia.kind is TriviaKind.DIRECTIVE:
+        return SENTINEL not in trivia.text.lower()
+    return trivia.kind is TriviaKind.CONDITIONAL
 
 
 def _is_return(effect: Effect) -> bool:

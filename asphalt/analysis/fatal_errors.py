@@ -4,8 +4,9 @@ With MPI_ERRORS_ARE_FATAL, which communicators and windows have unless the progr
 error handler (MPI-4.0 section 9.3), a call that fails does not return, and one that returns has
 stored MPI_SUCCESS, which is 0 (section 9.4).
 
-The error handler of files is MPI_ERRORS_RETURN (section 14.7), and what a generalized request
-returns is its user's: nothing is known of codes that may come from these.
+The error handler of files is MPI_ERRORS_RETURN (section 14.7), and what a procedure returns that
+the library calls (of an attribute, a generalized request) is its user's: nothing is known of codes
+that may come from these.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from asphalt.analysis.mpi_table import Direction, Procedure, table
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 
 SUCCESS = "mpi_success"
-_OWN_CODES = frozenset({"mpi_grequest_start", "mpi_register_datarep"})
+_OWN_CODES = frozenset({"mpi_buffer_detach"})  # Open MPI 4.1: an error that is not fatal
+_CALLED_UNSEEN = ("final", "formatted", "unformatted")
 
 
 def why_errors_return(effects: Effects) -> str | None:
@@ -29,6 +31,8 @@ def why_errors_return(effects: Effects) -> str | None:
             places = program.mentions(name)
             if any(place.chain[0].name not in RUNTIME_MODULES for place in places):
                 return f"errors may not be fatal: the program calls {procedure.spelled}"
+    if any(program.mentions(name) for name in _CALLED_UNSEEN):
+        return "errors may not be fatal: finalizers, input and output may call procedures"
     if not is_closed(effects):
         return "errors may not be fatal: not all of the program is seen"
     return None
@@ -37,11 +41,13 @@ def why_errors_return(effects: Effects) -> str | None:
 @cache
 def _with_other_codes() -> tuple[Procedure, ...]:
     """The procedures that give an error handler to something, or behind which codes of another
-    origin may come."""
+    origin may come: what a procedure of the user returns to the library is a code, too, and what it
+    stores is nothing that a call is seen to do."""
     return tuple(
         procedure
         for procedure in table().values()
         if procedure.name in _OWN_CODES
+        or any(p.kind.endswith("FUNCTION") for p in procedure.parameters)
         or any(p.kind == "ERRHANDLER" and p.direction is Direction.IN for p in procedure.parameters)
         or (is_of_file(procedure) and any(p.kind == "REQUEST" for p in procedure.parameters))
     )

@@ -161,8 +161,10 @@ def _resolved(name: str, scope: Scope) -> tuple[str, str] | None:
     if name in scope.shadowed:
         return None
     match scope.resolve(name):
+        case Symbol(origin=Origin.MPI, name=original, owner="mpi_f08"):
+            return original, "mpi_f08"
         case Symbol(origin=Origin.MPI, name=original, owner=owner):
-            return original, owner
+            return _external(original, scope, owner)
         case Symbol(origin=Origin.PROCEDURE, attrs=attrs) if "generic" in attrs:
             return None
         case Symbol(origin=Origin.PROCEDURE, attrs=attrs) if "external" in attrs:
