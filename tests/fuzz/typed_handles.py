@@ -12,9 +12,10 @@ _ENTITY = re.compile(r"\w+(?:\([^()]*\))?")
 _STATUS = re.compile(r"\b(status|statuses)\((MPI_\w+)(?:,(\w+))?\)")
 _ERROR = re.compile(r",\s*(?:&\s*)?(?:\n\s*&?\s*)?ierr\)$", re.MULTILINE)
 _ASKS = re.compile(r"MPI_Comm_(?:rank|size)\(.*$")
-# arrays of requests, and which variables are statuses
+# arrays of requests, and which variables are statuses and data types
 _REQUESTS = re.compile(r"(req|r|requests|more)\(")
 _STATUSES = re.compile(r"(status|statuses)\(")
+_DATATYPES = ("row", "column", "rows")  # declared together
 
 
 def typed(text: str, random: Random) -> str | None:
@@ -42,6 +43,8 @@ def _declared(line: str) -> str:
         if _STATUSES.match(entity):
             name = entity.partition("(")[0]
             kind, own = "type(MPI_Status)", name + ("(:)" if ":,:" in entity else "")
+        elif entity in _DATATYPES and "column" in entities:
+            kind, own = "type(MPI_Datatype)", entity
         else:
             kind, own = "type(MPI_Request)" if _REQUESTS.match(entity) else "integer", entity
         kinds.setdefault(kind, []).append(own)
