@@ -22,7 +22,7 @@ from bench.lab.case import Case, load_cases
 
 QUICK = frozenset({"alltoalls", "exchanges", "halos", "shifts", "waves"})
 """The kinds of procedures of which the quick suite transforms one."""
-CHEAP = frozenset({"fft_inplace", "fixed_legacy", "plane_slab", "uneven_slabs", "lu_wavefront"})
+CHEAP = frozenset({"fft_inplace", "fixed_legacy", "plane_slab", "uneven_slabs"})
 """The kernels that the quick suite transforms."""
 KERNELS = tuple(
     pytest.param(case, marks=() if case.name in CHEAP else pytest.mark.wide)
