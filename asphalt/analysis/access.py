@@ -192,6 +192,8 @@ class _Visitor:
             case Allocation(kind=kind, objects=objects, options=options):
                 for item in objects:
                     at.associate(item)
+                    if kind == "deallocate" and self.names.finalized(item):
+                        at.effect(EffectKind.UNKNOWN_CALL, "final subroutine")
                 for option in options:
                     at.maybe_define(option.value)
                 at.effect(EffectKind.ALLOCATION, kind)

@@ -189,6 +189,8 @@ class Names:
     call: Callable[[Call], CallEffect]
     own_operation: Callable[[Op], bool] = lambda op: True
     own_assignment: Callable[[Assign], bool] = lambda assign: True
+    finalized: Callable[[Expr], bool] = lambda item: False
+    """Whether a final subroutine may be called where an object is deallocated."""
     component: Callable[[Component], str | None] = lambda component: None
     """The designator of a component that is an object of its own, e.g. ``plan%send``."""
     pointer: Callable[[Component], tuple[str, str] | None] = lambda component: None

@@ -85,6 +85,11 @@ class CodeFlow:
         before = self._before.get(point)
         return before is None or storage in self._given(self.graph.points[point], before)
 
+    def followed(self) -> CodeFlow:
+        """Itself, with its ways followed now."""
+        self.is_executed(EXIT)
+        return self
+
     def is_executed(self, point: int) -> bool:
         """Whether a point may be reached."""
         return point in self._before
@@ -92,7 +97,7 @@ class CodeFlow:
     @cached_property
     def decides(self) -> bool:
         """Whether a condition always holds or never does, or a call does nothing."""
-        return self._is_plain and self._may_decide and self._decides
+        return self._may_decide and self._decides
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -263,9 +268,7 @@ class CodeFlow:
         found = self._procedures.found
         if key not in found:
             found[key] = None  # a procedure that calls itself is not followed
-            flow = CodeFlow(inner, self.effects, known, self._procedures)
-            assert flow._before is not None
-            found[key] = flow
+            found[key] = CodeFlow(inner, self.effects, known, self._procedures).followed()
         return found[key]
 
     def is_idle_call(self, number: int) -> bool:
@@ -369,8 +372,9 @@ class CodeFlow:
     def is_code(self, variable: Ref) -> bool:
         """Whether a variable is an integer that only statements access, and nothing of MPI that is
         in progress."""
-        lent = self.reaching.accesses.is_lent
-        return is_code(variable, self.scope) and not lent(self._storage(variable))
+        if not self._is_plain or not is_code(variable, self.scope):
+            return False
+        return not self.reaching.accesses.is_lent(self._storage(variable))
 
     def is_code_of(self, call: MpiCall) -> bool:
         """Whether a call gives a variable its error code, and nothing else."""

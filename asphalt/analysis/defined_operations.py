@@ -42,6 +42,19 @@ def may_finalize(assign: Assign, scope: Scope) -> bool:
     return may_be_derived(assign.target, scope) or may_be_derived(assign.value, scope)
 
 
+def finalizes_at_end(scope: Scope) -> bool:
+    """Whether a call of the unit may call a final subroutine for variables of its own, where it
+    returns, or for dummies with INTENT(OUT), where it begins (F2018 7.5.6.3)."""
+    return finalizers_visible(scope) and any(
+        _is_derived(symbol.type)
+        and "pointer" not in symbol.attrs
+        and (
+            symbol.intent == "out" or (symbol.origin is Origin.LOCAL and "save" not in symbol.attrs)
+        )
+        for symbol in scope.declared.symbols.values()
+    )
+
+
 def may_be_derived(expr: Arg, scope: Scope) -> bool:
     """Whether an expression may be of a derived type."""
     match expr:

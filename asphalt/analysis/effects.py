@@ -26,7 +26,7 @@ from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.assumed_calls import assumed_effect
 from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
-from asphalt.analysis.defined_operations import may_finalize
+from asphalt.analysis.defined_operations import may_be_derived, may_finalize
 from asphalt.analysis.fixpoint import Fixpoint
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.invoked import invoked
@@ -35,7 +35,11 @@ from asphalt.analysis.libraries import library_procedure
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.objects import may_be_function
-from asphalt.analysis.operators import is_intrinsic_assignment, is_intrinsic_operation
+from asphalt.analysis.operators import (
+    finalizers_visible,
+    is_intrinsic_assignment,
+    is_intrinsic_operation,
+)
 from asphalt.analysis.sets import Elements
 from asphalt.analysis.shapes import run_as_section, shape_of
 from asphalt.analysis.shared import Shared, is_exact, storages_in
@@ -105,6 +109,7 @@ class Effects:
             own_assignment=lambda assign: (
                 is_intrinsic_assignment(assign, scope) and not may_finalize(assign, scope)
             ),
+            finalized=lambda item: finalizers_visible(scope) and may_be_derived(item, scope),
             component=lambda component: component_storage(component, scope),
             pointer=lambda component: pointer_component(component, scope),
             bound_function=lambda component: may_be_function(component, scope),

@@ -39,8 +39,9 @@ class Executed:
     @cached_property
     def is_less(self) -> bool:
         """Whether something of the unit is known not to be executed."""
-        whole = self.effects.scopes.program.main_programs()
-        return bool(whole) and self.codes.decides and why_errors_return(self.effects) is None
+        if not self.effects.scopes.program.main_programs():  # errors may return; asked at no cost
+            return False
+        return self.codes.decides and why_errors_return(self.effects) is None
 
     @cached_property
     def reaching(self) -> ReachingDefinitions:

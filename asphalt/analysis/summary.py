@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.access import ALIASED, Effect, EffectKind, Footprint, Names, root_name
 from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.defined_operations import finalizes_at_end
 from asphalt.analysis.scalars import surely_defines
 from asphalt.analysis.shared import Shared, shared_storage
 from asphalt.analysis.symbols import Origin, Scope, Symbol
@@ -54,6 +55,8 @@ def summarise(scope: Scope, footprint: Footprint, names: Names) -> Summary:
         effects[effect.kind, effect.detail] = None
     for _, text in conditional_statements(unit):
         effects[EffectKind.OPAQUE, f"conditional compilation: {text}"] = None
+    if finalizes_at_end(scope):
+        effects[EffectKind.UNKNOWN_CALL, "final subroutine"] = None
     read: set[str] = set()
     written: set[str] = set()
     shared_read: dict[str, Shared] = {}
