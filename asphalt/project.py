@@ -26,6 +26,7 @@ from asphalt.change import Judges as Judges
 from asphalt.change import Outcome as Outcome
 from asphalt.change import Values, kept_blocking, kept_stores, nothing_beside, optimised
 from asphalt.findings import findings
+from asphalt.frontend.raw_text import called_names
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.given_lines import refuse_ambiguous
 from asphalt.ir.stmt import Opaque, Use
@@ -180,7 +181,8 @@ class Project:
             for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
                 what = leaf.what
                 if isinstance(what, Opaque) and leaf.span is not None:
-                    for name in sorted(what.names & operations):
+                    names = what.names.union(called_names(what.code, located.form))
+                    for name in sorted(names & operations):
                         message = f"names {name.upper()}, and is not understood ({what.reason})"
                         yield Problem(leaf.span.file, leaf.span.first, message, note=True)
 

@@ -271,4 +271,5 @@ def _null(expr: Expr) -> bool:
 def _words(leaf: Leaf) -> frozenset[str]:
     raw = leaf.what.code if isinstance(leaf.what, Raw) else ""
     text = (leaf.body or raw).lower()
-    return frozenset("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+    words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
+    return leaf.cut.union(words)

@@ -43,6 +43,7 @@ def _inner(unit: Unit, scope: Scope) -> _Inner:
     located = scope.program.contained(scope.located, unit.name)
     words = _words(leaves(unit))
     for leaf in () if located is None else leaves(located.unit):
+        words |= leaf.cut
         if isinstance(leaf.what, Include) and located is not None:
             brought = _brought(leaf.what, located, scope)
             if brought is None:
@@ -57,7 +58,11 @@ def _brought(include: Include, located: Located, scope: Scope) -> set[str] | Non
 
 
 def _words(found: Iterable[Leaf]) -> set[str]:
-    return {word for leaf in found for text in _texts(leaf) for word in _WORD.findall(text.lower())}
+    words: set[str] = set()
+    for leaf in found:
+        words |= leaf.cut
+        words.update(word for text in _texts(leaf) for word in _WORD.findall(text.lower()))
+    return words
 
 
 def _texts(leaf: Leaf) -> Iterator[str]:

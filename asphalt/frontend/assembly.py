@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from asphalt.frontend.tokens import names_cut
 from asphalt.frontend.trivia import BLANKS
 from asphalt.ir.source import Span, Trivia, TriviaKind
 from asphalt.ir.stmt import Raw
@@ -73,6 +74,7 @@ class Assembly:
         self.leaves: list[Leaf] = []
         self.lead: list[Trivia] = []
         self.open: Statement | None = None
+        self.fixed = False
 
     def begin(self, line: int, col: int, joined: bool) -> Statement:
         """Opens a statement; everything from ``col`` on is its own."""
@@ -130,9 +132,11 @@ class Assembly:
         lines = self.lines
         last = lines[statement.stop_line]
         code = "".join(statement.pieces).rstrip(LINE_END)
+        body = self._text(statement.line, statement.col, statement.stop_line, statement.stop_col)
+        whole = statement.line == statement.stop_line and not statement.frozen
         self.leaves.append(
             Leaf(
-                what=Raw(code),
+                what=Raw(code, self.fixed),
                 span=Span(
                     self.path,
                     statement.line + 1,
@@ -144,14 +148,13 @@ class Assembly:
                 head=self._text(
                     statement.head_line, statement.head_col, statement.line, statement.col
                 ),
-                body=self._text(
-                    statement.line, statement.col, statement.stop_line, statement.stop_col
-                ),
+                body=body,
                 trail=last[statement.stop_col : len(last) if stop is None else stop],
                 label=statement.label,
                 name=statement.name,
                 joined=statement.joined,
                 frozen=statement.frozen,
+                cut=frozenset() if whole else names_cut(code, body),
             )
         )
         self.lead = statement.waiting

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from asphalt.frontend.attributes import declared_dims
-from asphalt.frontend.io_names import io_names, with_names
+from asphalt.frontend.cut_tokens import whole_tokens
+from asphalt.frontend.io_names import IoNames, io_names, with_names
 from asphalt.frontend.statements import statement
+from asphalt.frontend.tokens import names_cut
 from asphalt.ir.stmt import (
     Decl,
     Include,
@@ -41,8 +43,7 @@ def interpret_unit(unit: Unit, deep: bool = False) -> Unit:
     def of_body(leaf: Leaf, block: str) -> Leaf:
         if not isinstance(leaf.what, Raw):
             return leaf
-        code = leaf.what.code
-        return replace(leaf, what=with_names(statement(code, False, block), code, names))
+        return _interpreted(leaf, leaf.what, False, block, names)
 
     return replace(
         unit,
@@ -69,13 +70,25 @@ def _head(unit: Unit) -> Leaf | None:
 def _plain(leaf: Leaf, block: str = "") -> Leaf:
     if not isinstance(leaf.what, Raw):
         return leaf
-    return replace(leaf, what=statement(leaf.what.code, False, block))
+    return _interpreted(leaf, leaf.what, False, block)
 
 
 def _of_spec(leaf: Leaf, block: str) -> Leaf:
     if not isinstance(leaf.what, Raw):
         return leaf
-    return replace(leaf, what=statement(leaf.what.code, True, block))
+    return _interpreted(leaf, leaf.what, True, block)
+
+
+def _interpreted(
+    leaf: Leaf, raw: Raw, in_spec: bool, block: str, names: IoNames | None = None
+) -> Leaf:
+    code = whole_tokens(raw.code, in_spec, block) if raw.fixed else raw.code
+    what = statement(code, in_spec, block)
+    if names is not None:
+        what = with_names(what, code, names)
+    if code == raw.code:
+        return replace(leaf, what=what)
+    return replace(leaf, what=what, cut=leaf.cut | names_cut(code, leaf.body or ""))
 
 
 def _node(node: Node, interpreted: Callable[[Leaf, str], Leaf], block: str = "") -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asphalt.frontend.cut_tokens import whole_tokens
 from asphalt.frontend.source_text import FIXED_WIDTH, FREE_WIDTH, SourceText
 from asphalt.frontend.split import split
 from asphalt.ir.source import Form
@@ -27,4 +28,5 @@ def logical_line(leaf: Leaf, form: Form, width: int | None = None) -> str | None
     whole = found[0]
     if whole.body != leaf.body or not isinstance(whole.what, Raw):
         return None
-    return whole.what.code
+    code = whole.what.code
+    return whole_tokens(code) if form is Form.FIXED else code

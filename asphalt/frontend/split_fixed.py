@@ -19,6 +19,7 @@ _CARD = re.compile(r"([ 0-9]{5})(?:[ 0]|(.))")
 
 def split_fixed(assembly: Assembly, cpp: CppFacts | None, width: int) -> None:
     """Splits all lines of a file in fixed form into ``assembly``; ``width`` 0: no limit."""
+    assembly.fixed = True
     dead = cpp.dead if cpp is not None else frozenset()
     changed = cpp.changed if cpp is not None else {}
     included = cpp.included if cpp is not None else {}

@@ -188,3 +188,8 @@ def names_in_text(code: str) -> frozenset[str]:
     """All words in a statement outside of its character literals, folded; never raises."""
     bare = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", " ", code)
     return frozenset(re.findall(r"(?<![\w$])[a-z][\w$]*", bare.lower(), re.ASCII))
+
+
+def names_cut(code: str, body: str) -> frozenset[str]:
+    """The names of a statement, folded, that its text ``body`` does not show in one piece."""
+    return names_in_text(code) - set(re.findall(r"[a-z_$][\w$]*", body.lower(), re.ASCII))

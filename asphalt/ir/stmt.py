@@ -7,7 +7,7 @@ to branch, to call MPI and to alias.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from asphalt.ir.expr import Arg, Expr, Keyword
@@ -15,9 +15,13 @@ from asphalt.ir.expr import Arg, Expr, Keyword
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Not interpreted; ``code`` is the logical line: continuations joined, comments removed."""
+    """Not interpreted; ``code`` is the logical line: continuations joined, comments removed.
+
+    ``fixed``: it is of fixed form, where blanks may stand inside of names.
+    """
 
     code: str
+    fixed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ between them included; ``None`` means that it is to be printed anew from ``what`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from asphalt.ir.source import Form, Span, Trivia
 from asphalt.ir.stmt import What
@@ -23,7 +23,8 @@ class Leaf:
     ``span`` is that of the body; None for a statement that asphalt made.  ``joined``: it follows a
     ``;`` on the same line.  ``shift``: how many columns a moved leaf is to be indented further.
     ``frozen``: the preprocessor changed a line of it, or it contains preprocessor lines; its text
-    may not be edited or moved.
+    may not be edited or moved.  ``cut`` are the folded names of the statement that its body does
+    not show in one piece: a continuation, a blank of fixed form or a macro stands in their place.
     """
 
     what: What
@@ -37,6 +38,7 @@ class Leaf:
     joined: bool = False
     shift: int = 0
     frozen: bool = False
+    cut: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

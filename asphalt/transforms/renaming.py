@@ -265,7 +265,7 @@ def _step(
 def still_named(leaf: Leaf, name: str) -> bool:
     """Whether a statement has a name that mapping does not reach."""
     words = re.findall(r"[a-z_]\w*", (leaf.body or "").lower())
-    return leaf.body is not None and name in words
+    return leaf.body is not None and (name in words or name in leaf.cut)
 
 
 def _renamed(node: Node, step: Rename, facts: UnitFacts) -> Node:

@@ -34,6 +34,7 @@ def words_of(unit: Unit) -> set[str]:
     found: set[str] = set()
     for leaf in leaves(unit):
         found |= set(_WORD.findall((leaf.body or "").lower()))
+        found |= leaf.cut
         found |= named_by(leaf.what) or frozenset()
         if leaf.name is not None:
             found.add(leaf.name.lower())

@@ -1,0 +1,59 @@
+"""Names and numbers of which a statement's text does not show the whole.
+
+Blanks do not count in fixed form (F2018 6.3.3.1), nor does the place where a line ends:
+``call mpi_al`` on one line and ``ltoall(...)`` on its continuation are one name.  Where the lines
+are joined, such a name has a blank in it, unless the first line was filled to its last column.
+"""
+
+from __future__ import annotations
+
+import re
+
+from asphalt.frontend.classify import Role, classify
+from asphalt.frontend.statements import statement
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Opaque, UnitHead
+
+_CONSTANT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""")
+_HOLLERITH = re.compile(r"(?<![\w.])\d+\s*h", re.I | re.A)
+_BLANKS = re.compile(r"\s+")
+
+
+def whole_tokens(code: str, in_spec: bool = False, block: str = "") -> str:
+    """A logical line of fixed form without the blanks that keep it from being understood.
+
+    ``in_spec`` and ``block`` are those of ``statement``.  What is understood as it is, and what is
+    not without blanks either, comes back unchanged: leaving blanks out never changes the meaning
+    of fixed form, but only some of its statements can be read without any.
+    """
+    if not _BLANKS.search(code.strip()) or _understood(code, in_spec, block):
+        return code
+    parts = _CONSTANT.split(code.strip())
+    bare = "".join(parts[::2])
+    if "'" in bare or '"' in bare or _HOLLERITH.search(bare):
+        return code
+    if any(between.isspace() for between in parts[2:-1:2]):
+        return code  # two constants side by side would become one
+    first = parts[0]
+    for words in range(4):  # as far as DOUBLE PRECISION FUNCTION F
+        ahead = re.match(rf"(?:\S+\s+){{{words}}}(?=\S)", first)
+        if ahead is None:
+            break
+        parts[0] = ahead[0] + _BLANKS.sub("", first[ahead.end() :])
+        rest = (p if n % 2 or not n else _BLANKS.sub("", p) for n, p in enumerate(parts))
+        tried = "".join(rest)
+        if _understood(tried, in_spec, block) and not _other_head(tried, in_spec):
+            return tried
+    return code
+
+
+def _understood(code: str, in_spec: bool, block: str) -> bool:
+    return not isinstance(statement(code, in_spec, block), Opaque)
+
+
+def _other_head(code: str, in_spec: bool) -> bool:
+    """Whether a statement that is not of a specification part begins a procedure, and is not read
+    as one: ``integer functionf(x)`` could declare an array, too."""
+    shape = None if in_spec else classify(code, Form.FIXED, opening=True)
+    begins = shape is not None and shape.role is Role.UNIT
+    return begins and not isinstance(statement(code, False), UnitHead)
