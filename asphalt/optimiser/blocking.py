@@ -8,6 +8,7 @@ from dataclasses import replace
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.messages import Messages
+from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.ir.program import Located
@@ -65,6 +66,7 @@ def nothing_beside(
         return ()
     chain = tuple(unit.name for unit in located.chain)
     untouched = untouched or disagreement(analyses.tree, located.path, chain)
+    untouched = untouched or clashing_name(facts.scope)
     if untouched is not None:
         message = f"it could be non-blocking, but nothing of its procedure is changed: {untouched}"
         return tuple(

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from asphalt.analysis.runtime_names import clashing_name
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import PRECISION, Price
 from asphalt.limits import HEADER
@@ -52,9 +53,11 @@ class Driver:
         self.segments = Segmenting(shop, self.overlap)
 
     def disagreement(self) -> str | None:
-        """Why the unit is not touched: two units of one name, or parsers that read it
-        differently."""
-        return disagreement(self.shop.tree, self.shop.path, self.shop.chain)
+        """Why the unit is not touched: two units of one name, parsers that read it differently, or
+        names that asphalt needs."""
+        shop = self.shop
+        found = disagreement(shop.tree, shop.path, shop.chain)
+        return found or clashing_name(shop.facts(shop.tree).scope)
 
     def best(self) -> Optimised:
         """The unit with all transfers split whose windows get some work.

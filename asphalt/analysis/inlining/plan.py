@@ -13,7 +13,7 @@ from asphalt.analysis.exchange import Place
 from asphalt.analysis.inlining.alike import check_alike
 from asphalt.analysis.inlining.arguments import Arguments, Passed
 from asphalt.analysis.inlining.call_context import CallContext
-from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
+from asphalt.analysis.inlining.codes import ARGUMENT, MEANING, TEXT, RefusedError
 from asphalt.analysis.inlining.names import Names, Needed
 from asphalt.analysis.inlining.operations import check_operations
 from asphalt.analysis.inlining.procedure import movable_body
@@ -21,6 +21,7 @@ from asphalt.analysis.inlining.replacement import Present, Replacement
 from asphalt.analysis.inlining.sights import words_of
 from asphalt.analysis.inlining.uses import array_uses
 from asphalt.analysis.references import bind
+from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
@@ -96,6 +97,9 @@ def _plan(
     bound = bind(call.args, head.what.args)
     if bound is None:
         raise RefusedError(ARGUMENT, "the arguments are not those of its dummies")
+    clash = clashing_name(scope)
+    if clash is not None:
+        raise RefusedError(MEANING, clash)
     names = Names(scope, facts.scope, frozenset(head.what.args))
     names.body(body)
     check_operations(body, scope, facts.scope)

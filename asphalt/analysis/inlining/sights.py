@@ -13,7 +13,7 @@ from asphalt.analysis.references import named_by
 from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import Decl
-from asphalt.ir.tree import Block, Node, Unit, leaves
+from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
 
 _WORD = re.compile(r"[a-z]\w*", re.ASCII)
 _DECLARING = frozenset({"type", "parameter", "common", "dimension", "save"})
@@ -31,16 +31,19 @@ def constant_length(symbol: Symbol) -> int | None:
 def words_of(unit: Unit) -> set[str]:
     """All words in a unit's text outside of comments, folded, and the names in its statements,
     which may go on in the next line."""
-    found: set[str] = set()
-    for leaf in leaves(unit):
-        found |= set(_WORD.findall((leaf.body or "").lower()))
-        found |= leaf.cut
-        found |= named_by(leaf.what) or frozenset()
-        if leaf.name is not None:
-            found.add(leaf.name.lower())
-        what = leaf.what
-        if isinstance(what, Decl):
-            found |= {entity.name for entity in what.entities}
+    return {word for leaf in leaves(unit) for word in words_at(leaf)}
+
+
+def words_at(leaf: Leaf) -> set[str]:
+    """The same of one statement."""
+    found = set(_WORD.findall((leaf.body or "").lower()))
+    found |= leaf.cut
+    found |= named_by(leaf.what) or frozenset()
+    if leaf.name is not None:
+        found.add(leaf.name.lower())
+    what = leaf.what
+    if isinstance(what, Decl):
+        found |= {entity.name for entity in what.entities}
     return found
 
 
