@@ -37,7 +37,7 @@ FAMILY: Mapping[str, str] = MappingProxyType(
 INTEGER = ("integer", "integer_divide", "convert")
 REFERENCES = (
     *("load", "load_far", "load_indexed", "store", "store_far", "store_indexed"),
-    *("line", "conflict"),
+    *("line", "conflict", "page"),
 )
 CONTROL = ("loop", "loop_entry", "branch", "branch_on_data", "call")
 UNITS = (("divide", "sqrt"), ("integer_divide",))
@@ -50,6 +50,7 @@ and logical operations.  ``convert``: integer to real or back.  ``load``, ``stor
 next to that of the turn before; ``_far``: at another distance; ``_indexed``: at an unknown one.
 ``line``: a line of memory that the core's own caches have lost (``costs_lines``).  ``conflict``:
 one that the first cache has lost, since all lines of a loop fall into one set (``costs_sets``).
+``page``: 4096 bytes of memory that a program touches for the first time.
 ``loop``: a turn of a loop; ``loop_entry``: beginning and end of one.  ``branch``: a decision;
 ``branch_on_data``: one that depends on the values of arrays.  ``call``: of a procedure.
 """

@@ -10,6 +10,14 @@ module calibration
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
   public
+  interface
+    ! one element in each column; a procedure of another file, so that all is done
+    subroutine touch(x, value)
+      import :: real64
+      real(real64), intent(inout) :: x(:,:)
+      real(real64), intent(in) :: value
+    end subroutine touch
+  end interface
   ! of more columns than a core's own caches have lines, each on other pages
   integer, parameter :: rows = 64, columns = 33000
   real(real64), private :: sheet(520, columns), strip(columns, rows)
@@ -571,5 +579,20 @@ contains
       end do
     end do
   end subroutine conflict_loads_2
+
+  ! seconds of the first touch of a page, beyond those of the next: of 40 MB, which no C library keeps
+  real(real64) function first_touch()
+    integer, parameter :: words = 512, pages = 10240
+    real(real64), allocatable :: fresh(:,:)
+    real(real64) :: at(3)
+
+    allocate(fresh(words, pages))
+    call cpu_time(at(1))
+    call touch(fresh, 1.0_real64)
+    call cpu_time(at(2))
+    call touch(fresh, 2.0_real64)
+    call cpu_time(at(3))
+    first_touch = max(0.0_real64, at(2) - at(1) - (at(3) - at(2)))/pages
+  end function first_touch
 
 end module calibration

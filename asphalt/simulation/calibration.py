@@ -4,8 +4,9 @@ Each loop of ``data/calibration.f90`` gives an equation: its counts times the se
 classes are the time that was measured.  The seconds are the non-negative least-squares solution of
 all equations, each divided by its time, so that relative errors count.  Latencies follow in the
 same way from the loops that wait for one result after the other, and the time of a line that the
-cache has lost from loops over an array that does not fit into it, or not into its sets.  (The PGAS
-paper, section 6.1, measures operations that loops are then made of in the same spirit.)
+cache has lost from loops over an array that does not fit into it, or not into its sets.  What the
+first touch of a page takes is measured as such.  (The PGAS paper, section 6.1, measures operations
+that loops are then made of in the same spirit.)
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ _FILES = ("calibration.f90", "arguments.inc", "plane.inc")
 _LINE = re.compile(r"^(\w+)\s+(\S+)$", re.MULTILINE)
 _TIMEOUT = 300.0
 _AT_ONCE = 5  # repeats that one run does
+_PAGE = "first_touch"  # which is timed by itself, as no loop
 _ROUNDS = 10  # until it is known what each loop takes longest for
 _WINDOWS = tuple(round(10 ** (-9 + step / 20), 11) for step in range(61))
 """Windows that are tried: from one nanosecond to one microsecond."""
@@ -84,6 +86,7 @@ def calibrate(
     if find_spec("scipy") is None:  # told before anything is timed
         raise UsageError("calibration needs scipy; get it with 'pip install asphalt[calibrate]'")
     times = measure(compiler, flags, repeats, advance)
+    page = times.pop(_PAGE)
     units = {name: unit for name, unit in _units().items() if name in times}
     busy = {n: _counts(u) for n, u in units.items() if n.startswith("busy_")}
     waits = {n: _chain(u) for n, u in units.items() if n.startswith("wait_")}
@@ -97,6 +100,7 @@ def calibrate(
         own = {n: u for n, u in units.items() if n.startswith(f"{kind}_")}
         seconds[kind] = _beside(kind, own, times, Costs(seconds, latency, window), cache)
         lost |= own
+    seconds["page"] = page
     machine = Machine(name, compiler, tuple(flags), seconds, latency, window, cache)
     costs = Costs(seconds, latency, window, cache)
     loops = [Loop(n, times[n], _time(u, costs)) for n, u in (*long.items(), *lost.items())]
@@ -119,7 +123,8 @@ def measure(
     repeats: int,
     advance: Callable[[], None] = lambda: None,
 ) -> dict[str, float]:
-    """The processor time of each loop in seconds: the least of some repeats."""
+    """The processor time of each loop in seconds, and of the first touch of a page: the least of
+    some repeats."""
     times: dict[str, float] = {}
     with TemporaryDirectory(prefix="asphalt-calibrate-") as folder:
         place = Path(folder)
@@ -157,7 +162,7 @@ def _driver(names: Iterable[str]) -> str:
     """The main program that times all loops as often as its argument says; they are called through
     pointers, so that none is compiled into it."""
     calls = "\n".join(f"  call timed('{name}', {name})" for name in names)
-    return _DRIVER.format(calls=calls, length=LENGTH, side=SIDE)
+    return _DRIVER.format(calls=calls, length=LENGTH, side=SIDE, pages=_PAGE)
 
 
 _DRIVER = """\
@@ -169,7 +174,7 @@ program drive
   real(real64) :: a(n), b(n), c(n), d(n)
   integer :: k(n), l(n), i, j, m
   complex(real64) :: z(n), w(n)
-  real(real64) :: best(200)
+  real(real64) :: best(200), pages
   integer :: times(200), number, round, repeats
   character(20) :: word
   call get_command_argument(1, word)
@@ -177,7 +182,10 @@ program drive
   do round = 0, repeats  ! each loop in turn, so that a busy moment spoils no loop
     number = 0
 {calls}
+    if (round == 0) pages = first_touch()
+    pages = min(pages, first_touch())
   end do
+  print '(a, 1x, es13.6)', '{pages}', pages
 contains
   subroutine prepare()
     integer(int64) :: state
@@ -233,6 +241,15 @@ contains
     if (round == repeats) print '(a, 1x, es13.6)', name, best(number)
   end subroutine timed
 end program drive
+
+subroutine touch(x, value)
+  use, intrinsic :: iso_fortran_env, only: real64
+  implicit none
+  real(real64), intent(inout) :: x(:,:)
+  real(real64), intent(in) :: value
+
+  x(1, :) = value
+end subroutine touch
 
 subroutine asphalt_called(x)
   use, intrinsic :: iso_fortran_env, only: real64

@@ -24,11 +24,19 @@ from asphalt.settings import Settings
 from asphalt.simulation.machine import Machine
 from asphalt.transforms.charge import Charger, Costs, NotCharged
 from asphalt.transforms.charge_copies import with_copies_charged
-from asphalt.transforms.charge_edit import CHARGE, FLUSH
+from asphalt.transforms.charge_edit import (
+    ALLOCATED,
+    CHARGE,
+    FLUSH,
+    PAGES,
+    TOUCHED,
+    TOUCHED_STATIC,
+)
+from asphalt.transforms.charge_pages import with_pages_charged
 from asphalt.transforms.charge_pure import is_pure, may_lose_purity, without_purity
 from asphalt.unparse.unparse import unparse
 
-RUNTIME_UNITS = RUNTIME_MODULES | {CHARGE, FLUSH}
+RUNTIME_UNITS = RUNTIME_MODULES | {CHARGE, FLUSH, PAGES, ALLOCATED, TOUCHED, TOUCHED_STATIC}
 """What asphalt brings along: its own time is the messages', and only its copies are charged."""
 
 
@@ -129,7 +137,7 @@ def _charged_unit(
             return None
     scope = scopes.of(located)
     charger = Charger(scope, costs, _waits, file.form, file.eol, concurrent_header)
-    charged = charger.unit(unit)
+    charged = with_pages_charged(charger.unit(unit), charger, costs.seconds["page"])
     not_charged += charger.not_charged
     return charged
 

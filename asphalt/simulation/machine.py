@@ -20,7 +20,7 @@ LATENCIES = tuple(
     name
     for name in CLASSES
     if not name.startswith(("store_", "load_", "loop", "branch"))
-    and name not in ("line", "conflict", "call")
+    and name not in ("line", "conflict", "page", "call")
 )
 """The classes whose results others wait for; ``store``: until what it stored can be loaded."""
 
@@ -85,7 +85,7 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     if not isinstance(flags, list) or not all(isinstance(flag, str) for flag in flags):
         raise InputError(str(file), None, f"flags: must be a list of texts, not {flags!r}")
     seconds = _times(file, "seconds", table["seconds"], CLASSES)
-    for later in ("line", "conflict"):  # files written before there were these classes
+    for later in ("line", "conflict", "page"):  # files written before there were these classes
         seconds.setdefault(later, 0.0)
     missing = [name for name in CLASSES if name not in seconds]
     if missing:

@@ -13,6 +13,10 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 
 CHARGE = "asphalt_charge"
 FLUSH = "asphalt_charge_now"
+ALLOCATED = "asphalt_allocated"
+TOUCHED = "asphalt_touched"
+TOUCHED_STATIC = "asphalt_touched_static"
+PAGES = "asphalt_pages"
 
 
 @dataclass(frozen=True, slots=True)
