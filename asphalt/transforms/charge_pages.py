@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 from zlib import crc32
 
 from asphalt.analysis.constants import element_bytes
@@ -108,7 +109,9 @@ class _Pages:
         out: list[Node] = []
         for node in nodes:
             match node:
-                case Leaf(what=Guarded(action=what, kind="if")) | Leaf(what=what):
+                case Leaf(what=Guarded(action=what, kind="if")):
+                    before, after = self._around(node, what)
+                case Leaf(what=what) if not isinstance(what, Guarded):
                     before, after = self._around(node, what)
                 case Do() if not _is_atomic(node):
                     node = replace(node, body=self.block(node.body))
@@ -120,7 +123,7 @@ class _Pages:
                 case Block(kind="associate" | "critical"):
                     node = self._grouped(node)
                     before = after = ()
-                case Do() | Branch() | Block(kind="forall"):
+                case Leaf() | Do() | Branch() | Block(kind="forall"):
                     stored = {ref.name: ref for ref in _stored(node)}
                     before, after = self._touches(node, tuple(stored.values())), ()
                 case _:
@@ -225,10 +228,13 @@ class _Pages:
         is_element = ref.args is not None and not is_valued_as_array(ref, around)
         if symbol.dims[-1].kind == "assumed_size":
             size = Op("-", (_real(1),))  # to the end of what was allocated
-        if isinstance(node, Leaf) and is_element and kind == TOUCHED:
+        if is_element and kind == TOUCHED and _is_alone(node):
             if self.state.calls_out(node.what):
                 return None
-            return self._call(make, kind, ref, _real(unit), self._price())
+            call = self._call(make, kind, ref, _real(unit), self._price())
+            if isinstance(node.what, Guarded):
+                return replace(call, what=Guarded(node.what.condition, call.what))
+            return call
         call = self._call(make, kind, array, size, self._price())
         for inquiry in ("allocated", "present"):
             if {"allocated": "allocatable", "present": "optional"}[inquiry] in symbol.attrs:
@@ -275,6 +281,13 @@ def _stored(node: Node) -> Iterator[Ref]:
     for arm in getattr(node, "arms", ()):
         for inner in arm.body:
             yield from _stored(inner)
+
+
+def _is_alone(node: Node) -> TypeGuard[Leaf]:
+    """Whether a statement stores into one element, not into those of some indexes."""
+    return isinstance(node, Leaf) and not (
+        isinstance(node.what, Guarded) and node.what.kind == "forall"
+    )
 
 
 def _is_atomic(node: Do) -> bool:
