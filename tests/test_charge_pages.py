@@ -89,7 +89,7 @@ def test_what_is_allocated_and_stored_into_is_told(tmp_path: Path) -> None:
         """
     after = charged(tmp_path, text)
     price = "1.0e0_8"
-    allocated = r"  if \(allocated\(a\)\) call asphalt_allocated\(a, 8.0_8\*size\(a\), \d+\)\n"
+    allocated = r"  if \(allocated\(a\)\) call asphalt_allocated\(a, 8.0_8\*size\(a\), \d+_4\)\n"
     assert re.search(rf"  allocate \(a\(n, 2\)\)\n{allocated}", after)
     assert (
         f"  if (allocated(a)) call asphalt_touched(a, 8.0_8*size(a), {price})\n  do j = 1, 2\n"
@@ -214,9 +214,10 @@ def test_arrays_of_modules_and_of_the_stack(tmp_path: Path) -> None:
         (f"allocate (p({MB}))\ncall fill(p)\ncall tell()\n", [PAGES]),
         (f"allocate (a({MB}), p({2 * MB}))\np = 1\ncall fill(a)\ncall tell()\n", [PAGES]),
         (f"allocate (a({MB}), source=1d0)\ncall tell()\na = 2\ncall tell()\n", [PAGES, 0]),
+        (f"allocate (a({MB})); a = 1; call tell()\n", [PAGES]),
         (f"allocate (a({MB}), stat=i)\na = 2\ncall tell()\n", [PAGES]),
     ],
-    ids=["pointer", "pointers are not said to be touched", "source", "stat"],
+    ids=["pointer", "pointers are not said to be touched", "source", "one line", "stat"],
 )
 def test_ways_to_allocate(body: str, expected: list[int], tmp_path: Path) -> None:
     more = "subroutine fill(x)\n  real(8), intent(out) :: x(:)\n  x = 1\nend subroutine fill\n"
@@ -269,6 +270,28 @@ c     in the old way
       end
 """
     assert told(tmp_path, text, "a.f", "-std=f2008") == [0, PAGES, 0]
+
+
+def test_other_kinds_by_default(tmp_path: Path) -> None:
+    body = f"allocate (a({MB}))\nif (i /= i) allocate (p({MB}))\na = 1\ncall tell()\n"
+    flags = ("-fdefault-integer-8", "-fdefault-real-8", "-fdefault-double-8")
+    text = program(body, "subroutine tell()\n  print '(i0)', 0\nend subroutine tell\n")
+    charged(tmp_path, text.replace("  external :: tell\n", ""))
+    command = ["gfortran", "-c", *flags, "a.f90"]
+    subprocess.run(command, cwd=tmp_path / "out", check=True, capture_output=True)
+
+
+def test_procedures_with_entries_are_left_alone(tmp_path: Path) -> None:
+    text = """\
+        subroutine one(a)
+          real(8) :: a(:), b(:)
+          a = 1
+          return
+          entry two(b)
+          b = 1
+        end subroutine one
+        """
+    assert "asphalt_touched" not in charged(tmp_path, text)
 
 
 def test_absent_and_unallocated_arrays_are_not_asked(tmp_path: Path) -> None:

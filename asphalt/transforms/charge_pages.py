@@ -33,7 +33,7 @@ from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Op, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import Allocation, ArmHead, Assign, Call, Guarded, Opaque, Raw, What
+from asphalt.ir.stmt import Allocation, ArmHead, Assign, Call, Guarded, Opaque, Plain, Raw, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.charge_edit import (
     ALLOCATED,
@@ -47,7 +47,7 @@ from asphalt.transforms.charge_edit import (
 from asphalt.transforms.charge_insert import put_before
 from asphalt.transforms.charge_state import State
 from asphalt.transforms.declare import insert_behind
-from asphalt.transforms.make import Maker, fn, maker_at, num
+from asphalt.transforms.make import Maker, fn, maker_at
 
 _NEEDED = ("size", "allocated", "present", "real")
 _NOT_PASSED = frozenset({"pointer", "volatile", "asynchronous", "parameter", "codimension"})
@@ -64,6 +64,8 @@ def with_pages_charged(unit: Unit, state: State, seconds: float) -> Unit:
     """A charged unit whose first touches of pages are charged, too, for so many seconds each."""
     if seconds <= 0 or not usable(state.around, _NEEDED) or not takes_declarations(unit):
         return unit
+    if any(_is_entry(leaf.what) for node in unit.body for leaf in leaves(node)):
+        return unit  # its dummy arrays are not always there
     pages = _Pages(state, literal(seconds), ":".join(u.name for u in state.scope.located.chain))
     body = pages.block(unit.body)
     if not pages.called:
@@ -198,7 +200,9 @@ class _Pages:
             if "allocatable" not in symbol.attrs and (isinstance(leaf.what, Guarded) or options):
                 continue
             site = 1 + crc32(f"{self.unit}:{self.objects}".encode()) % (2**31 - 2)
-            number = num(site) if leaf.what is what else Op("-", (num(site),))
+            number: Expr = Lit("integer", f"{site}_4")
+            if isinstance(leaf.what, Guarded):
+                number = Op("-", (number,))  # perhaps it was allocated before
             new = [self._call(make, ALLOCATED, array, _bytes(array, unit), number)]
             if "source" in options:
                 new.append(self._call(make, TOUCHED, array, _bytes(array, unit), self._price()))
@@ -281,6 +285,10 @@ def _stored(node: Node) -> Iterator[Ref]:
     for arm in getattr(node, "arms", ()):
         for inner in arm.body:
             yield from _stored(inner)
+
+
+def _is_entry(what: What) -> bool:
+    return isinstance(what, Plain) and what.keyword == "entry"
 
 
 def _is_alone(node: Node) -> TypeGuard[Leaf]:
