@@ -262,3 +262,31 @@ def test_the_root_of_the_file_system_is_no_output(
 ) -> None:
     assert main(["apply", "src", "--output", "/", "--no-cache", "-j1"]) == 2
     assert "is the root of the file system" in capsys.readouterr().err
+
+
+def test_files_with_old_line_ends_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No compiler reads a file whose lines end with CR alone; the rest of the tree is done."""
+    old = here / "src/old.f90"
+    old.write_bytes(b"subroutine other\r  print *, 1\rend subroutine other\r")
+    for command in COMMANDS:
+        assert main(arguments(command)) == 0
+        written = capsys.readouterr()
+        told = [line for line in written.err.splitlines() if "src/old.f90" in line]
+        assert len(told) == 1, command
+        assert "warning: src/old.f90: its lines end with CR alone" in told[0]
+        assert "transposes.f90" in written.out
+    assert (here / "out/old.f90").read_bytes() == old.read_bytes()
+    # what may call MPI is in the way of proofs for the whole program
+    old.write_bytes(TRANSPOSES.replace("transposes", "other").replace("\n", "\r").encode())
+    assert main(arguments("scan")) == 0
+    assert "assumed  ASP202" in capsys.readouterr().out
+    assert main(["scan", "src/old.f90", "--no-cache", "-j1"]) == 2
+    assert "error: src/old.f90: its lines end with CR alone" in capsys.readouterr().err
+
+
+def test_line_ends_of_other_systems_are_not(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = here / "src/transposes.f90"
+    for end in (b"\r\n", b"\r\r\n"):
+        path.write_bytes(TRANSPOSES.encode().replace(b"\n", end))
+        assert main(arguments("scan")) == 0
+        assert "CR alone" not in capsys.readouterr().err

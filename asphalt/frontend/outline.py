@@ -25,7 +25,7 @@ from asphalt.frontend.raw_text import (
     own_leaves,
     used_in,
 )
-from asphalt.frontend.source_text import SourceText, source_text
+from asphalt.frontend.source_text import SourceText, has_old_line_ends, source_text
 from asphalt.frontend.split import split
 from asphalt.frontend.structure import build
 from asphalt.ir.source import Form
@@ -93,7 +93,10 @@ def outlines(requests: Sequence[Request]) -> bytes:
 
 def outline(request: Request) -> Outline:
     """The outline of a file; what is wrong with it is in ``problems``."""
-    source = source_text(request.path, request.content, request.form, request.width)
+    content = request.content
+    if has_old_line_ends(content):
+        return _uncompiled(request, content.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+    source = source_text(request.path, content, request.form, request.width)
     cpp = has_cpp_lines(source.text)
     try:
         facts = preprocess(source, request.defines, request.include_dirs)
@@ -125,6 +128,13 @@ def outline(request: Request) -> Outline:
         problem = Problem(source.path, loose[0].line, message)
         partial = replace(partial, problems=(problem, *partial.problems))
     return replace(partial, units=tuple(_unit_outlines(file)), loose_calls=loose)
+
+
+def _uncompiled(request: Request, content: bytes) -> Outline:
+    """The outline of a file that no compiler reads, from what it was meant to hold."""
+    source = source_text(request.path, content, request.form, request.width)
+    calls = calls_in(split(source)[0], source.form)
+    return Outline(False, loose_calls=tuple(replace(call, line=1) for call in calls), broken=True)
 
 
 _USE = re.compile(r"use\b")

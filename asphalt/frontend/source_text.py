@@ -41,6 +41,11 @@ def form_of(path: str | Path) -> Form:
     return Form.FIXED if Path(path).suffix.lower() in _FIXED_SUFFIXES else Form.FREE
 
 
+def has_old_line_ends(content: bytes) -> bool:
+    """Whether lines end with CR alone, as they did on the Macintosh; compilers see one line."""
+    return content.count(b"\r") - content.count(b"\r\n") > content.count(b"\n")
+
+
 def source_text(
     path: str, content: bytes, form: Form | None = None, width: int | None = None
 ) -> SourceText:
