@@ -25,7 +25,7 @@ from asphalt.frontend.raw_text import (
     own_leaves,
     used_in,
 )
-from asphalt.frontend.source_text import SourceText, has_old_line_ends, source_text
+from asphalt.frontend.source_text import SourceText, check_line_ends, has_old_line_ends, source_text
 from asphalt.frontend.split import split
 from asphalt.frontend.structure import build
 from asphalt.ir.source import Form
@@ -93,10 +93,7 @@ def outlines(requests: Sequence[Request]) -> bytes:
 
 def outline(request: Request) -> Outline:
     """The outline of a file; what is wrong with it is in ``problems``."""
-    content = request.content
-    if has_old_line_ends(content):
-        return _uncompiled(request, content.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
-    source = source_text(request.path, content, request.form, request.width)
+    source = source_text(request.path, request.content, request.form, request.width)
     cpp = has_cpp_lines(source.text)
     try:
         facts = preprocess(source, request.defines, request.include_dirs)
@@ -114,11 +111,12 @@ def outline(request: Request) -> Outline:
         problems=tuple(_notes(source, facts)),
     )
     try:
+        check_line_ends(source)
         file = build(source, live, tail)
     except InputError as error:
         return replace(
             partial,
-            loose_calls=tuple(calls_in(live, source.form)),
+            loose_calls=tuple(calls_in(_meant(source, live), source.form)),
             broken=True,
             problems=(problem_of(error), *partial.problems),
         )
@@ -130,11 +128,13 @@ def outline(request: Request) -> Outline:
     return replace(partial, units=tuple(_unit_outlines(file)), loose_calls=loose)
 
 
-def _uncompiled(request: Request, content: bytes) -> Outline:
-    """The outline of a file that no compiler reads, from what it was meant to hold."""
-    source = source_text(request.path, content, request.form, request.width)
-    calls = calls_in(split(source)[0], source.form)
-    return Outline(False, loose_calls=tuple(replace(call, line=1) for call in calls), broken=True)
+def _meant(source: SourceText, live: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
+    """The statements of a file that is no tree, and those that its lines were meant to hold where
+    compilers see only one."""
+    if not has_old_line_ends(source.text):
+        return live
+    lines = source.text.replace("\r\n", "\n").replace("\r", "\n")
+    return split(replace(source, text=lines))[0]
 
 
 _USE = re.compile(r"use\b")

@@ -14,7 +14,7 @@ from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.outline import Request
 from asphalt.frontend.preprocess import preprocess
 from asphalt.frontend.raw_text import code_of, compiled_comments, names_in_code, own_leaves
-from asphalt.frontend.source_text import source_text
+from asphalt.frontend.source_text import check_line_ends, source_text
 from asphalt.frontend.split import split
 from asphalt.frontend.structure import build
 from asphalt.ir.source import Form
@@ -72,6 +72,7 @@ def unread_parts(request: Request, reason: str) -> Parts:
 def _tree(request: Request) -> File:
     source = source_text(request.path, request.content, request.form, request.width)
     facts = preprocess(source, request.defines, request.include_dirs)
+    check_line_ends(source)
     return build(source, *split(source, facts))
 
 

@@ -33,7 +33,7 @@ from asphalt.frontend.parts import (
 from asphalt.frontend.preprocess import has_cpp_lines
 from asphalt.frontend.problems import Problem
 from asphalt.frontend.scan import has_mpi_name, joined_fixed, joined_free
-from asphalt.frontend.source_text import form_of, has_old_line_ends
+from asphalt.frontend.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
 from asphalt.frontend.workers import Failed, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node
@@ -45,10 +45,6 @@ TIME_LIMIT = 30.0
 _BATCH = 300_000
 """Bytes of source that are outlined in one piece of work."""
 _FILE, _PARTS = "file", "parts"
-_OLD_LINE_ENDS = (
-    "its lines end with CR alone, which compilers do not read: give them LF "
-    "(tr '\\r' '\\n' < OLD > NEW)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +323,8 @@ class Reader:
             return
         if not content.strip():
             self.problems.append(Problem(name, None, "the file is empty"))
-        elif has_old_line_ends(content):
-            self.problems.append(Problem(name, None, _OLD_LINE_ENDS))
+        elif has_old_line_ends(content.decode("latin-1")):
+            self.problems.append(Problem(name, None, OLD_LINE_ENDS))
         self.contents[name] = content
         form = self.settings.form or form_of(Path(name))
         cpp = has_cpp_lines(content.decode("latin-1"))

@@ -41,9 +41,22 @@ def form_of(path: str | Path) -> Form:
     return Form.FIXED if Path(path).suffix.lower() in _FIXED_SUFFIXES else Form.FREE
 
 
-def has_old_line_ends(content: bytes) -> bool:
+OLD_LINE_ENDS = (
+    "its lines end with CR alone, which compilers do not read: give them LF "
+    "(tr '\\r' '\\n' < OLD > NEW)"
+)
+"""What is told of files for which ``has_old_line_ends``."""
+
+
+def has_old_line_ends(text: str) -> bool:
     """Whether lines end with CR alone, as they did on the Macintosh; compilers see one line."""
-    return content.count(b"\r") - content.count(b"\r\n") > content.count(b"\n")
+    return text.count("\r") - text.count("\r\n") > text.count("\n")
+
+
+def check_line_ends(source: SourceText) -> None:
+    """Raises InputError where no compiler would see the lines of a file."""
+    if has_old_line_ends(source.text):
+        raise InputError(source.path, None, OLD_LINE_ENDS)
 
 
 def source_text(
