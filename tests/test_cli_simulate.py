@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from cli_programs import MAIN, TRANSPOSES
 from mpi_run import SMPI, installed
 
 from asphalt.cli.main import main
@@ -114,6 +115,30 @@ def test_the_same_digits_and_pictures_every_time(here: Path) -> None:
     assert len(names) == 3
     for name in names:
         assert (here / "one" / name).read_bytes() == (here / "two" / name).read_bytes()
+
+
+def test_a_program_of_several_files_is_built_in_a_tree_around_them(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "src/deep").mkdir()
+    (here / "src/planes.f90").unlink()
+    (here / "src/deep/transposes.f90").write_text(TRANSPOSES)
+    (here / "src/main.f90").write_text(MAIN)
+    (here / "Makefile").write_text(
+        "main: src/*.f90 src/deep/*.f90\n\t$(FC) src/deep/transposes.f90 src/main.f90 -o $@\n"
+    )
+    files = ("src/main.f90", "src/deep/transposes.f90")
+    options = ("--np", "2", "--tile", "2", "--depth", "1", "--format", "json")
+    rows = []
+    for how in (("--tree", ".", "--build", "make FC={fc}"), ()):
+        assert simulate(*files, *options, *how) == 0
+        (row,) = json.loads(capsys.readouterr().out)["runs"]
+        assert row["difference"] is None
+        rows.append({name: row[name] for name in ("original", "transformed")})
+    assert rows[0] == rows[1]
+    (here / "other").mkdir()
+    assert simulate(*files, "--tree", "other") == 2
+    assert "lies outside --tree other" in capsys.readouterr().err
 
 
 def test_a_program_that_charges_itself(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

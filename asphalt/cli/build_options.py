@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
 
+from asphalt.cli.options import PATHS
 from asphalt.errors import UsageError
 from asphalt.verify.builds import BUILD_PLACES
 
@@ -86,3 +88,26 @@ def places_text(places: dict[str, str]) -> str:
     for name, meaning in places.items():
         by_meaning.setdefault(meaning, []).append(f"{{{name}}}")
     return "; ".join(f"{' '.join(names)}: {meaning}" for meaning, names in by_meaning.items())
+
+
+tree_option = click.option(
+    "--tree",
+    type=PATHS,
+    metavar="DIR",
+    help="Mirror this directory with all that is in it, and build there (else the PATHs).",
+)
+
+
+def copied_paths(paths: tuple[Path, ...], tree: Path | None) -> tuple[Path, ...]:
+    """What is mirrored for a build: the paths, or the tree around them.
+
+    Raises ``UsageError`` for a tree that misses a path.
+    """
+    if tree is None:
+        return paths
+    if not tree.is_dir():
+        raise UsageError(f"--tree {tree}: no such directory; check the path")
+    for path in paths:
+        if not path.resolve().is_relative_to(tree.resolve()):
+            raise UsageError(f"{path}: lies outside --tree {tree}; name a directory above both")
+    return (tree,)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from asphalt.cli.build_options import Building, build_options
+from asphalt.cli.build_options import Building, build_options, copied_paths, tree_option
 from asphalt.cli.command import Command
 from asphalt.cli.numbers import RANKS as RANKS_LIMITS
 from asphalt.cli.numbers import Numbers, numbers_option
@@ -49,6 +49,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1, required=True, type=PATHS, metavar="PATH...")
 @build_options("{fc} FLAGS {sources} -o {exe}")
+@tree_option
 @click.option("--flags", default=FLAGS, show_default=True, help="Flags of the default line.")
 @click.option("--arguments", default="", metavar="TEXT", help="What the program is called with.")
 @numbers_option(
@@ -127,6 +128,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 def simulate(
     paths: tuple[Path, ...],
     building: Building,
+    tree: Path | None,
     flags: str,
     arguments: str,
     ranks: Numbers,
@@ -152,6 +154,7 @@ def simulate(
     so that every run gives the same digits.  Exits with 1 if outputs differ or a run fails.
     """
     compared = outputs(output_texts, ignore)
+    copied = copied_paths(paths, tree)
     SMPI.require()
     platforms = chosen(platform_names, overhead, test)
     for platform in platforms:
@@ -169,7 +172,7 @@ def simulate(
         compared,
         directory,
     )
-    with builder_of(project, paths, building, flags, arguments, timeout, costs) as builder:
+    with builder_of(project, copied, building, flags, arguments, timeout, costs) as builder:
         if subject is not None:
             choices = _choices(SUBJECTS[subject], tiles, depths, tile, depth)
             return run_sweep(project, builder, wanted, choices, common)

@@ -10,7 +10,13 @@ from pathlib import Path
 
 import click
 
-from asphalt.cli.build_options import Building, build_options, places_text
+from asphalt.cli.build_options import (
+    Building,
+    build_options,
+    copied_paths,
+    places_text,
+    tree_option,
+)
 from asphalt.cli.command import Command
 from asphalt.cli.numbers import RANKS, numbers_option
 from asphalt.cli.options import (
@@ -54,12 +60,7 @@ from asphalt.verify.setups import NAMES, setups
     metavar="COMMAND",
     help=f"How to run, with the program's arguments. {places_text(RUN_PLACES)}.",
 )
-@click.option(
-    "--tree",
-    type=PATHS,
-    metavar="DIR",
-    help="Mirror this directory with all that is in it, and build there (else the PATHs).",
-)
+@tree_option
 @click.option("--stdin", type=PATHS, metavar="FILE", help="What each run reads.")
 @output_option
 @ignore_option
@@ -157,7 +158,8 @@ def verify(
     exe = building.executable or (EXECUTABLE if building.build is None else None)
     line = building.line(DEFAULT_BUILD)
     commands = Commands(line, run_line, timeout, exe, stdin and stdin.absolute())
-    _refuse_misplaced(paths, tree, keep)
+    copied = copied_paths(paths, tree)
+    _refuse_inside(copied, keep)
     compared = outputs(output_texts, ignore, any_order)
     surroundings, missing = setups(mpis)
     for message in missing:
@@ -176,7 +178,6 @@ def verify(
         how = "is watched" if race else "is run without eager sends"
         note(f"nothing is transformed here, so the program itself {how} and nothing else")
         choices = ()
-    copied = paths if tree is None else (tree,)
     trial = Trial(copied, commands, compared, ranks, choices, keep is not None, race)
     total = comparisons(trial, surroundings)
     with _work_directory(keep) as work, Progress("verifying", total) as progress:
@@ -185,15 +186,9 @@ def verify(
     return found.exit_code
 
 
-def _refuse_misplaced(paths: tuple[Path, ...], tree: Path | None, keep: Path | None) -> None:
-    """Raises ``UsageError`` for a tree that misses a path, or would contain its own copies."""
-    if tree is not None:
-        if not tree.is_dir():
-            raise UsageError(f"--tree {tree}: no such directory; check the path")
-        for path in paths:
-            if not path.resolve().is_relative_to(tree.resolve()):
-                raise UsageError(f"{path}: lies outside --tree {tree}; name a directory above both")
-    for path in paths if tree is None else (tree,):
+def _refuse_inside(copied: tuple[Path, ...], keep: Path | None) -> None:
+    """Raises ``UsageError`` for a tree that would contain its own copies."""
+    for path in copied:
         if keep is not None and path.is_dir() and keep.resolve().is_relative_to(path.resolve()):
             raise UsageError(f"--keep {keep}: lies in {path}, which is copied; choose another")
 
