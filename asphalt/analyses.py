@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property, partial
 
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.conditions.available import VALUE
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects import Effects, Known, ProcedureKey
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.open_coded_groups import message_operations
@@ -19,12 +20,15 @@ from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.frontend.tree import Tree
+from asphalt.ir.program import Located
 from asphalt.remembered import Remembered
+from asphalt.unaffected import Sight, Unaffected, UsedNames
 from asphalt.user_units import user_units
 
 Pure = frozenset[str]
 Asked = frozenset[Text] | None
 """The named constants whose values count as known; None: all."""
+_Key = tuple[Pure, Asked]
 
 _ANY: frozenset[Text] = frozenset()
 
@@ -34,13 +38,46 @@ class Analyses:
 
     ``pure``: procedures that are assumed to be so.  ``any_sizes``: without the values of named
     constants, except those in ``asked``, so that conclusions hold for all values of the others.
+    ``before``: the analyses of a tree of which some files were edited: what is the same there is
+    asked there, as long as this is used.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, before: Analyses | None = None) -> None:
         self.tree = tree
+        self._before = before
+        self._used: UsedNames = UsedNames() if before is None else before._used
+        self._given: dict[_Key, Known] = {}
         self._scopes: dict[Asked, Scopes] = {}
-        self._made: dict[tuple[Pure, Asked], tuple[Remembered, Uniformity]] = {}
+        self._made: dict[_Key, tuple[Effects, Uniformity]] = {}
+        self._kept: list[Remembered] = []
         self._found: dict[tuple[Pure, Asked], dict[int, Exchange]] = {}
+
+    def edited(self, tree: Tree) -> Analyses:
+        """Those of a tree in which some files have other contents."""
+        return self if tree is self.tree else Analyses(tree, self)
+
+    def followed_by(self, tree: Tree) -> Analyses:
+        """The same, to stand in the place of these: they take what is the same, and need these no
+        more."""
+        unaffected = Unaffected(self._sight, tree)
+        found = Analyses(tree)
+        found._used = self._used
+        for key, (effects, _) in self._made.items():
+            same = {
+                procedure: summary
+                for procedure, summary in effects.known.summaries.items()
+                if unaffected.place(*_names(procedure)) is not None
+            }
+            found._given[key] = Known(same, {})
+        return found
+
+    @cached_property
+    def _sight(self) -> Sight:
+        return Sight(self.tree, self._used)
+
+    @cached_property
+    def _unaffected(self) -> Unaffected | None:
+        return None if self._before is None else Unaffected(self._before._sight, self.tree)
 
     @property
     def scopes(self) -> Scopes:
@@ -62,14 +99,32 @@ class Analyses:
         key = (pure, asked if any_sizes else None)
         if key not in self._made:
             scopes = self._scopes_for(key[1])
-            remembered = Remembered(self.tree, scopes, pure)
-            self._made[key] = remembered, Uniformity(scopes, Assumed(pure))
-        remembered, uniformity = self._made[key]
-        return remembered.effects, uniformity
+            self._made[key] = self._effects(key, scopes), Uniformity(scopes, Assumed(pure))
+        return self._made[key]
+
+    def _effects(self, key: _Key, scopes: Scopes) -> Effects:
+        if self._before is not None:
+            return Effects(scopes, Assumed(key[0]), elsewhere=partial(self._elsewhere, key))
+        if self.tree.origin is not None:
+            return Effects(scopes, Assumed(key[0]), partial(self._given.pop, key, None))
+        remembered = Remembered(self.tree, scopes, key[0])
+        self._kept.append(remembered)
+        return remembered.effects
+
+    def _elsewhere(self, key: _Key, procedure: ProcedureKey) -> tuple[Effects, Located] | None:
+        """Where to ask for the summary of a procedure that does what it did before."""
+        if self._before is None or self._unaffected is None:
+            return None
+        place = self._unaffected.place(*_names(procedure))
+        if place is None:
+            return None
+        pure, asked = key
+        effects, _ = self._before.of(pure, asked is not None, asked or frozenset())
+        return effects, self._before.tree.unit_at(place)
 
     def keep(self) -> None:
         """Keeps what was found out about procedures for the next run."""
-        for remembered, _ in self._made.values():
+        for remembered in self._kept:
             remembered.keep()
         self.tree.keep_mentions()
 
@@ -123,6 +178,12 @@ class Analyses:
         if not isinstance(judgement, Plan):
             return None
         return judgement if set(judgement.assumptions) <= set(plan.assumptions) else None
+
+
+def _names(procedure: ProcedureKey) -> tuple[str, tuple[str, ...]]:
+    """The path of a procedure, and its name after those of its hosts."""
+    path, names = procedure
+    return path, tuple(names.split("/"))
 
 
 def _not_asked(plan: Plan, sizes: Sizes) -> Refused:

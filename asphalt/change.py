@@ -128,7 +128,7 @@ def optimised(
     now = tree
     if by_path:
         now = tree.edited({path: change.after for path, change in by_path.items()})
-        analyses = Analyses(now)
+        analyses = analyses.followed_by(now)
     done: set[Key] = set()
     for path, chain in _places(now, "inline" in passes, wrong):
         located = next(
@@ -157,7 +157,7 @@ def optimised(
         done.add((path, chain))
         told = as_given(found, now, tree)
         now = now.edited({path: found.content})
-        analyses = Analyses(now)
+        analyses = analyses.followed_by(now)
         before = tree.content(path)
         change = by_path.get(path, Change(Path(path), before, before, (), ()))
         new = (values or Values()).parameters(told)

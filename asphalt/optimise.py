@@ -68,7 +68,8 @@ def optimise(
     that.  ``analyses``: those of the tree that have been made for other units; None: none.
     """
     path, chain = key_of(located)
-    used: Judge = model or Model()
+    analyses = analyses or Analyses(tree)
+    used: Judge = model or Model(analyses=analyses)
     own = passes, accepted, clone_limit, used, changed, wrong, given
     shop = Workshop(tree, path, chain, *own, analyses)
     disagreement = Driver(shop).disagreement()

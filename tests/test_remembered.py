@@ -12,6 +12,7 @@ from judging import program
 
 from asphalt.analysis import effects
 from asphalt.frontend.outline import Request
+from asphalt.frontend.mentions import Mentions
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.frontend.workers import Failed, Workers
 from asphalt.project import Project
@@ -202,7 +203,7 @@ def test_where_a_name_stands_comes_back(
     assert units == ["exchange"]
     first.keep_mentions()
     with monkeypatch.context() as patch:
-        patch.setattr(Tree, "_search", None)  # nothing is to be searched
+        patch.setattr(Mentions, "_search", None)  # nothing is to be searched
         again = load_tree([tree], SETTINGS)
         assert [located.unit.name for located in again.mentions("plane")] == units
     other = "subroutine more\n  call plane()\nend subroutine more\n"

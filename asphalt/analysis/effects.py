@@ -71,7 +71,8 @@ class Effects:
     """What the calls of one program do; each procedure is looked at when it is asked for.
 
     ``recall`` gives what was known about the same program, under the same assumptions, before; it
-    is asked with the first question.
+    is asked with the first question.  ``elsewhere`` gives the effects of another program, and a
+    procedure of it whose summary is the same; None: there is none.
     """
 
     def __init__(
@@ -79,8 +80,10 @@ class Effects:
         scopes: Scopes,
         assumed: Assumed | None = None,
         recall: Callable[[], Known | None] | None = None,
+        elsewhere: Callable[[ProcedureKey], tuple[Effects, Located] | None] = lambda key: None,
     ) -> None:
         self.scopes = scopes
+        self._elsewhere = elsewhere
         self._recall = recall
         self.assumed = assumed or Assumed()
         self._located: dict[ProcedureKey, Located] = {}
@@ -118,7 +121,13 @@ class Effects:
     def summary(self, located: Located) -> Summary | None:
         """The summary of a procedure; None: a recursion whose effects could not be bounded."""
         self._recall_known()
-        return self._summaries(self._key(located))
+        key = self._key(located)
+        if not self._summaries.knows(key):
+            found = self._elsewhere(key)
+            if found is not None:
+                effects, same = found
+                self._summaries.recall({key: effects.summary(same)})
+        return self._summaries(key)
 
     def flow(self, located: Located, storage: str) -> Flow:
         """What a procedure does to one of its dummies or shared variables, by its storage in the

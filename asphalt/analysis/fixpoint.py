@@ -57,6 +57,10 @@ class Fixpoint(Generic[K, V]):
         """The values that are known for good."""
         return dict(self._known)
 
+    def knows(self, key: K) -> bool:
+        """Whether the value of a key is known for good."""
+        return key in self._known
+
     def recall(self, values: Mapping[K, V]) -> None:
         """Takes values that are known for good from before."""
         self._known.update(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from asphalt.frontend.scan import find_foreign
@@ -15,16 +15,23 @@ class ForeignFiles:
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = roots
         self._texts: dict[str, str] | None = None
+        self._mentioning: dict[str, tuple[str, ...]] = {}
 
     def mentioning(self, name: str) -> tuple[str, ...]:
         """The files that hold a procedure or module variable of Fortran by a name that compilers
         or header macros give it: ``name_``, ``__module_MOD_name``, ``FC_FUNC(name, NAME)``."""
+        if name not in self._mentioning:
+            self._mentioning[name] = tuple(self._search(name))
+        return self._mentioning[name]
+
+    def _search(self, name: str) -> Iterator[str]:
         word = re.escape(name)
         pattern = re.compile(
             rf"(?<!\w)(?:{word}__?(?!\w)|{word}\s*,\s*{word}\b|(?:\w*_mod_|_qm\w+p){word}(?!\w))"
         )
-        texts = self.texts()
-        return tuple(path for path, text in texts.items() if name in text and pattern.search(text))
+        for path, text in self.texts().items():
+            if name in text and pattern.search(text):
+                yield path
 
     def texts(self) -> dict[str, str]:
         """The content of each file in lower case, by path, sorted."""

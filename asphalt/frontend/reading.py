@@ -36,7 +36,7 @@ from asphalt.frontend.scan import has_mpi_name, joined_fixed, joined_free
 from asphalt.frontend.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
 from asphalt.frontend.workers import Failed, shared_workers
 from asphalt.ir.source import Form
-from asphalt.ir.tree import File, Node
+from asphalt.ir.tree import File, Node, Unit
 from asphalt.limits import HEADER
 from asphalt.settings import Settings
 
@@ -82,6 +82,8 @@ class Reader:
         self.outlines: dict[str, Outline] = {}
         self._made: dict[str, dict[str, object]] = {_FILE: {}, _PARTS: {}}
         self._searched: dict[str, str] = {}
+        self._units: dict[tuple[str, int], Unit] = {}
+        self._numbers: dict[int, int] = {}  # of the values of _units, by identity
         self.failed = False  # what some work made of a file is not known: another run may know
         self.included: set[tuple[str, str]] = set()  # INCLUDE lines that were asked for
         self._declared: dict[tuple[str, Form], tuple[tuple[Node, ...], ...]] = {}
@@ -126,6 +128,27 @@ class Reader:
         if path not in self._made[_PARTS]:
             self.read_parts([path])
         return cast(Parts | None, self._made[_PARTS][path])
+
+    def unit(self, path: str, number: int) -> Unit:
+        """A unit by itself, of a file that is a tree; the same one each time, also where other
+        files are edited."""
+        parts = self.parts(path)
+        units = self._readers[path]._units
+        if (path, number) not in units:
+            assert parts is not None
+            found = unpack(parts.units[number])
+            assert isinstance(found, Unit)
+            units[path, number] = found
+            self._readers[path]._numbers[id(found)] = number
+        return units[path, number]
+
+    def number_of(self, path: str, unit: Unit) -> int | None:
+        """The number of a unit of a file that is one by itself; None where it is not."""
+        return self._readers[path]._numbers.get(id(unit))
+
+    def reads_as(self, other: Reader, path: str) -> bool:
+        """Whether a file is the same in another reader, one that this comes from."""
+        return self._readers[path] is other._readers[path]
 
     def index(self, path: str) -> FileIndex:
         """The symbol index of a file; empty where fortls does not get through."""
@@ -265,6 +288,8 @@ class Reader:
 
     def search_text(self, path: str) -> str:
         """Text in lower case that holds every name of the file."""
+        if self._readers[path] is not self:
+            return self._readers[path].search_text(path)
         if path not in self._searched:
             expanded = self.outline(path).expanded
             content = self.contents[path]

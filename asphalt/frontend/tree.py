@@ -9,17 +9,16 @@ that holds a name and cannot be read mentions it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 
 from asphalt.errors import InputError
-from asphalt.frontend.cache import key_of, unpack
+from asphalt.frontend.cache import key_of
 from asphalt.frontend.foreign import ForeignFiles
-from asphalt.frontend.includes import find_include, is_mpi_header
 from asphalt.frontend.index import FileIndex
+from asphalt.frontend.mentions import Mentions, Position
 from asphalt.frontend.mpi_calls import MpiCalls
 from asphalt.frontend.outline import Outline
 from asphalt.frontend.problems import Problem, merged
@@ -33,14 +32,6 @@ from asphalt.ir.tree import File, Leaf, Node, Unit
 from asphalt.settings import Settings
 
 _PROCEDURES = frozenset({"subroutine", "function"})
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class _Position:
-    """A unit: the file, and its number in the order of ``units_in``."""
-
-    path: str
-    number: int
 
 
 def load_tree(paths: Iterable[str | Path], settings: Settings | None = None) -> Tree:
@@ -59,19 +50,22 @@ class Tree:
         reader: Reader,
         foreign: ForeignFiles,
         path_problems: Sequence[Problem],
+        origin: Tree | None = None,
     ) -> None:
+        """``origin``: the tree as it was before any of its files were edited."""
         self.roots = tuple(roots)
         self.settings = reader.settings
         self._reader = reader
         self._foreign = foreign
         self._path_problems = path_problems
-        self._mentions: dict[str, tuple[list[tuple[str, int]], list[str]]] | None = None
-        self._recalled = 0
+        self.origin = origin
+        if origin is None:
+            self._mentions = Mentions(reader, recall=partial(self.kept, "mentions"))
+        else:
+            self._mentions = Mentions(reader, origin._mentions)
         self._mpi = MpiCalls(reader)
-        self._defined: dict[tuple[str, str], list[_Position]] | None = None
+        self._defined: dict[tuple[str, str], list[Position]] | None = None
         self._chains: dict[str, list[tuple[Unit, ...]]] = {}
-        self._units: dict[_Position, Unit] = {}
-        self._positions: dict[int, _Position] = {}  # of the values of _units, by identity
 
     @property
     def files(self) -> tuple[FileEntry, ...]:
@@ -84,7 +78,8 @@ class Tree:
         It shares with this one what is read of all other files, which are not looked up again.
         """
         reader = self._reader.edited(contents)
-        return Tree(self.roots, reader, self._foreign, self._path_problems)
+        origin = self if self.origin is None else self.origin
+        return Tree(self.roots, reader, self._foreign, self._path_problems, origin)
 
     @property
     def digest(self) -> str:
@@ -147,14 +142,37 @@ class Tree:
         """The bytes of a file as they were read."""
         return self._reader.contents[path]
 
+    def reads_as(self, other: Tree, path: str) -> bool:
+        """Whether a file is the same in another tree that comes from the same sources."""
+        return self._reader.reads_as(other._reader, path)
+
+    def words(self, path: str) -> tuple[str, ...] | None:
+        """The names in the own statements of each unit of a file, one a line with line breaks
+        around; None where it is no tree."""
+        parts = self._reader.parts(path)
+        return None if parts is None else parts.words
+
+    def loose_words(self, path: str) -> str | None:
+        """The same for statements of no unit."""
+        parts = self._reader.parts(path)
+        return None if parts is None else parts.loose
+
+    def included_bytes(self, path: str, name: str) -> bytes:
+        """The bytes of a file that another one includes; empty where it is not found."""
+        return self._reader.included_bytes(path, name)
+
+    def unit_at(self, position: Position) -> Located:
+        """A unit by its file and its number in it."""
+        return self._located(position)
+
     def site_units(self, operations: Collection[str] | None = None) -> Iterator[Located]:
         """Each unit with a live MPI call (of one of ``operations``), interpreted."""
-        places: list[_Position] = []
+        places: list[Position] = []
         for path in self._mpi.paths():
             for number, unit in enumerate(self._reader.outline(path).units):
                 called = self._mpi.operations(path, unit)
                 if called if operations is None else called.intersection(operations):
-                    places.append(_Position(path, number))
+                    places.append(Position(path, number))
         self._reader.read_files([place.path for place in places])
         self._read_used_modules(places)
         return (self._located(place) for place in places)
@@ -164,7 +182,7 @@ class Tree:
         if self._reader.file(path) is None:
             return ()
         count = len(self._reader.outline(path).units)
-        return tuple(self._located(_Position(path, number)) for number in range(count))
+        return tuple(self._located(Position(path, number)) for number in range(count))
 
     def module(self, name: str) -> Located | None:
         """The module of that name; None where there is none or more than one."""
@@ -187,21 +205,19 @@ class Tree:
         """Whether any file may define an external procedure of that name."""
         if self._definitions().get(("external", name)) or self._foreign.mentioning(name):
             return True
-        return bool(self._mentioned(name)[1])
+        return bool(self._mentions.of(name)[1])
 
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
         found = [unit for unit in host.unit.contained if unit.name == name]
         if len(found) != 1:
             return None
-        above = self._positions.get(id(host.unit))
+        above = self._reader.number_of(host.path, host.unit)
         if above is None:  # of a whole file
             return Located(host.path, host.form, (*host.chain, found[0]))
         units = self._reader.outline(host.path).units
-        number = next(n for n, u in enumerate(units) if u.host == above.number and u.name == name)
-        return Located(
-            host.path, host.form, (*host.chain, self._unit(_Position(host.path, number)))
-        )
+        number = next(n for n, u in enumerate(units) if u.host == above and u.name == name)
+        return Located(host.path, host.form, (*host.chain, self._reader.unit(host.path, number)))
 
     def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         """The declarations that an INCLUDE line of the unit brings in."""
@@ -209,7 +225,7 @@ class Tree:
 
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier."""
-        places, unread = self._mentioned(name)
+        places, unread = self._mentions.of(name)
         self._reader.read_parts([place.path for place in sorted(places)])
         return (
             *(self._located(place) for place in sorted(places)),
@@ -218,43 +234,14 @@ class Tree:
 
     def mention_count(self, name: str) -> int:
         """How many units mention a name, without interpreting them."""
-        places, unread = self._mentioned(name)
+        places, unread = self._mentions.of(name)
         return len(places) + len(unread) + len(self._foreign.mentioning(name))
 
     def keep_mentions(self) -> None:
         """Keeps for other runs which units hold the names that were asked for in this one."""
-        if self._mentions is not None and len(self._mentions) > self._recalled:
-            self.keep(self._mentions, "mentions")
-            self._recalled = len(self._mentions)
-
-    def _mentioned(self, name: str) -> tuple[set[_Position], list[str]]:
-        """The units that hold a name, and the files that hold it in statements of none."""
-        if self._mentions is None:
-            recalled = self.kept("mentions")
-            self._mentions = recalled if isinstance(recalled, dict) else {}
-            self._recalled = len(self._mentions)
-        if name not in self._mentions:
-            places, unread = self._search(name)
-            self._mentions[name] = ([(place.path, place.number) for place in places], unread)
-        found, unread = self._mentions[name]
-        return {_Position(path, number) for path, number in found}, unread
-
-    def _search(self, name: str) -> tuple[set[_Position], list[str]]:
-        reader = self._reader
-        reader.read_outlines(list(reader.entries))
-        candidates = [path for path in reader.entries if name in reader.search_text(path)]
-        reader.read_parts(candidates)
-        places = set(self._mentioned_in_includes(name))
-        unread: list[str] = []
-        line = f"\n{name}\n"
-        for path in candidates:
-            parts = reader.parts(path)
-            if parts is None or line in parts.loose:
-                unread.append(path)
-            for number, words in enumerate(parts.words if parts else ()):
-                if line in words:
-                    places.add(_Position(path, number))
-        return places, unread
+        new = self._mentions.new() if self.origin is None else None
+        if new is not None:
+            self.keep(new, "mentions")
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree, live or not."""
@@ -285,7 +272,7 @@ class Tree:
         message = f"read only as a part of the files that include it, by itself: {problem.message}"
         return replace(problem, message=message, note=True)
 
-    def _definitions(self) -> dict[tuple[str, str], list[_Position]]:
+    def _definitions(self) -> dict[tuple[str, str], list[Position]]:
         if self._defined is None:
             self._reader.read_outlines(list(self._reader.entries))
             self._defined = {}
@@ -295,10 +282,10 @@ class Tree:
                         continue
                     kind = "external" if unit.kind in _PROCEDURES else unit.kind
                     name = "" if kind == "program" else unit.name
-                    self._defined.setdefault((kind, name), []).append(_Position(path, number))
+                    self._defined.setdefault((kind, name), []).append(Position(path, number))
         return self._defined
 
-    def _read_used_modules(self, places: Iterable[_Position]) -> None:
+    def _read_used_modules(self, places: Iterable[Position]) -> None:
         """Reads the modules that units can see, all at a time rather than each when it is asked
         for."""
         open_paths = {place.path for place in places}
@@ -316,7 +303,7 @@ class Tree:
         found = self._definitions().get((kind, name), [])
         return self._located(found[0]) if len(found) == 1 else None
 
-    def _located(self, position: _Position) -> Located:
+    def _located(self, position: Position) -> Located:
         path = position.path
         if self._reader.has_file(path):
             file = self.file(path)
@@ -328,34 +315,8 @@ class Tree:
             numbers = [position.number]
             while (host := units[numbers[0]].host) is not None:
                 numbers.insert(0, host)
-            chain = tuple(self._unit(_Position(path, number)) for number in numbers)
+            chain = tuple(self._reader.unit(path, number) for number in numbers)
         return Located(path, self._reader.entries[path].form, chain)
-
-    def _unit(self, position: _Position) -> Unit:
-        """A unit by itself; the same one each time."""
-        if position not in self._units:
-            parts = self._reader.parts(position.path)
-            assert parts is not None
-            unit = unpack(parts.units[position.number])
-            assert isinstance(unit, Unit)
-            self._units[position] = unit
-            self._positions[id(unit)] = position
-        return self._units[position]
-
-    def _mentioned_in_includes(self, name: str) -> Iterator[_Position]:
-        word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.I)
-        holds: dict[str, bool] = {}
-        for path, outline in self._reader.outlines.items():
-            for number, unit in enumerate(outline.units):
-                for include in unit.includes:
-                    found = find_include(path, include.name, self.settings.include_dirs)
-                    if found is None or is_mpi_header(include.name):
-                        continue
-                    if found not in holds:
-                        text = self._reader.included_bytes(path, include.name)
-                        holds[found] = word.search(text.decode("latin-1")) is not None
-                    if holds[found]:
-                        yield _Position(path, number)
 
     def _unread(self, path: str, name: str) -> Located:
         """A file that holds ``name`` in statements of no unit, or in C, as one unit."""

@@ -71,10 +71,12 @@ class Judge(Protocol):
 
 @dataclass
 class Model:
-    """The prices of units by a model: a judge.  ``networks``: one at least."""
+    """The prices of units by a model: a judge.  ``networks``: one at least.  ``analyses``: of a
+    tree from which those with the units are edited; None: there is none."""
 
     networks: Sequence[Network] = USUAL
     machine: Machine = field(default_factory=load_machine)
+    analyses: Analyses | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,7 +102,8 @@ class Model:
         return partial(work.seconds, scope=facts_of(located).scope)
 
     def _looked_at(self, tree: Tree) -> tuple[Work, Callable[[Located], UnitFacts]]:
-        effects, uniformity = Analyses(tree).of()
+        known = self.analyses
+        effects, uniformity = (Analyses(tree) if known is None else known.edited(tree)).of()
         made: dict[int, UnitFacts] = {}
 
         def facts_of(one: Located) -> UnitFacts:

@@ -113,7 +113,7 @@ class Workshop:
     def beside(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
         """The same for another unit."""
         own = self.passes, self.accepted, self.clone_limit, self.model, self.changed, self.wrong
-        return Workshop(tree, path, chain, *own, self.given)
+        return Workshop(tree, path, chain, *own, self.given, self.analyses.edited(tree))
 
     def after(self, found: Optimised) -> Workshop:
         """The same, which begins with what became of the unit."""
@@ -126,8 +126,7 @@ class Workshop:
         return self.known.facts(tree, self._analysed)
 
     def _analysed(self, tree: Tree) -> UnitFacts:
-        analyses = self.analyses if tree is self.first else Analyses(tree)
-        effects, uniformity = analyses.of(any_sizes=True)
+        effects, uniformity = self.analyses.edited(tree).of(any_sizes=True)
         eol = tree.file(self.path).eol
         located = self.located(tree)
         own = accepted_now(self.accepted, located, tree, self.first, self.origins, self.changed)

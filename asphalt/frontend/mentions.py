@@ -1,0 +1,106 @@
+"""Which units of a tree hold a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from asphalt.frontend.includes import find_include, is_mpi_header
+from asphalt.frontend.reading import Reader
+
+_Places = tuple[list[tuple[str, int]], list[str]]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A unit: the file, and its number in the order of ``units_in``."""
+
+    path: str
+    number: int
+
+
+class Mentions:
+    """The units of the files of a reader that hold names in their own statements.
+
+    ``origin``: the mentions of the same files before some were edited; only those that were are
+    searched here.  ``recall``: what was kept of them in another run; asked with the first question.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        origin: Mentions | None = None,
+        recall: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._reader = reader
+        self._origin = origin
+        self._recall = recall
+        self._found: dict[str, _Places] | None = None
+        self._recalled = 0
+
+    def of(self, name: str) -> tuple[set[Position], list[str]]:
+        """The units that hold a folded name, and the files that hold it in statements of none."""
+        places, unread = self._of(name)
+        return {Position(path, number) for path, number in places}, unread
+
+    def new(self) -> dict[str, _Places] | None:
+        """All that is known, to be kept; None where it is no more than at the last time."""
+        if self._found is None or len(self._found) <= self._recalled:
+            return None
+        self._recalled = len(self._found)
+        return self._found
+
+    def _of(self, name: str) -> _Places:
+        if self._found is None:
+            recalled = self._recall()
+            self._found = recalled if isinstance(recalled, dict) else {}
+            self._recalled = len(self._found)
+        if name not in self._found:
+            reader = self._reader
+            if self._origin is None:
+                self._found[name] = self._search(name, list(reader.entries))
+            else:
+                before = self._origin._reader
+                same = {path for path in reader.entries if reader.reads_as(before, path)}
+                places, unread = self._origin._of(name)
+                more, others = self._search(name, [p for p in reader.entries if p not in same])
+                unread = [path for path in unread if path in same] + others
+                self._found[name] = (
+                    [place for place in places if place[0] in same] + more,
+                    sorted(unread, key=list(reader.entries).index) if others else unread,
+                )
+        return self._found[name]
+
+    def _search(self, name: str, paths: list[str]) -> _Places:
+        reader = self._reader
+        reader.read_outlines(paths)
+        candidates = [path for path in paths if name in reader.search_text(path)]
+        reader.read_parts(candidates)
+        places = set(self._in_includes(name, paths))
+        unread: list[str] = []
+        line = f"\n{name}\n"
+        for path in candidates:
+            parts = reader.parts(path)
+            if parts is None or line in parts.loose:
+                unread.append(path)
+            for number, words in enumerate(parts.words if parts else ()):
+                if line in words:
+                    places.add((path, number))
+        return list(places), unread
+
+    def _in_includes(self, name: str, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
+        word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.I)
+        holds: dict[str, bool] = {}
+        reader = self._reader
+        for path in paths:
+            for number, unit in enumerate(reader.outline(path).units):
+                for include in unit.includes:
+                    found = find_include(path, include.name, reader.settings.include_dirs)
+                    if found is None or is_mpi_header(include.name):
+                        continue
+                    if found not in holds:
+                        text = reader.included_bytes(path, include.name)
+                        holds[found] = word.search(text.decode("latin-1")) is not None
+                    if holds[found]:
+                        yield path, number

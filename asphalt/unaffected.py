@@ -1,0 +1,217 @@
+"""Which procedures do the same in a tree as they did before some of its files were edited.
+
+A summary of a procedure follows from its text, from its hosts, and from the units that are named in
+these, in the units so named, and so on: names are all that leads from one unit to another (F2018
+chapter 19).  So it stays where no such way comes to a unit whose text has changed, as long as the
+files have the same units as before.  There are more of these ways than there are uses: any word of
+a unit counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from asphalt.frontend.includes import find_include, included_names, is_mpi_header
+from asphalt.frontend.mentions import Position
+from asphalt.frontend.outline import Outline
+from asphalt.frontend.tree import Tree
+
+_WORD = re.compile(r"[a-z_$][\w$]*")
+_INTERFACE = re.compile(rb"interface", re.I)
+_LINE_NUMBER = b"__line__"  # the preprocessor's: it changes where the text does not
+_MODULES = ("module", "submodule")
+
+
+@dataclass
+class UsedNames:
+    """The names of units that stand in units, by what the files of these hold."""
+
+    _found: dict[frozenset[str], dict[tuple[str, int], frozenset[str]]] = field(
+        default_factory=dict
+    )
+
+    def among(self, names: frozenset[str]) -> dict[tuple[str, int], frozenset[str]]:
+        """What is known where units have these names: by the key of a file and the number."""
+        return self._found.setdefault(names, {})
+
+
+class Sight:
+    """The ways from the units of a tree to others, by names."""
+
+    def __init__(self, tree: Tree, used: UsedNames) -> None:
+        self.tree = tree
+        self._named: dict[str, list[Position]] = {}
+        for entry in tree.files:
+            for number, unit in enumerate(tree.outline(entry.path).units):
+                self._named.setdefault(unit.name, []).append(Position(entry.path, number))
+        self._named.pop("", None)
+        self._names = frozenset(self._named)
+        self._keys = {entry.path: entry.key for entry in tree.files}
+        self._used = used.among(self._names)
+        self._next: dict[Position, tuple[Position, ...] | None] = {}
+        self._numbers: dict[str, dict[tuple[str, ...], int | None]] = {}
+
+    def position(self, path: str, names: tuple[str, ...]) -> Position | None:
+        """The unit of these names, hosts first; None: there is none, or more than one."""
+        if path not in self._keys:
+            return None
+        if path not in self._numbers:
+            numbers: dict[tuple[str, ...], int | None] = {}
+            self._numbers[path] = numbers
+            units = self.tree.outline(path).units
+            chains: list[tuple[str, ...]] = []
+            for number, unit in enumerate(units):
+                chain = (*(() if unit.host is None else chains[unit.host]), unit.name)
+                chains.append(chain)
+                numbers[chain] = None if chain in numbers else number
+        found = self._numbers[path].get(names)
+        return None if found is None else Position(path, found)
+
+    def next(self, position: Position) -> tuple[Position, ...] | None:
+        """The units that one sees; None: it could not be read."""
+        if position not in self._next:
+            self._next[position] = self._seen(position)
+        return self._next[position]
+
+    def _seen(self, position: Position) -> tuple[Position, ...] | None:
+        path, number = position.path, position.number
+        names = self._names_in(path, number)
+        if names is None:
+            return None
+        units = self.tree.outline(path).units
+        found = [other for name in names for other in self._named[name]]
+        host = units[number].host
+        if host is not None:
+            found.append(Position(path, host))
+        if units[number].kind not in _MODULES:  # what is inside may use its variables
+            found += (Position(path, n) for n, unit in enumerate(units) if unit.host == number)
+        return tuple(found)
+
+    def _names_in(self, path: str, number: int) -> frozenset[str] | None:
+        key = self._keys[path], number
+        if key not in self._used:
+            words = self.tree.words(path)
+            if words is None:
+                return None
+            names = self._names.intersection(words[number].split("\n"))
+            includes = self.tree.outline(path).units[number].includes
+            brought = (w for place in includes for w in self._words_in(path, place.name, set()))
+            self._used[key] = names.union(self._names.intersection(brought))
+        return self._used[key]
+
+    def _words_in(self, path: str, name: str, seen: set[str]) -> Iterator[str]:
+        """The words of an included file, and of those that it includes."""
+        found = find_include(path, name, self.tree.settings.include_dirs)
+        if found is None or is_mpi_header(name) or found in seen:
+            return
+        seen.add(found)
+        content = self.tree.included_bytes(path, name)
+        yield from _WORD.findall(content.lower().decode("latin-1"))
+        for inner in included_names(content):
+            yield from self._words_in(found, inner, seen)
+
+
+class Unaffected:
+    """The procedures that do in ``after`` what they do in the tree of ``before``."""
+
+    def __init__(self, before: Sight, after: Tree) -> None:
+        self._sight = before
+        self._changed = _changed(before.tree, after)
+        self._same: set[Position] = set()
+        self._other: set[Position] = set(self._changed or ())
+
+    def place(self, path: str, names: tuple[str, ...]) -> Position | None:
+        """Where a procedure, told by its names and its hosts' (hosts first), stands in the tree
+        before; None: it may not do the same."""
+        if self._changed is None:
+            return None
+        position = self._sight.position(path, names)
+        return position if position is not None and self._is_same(position) else None
+
+    def _is_same(self, position: Position) -> bool:
+        if position in self._same or position in self._other:
+            return position in self._same
+        seen, waiting = {position}, [position]
+        while waiting:
+            one = waiting.pop()
+            following = None if one in self._other else self._sight.next(one)
+            if following is None:
+                self._other.add(position)
+                return False
+            new = set(following) - seen - self._same
+            seen |= new
+            waiting += new
+        self._same |= seen
+        return True
+
+
+def _changed(before: Tree, after: Tree) -> frozenset[Position] | None:
+    """The units whose text has changed; None: more than texts of units has."""
+    found: set[Position] = set()
+    for entry in before.files:
+        if before.reads_as(after, entry.path):
+            continue
+        in_file = _changed_in(before, after, entry.path)
+        if in_file is None:
+            return None
+        found |= in_file
+    return frozenset(found)
+
+
+def _changed_in(before: Tree, after: Tree, path: str) -> set[Position] | None:
+    outlines = before.outline(path), after.outline(path)
+    words = before.loose_words(path), after.loose_words(path)
+    if _frame(outlines[0]) != _frame(outlines[1]) or None in words or words[0] != words[1]:
+        return None
+    (texts, rest), (others, other_rest) = (
+        _texts(tree.content(path), outline)
+        for tree, outline in zip((before, after), outlines, strict=True)
+    )
+    one, other = (_directives(tree.content(path)) for tree in (before, after))
+    whole = rest != other_rest or one != other or any(o.expanded is not None for o in outlines)
+    changed = [
+        number
+        for number, (text, new) in enumerate(zip(texts, others, strict=True))
+        if whole or text != new or _LINE_NUMBER in text.lower()
+    ]
+    for number in changed:
+        if outlines[0].units[number].name.startswith(("mpi_", "pmpi_")):
+            return None  # calls of MPI are asked whether they mean it
+        if _interfaces(texts[number]) != _interfaces(others[number]):
+            return None  # calls by generic names are asked who else has one of that name
+    return {Position(path, number) for number in changed}
+
+
+def _directives(content: bytes) -> list[bytes]:
+    """The lines of the preprocessor, on which the meaning of all others may depend."""
+    return [line for line in content.split(b"\n") if line.lstrip().startswith(b"#")]
+
+
+def _interfaces(text: bytes) -> list[bytes]:
+    return [line for line in text.split(b"\n") if _INTERFACE.search(line)]
+
+
+def _frame(outline: Outline) -> object:
+    """What a file has beside the texts of its units."""
+    units = tuple(
+        (u.kind, u.name, u.host, tuple(i.name for i in u.includes)) for u in outline.units
+    )
+    bound = tuple(place.name for place in outline.bound_calls)
+    return outline.broken, units, outline.mpi_renames, bound
+
+
+def _texts(content: bytes, outline: Outline) -> tuple[list[bytes], list[bytes]]:
+    """The text of each unit, without that of the units in it, and the lines that stand in none."""
+    lines = content.split(b"\n")
+    own: list[list[bytes]] = [[] for _ in outline.units]
+    owner: list[list[int]] = [[] for _ in lines]
+    for number, unit in enumerate(outline.units):  # those inside come after their host
+        for line in range(unit.first - 1, min(unit.last, len(lines))):
+            owner[line] = [n for n in owner[line] if n != unit.host] + [number]
+    for text, numbers in zip(lines, owner, strict=True):
+        for number in numbers:
+            own[number].append(text)
+    rest = [text for text, numbers in zip(lines, owner, strict=True) if not numbers]
+    return [b"\n".join(texts) for texts in own], rest
