@@ -140,6 +140,21 @@ def test_recursion_does_what_its_statements_do() -> None:
     assert effects(found) == set()
 
 
+def test_arguments_that_change_places_in_a_recursion_are_all_written() -> None:
+    """What calls a recursive procedure does what this does when nothing changes any more."""
+    text = "work(a, b, n)\nreal :: a(3), b(3)\ninteger :: n\n"
+    found = called(
+        "call between(table, s, k)",
+        text + "if (n > 0) call work(b, a, n - 1)\na(1) = 1\n",
+        "subroutine between(u, v, n)\n  use state, only: work\n  real :: u(3), v(3)\n"
+        "  integer :: n\n  call work(u, v, n)\nend subroutine between\n",
+    )
+    assert {one.split("(")[0] for one in accesses(found) if "write" in one} == {
+        "may write s",
+        "may write state::table",
+    }
+
+
 def test_effects_of_what_is_called_under_a_condition() -> None:
     other = "subroutine other(a)\n  real :: a\n  a = 1\n  call work(a)\n  print *, a\nend\n"
     found = called(

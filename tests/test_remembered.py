@@ -11,9 +11,9 @@ import pytest
 from judging import program
 
 from asphalt.analysis import effects
-from asphalt.frontend.outline import Request
 from asphalt.frontend.mentions import Mentions
-from asphalt.frontend.tree import Tree, load_tree
+from asphalt.frontend.outline import Request
+from asphalt.frontend.tree import load_tree
 from asphalt.frontend.workers import Failed, Workers
 from asphalt.project import Project
 from asphalt.settings import Settings

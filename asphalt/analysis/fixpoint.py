@@ -10,16 +10,18 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 _WIDEN, _GIVE_UP = 3, 12  # rounds
+_NONE = 1 << 30  # deeper than any key
 
 
 @dataclass(slots=True)
 class Fixpoint(Generic[K, V]):
     """Solves ``value(key) = compute(key)``, where ``compute`` may ask for other keys.
 
-    A key that is asked for while it is computed gives what is known so far, at first ``least``;
-    then all is computed again until nothing changes.  From the third round on a value that changed
-    is ``widened``; ``unknown`` is the answer if that does not end it (chaotic iteration with
-    widening, Cousot and Cousot 1977).
+    A key that is asked for while it is computed gives what is known so far, at first ``least``.
+    The outermost of the keys that depend on each other so is computed again, and they with it,
+    until nothing changes, before anything that asks for it goes on (chaotic iteration with widening
+    by strongly connected components, Bourdoncle 1993).  From the third round on a value that
+    changed is ``widened``; ``unknown`` is the answer if that does not end it.
     """
 
     compute: Callable[[K], V]
@@ -29,28 +31,40 @@ class Fixpoint(Generic[K, V]):
     same: Callable[[V, V], bool] = lambda one, other: one == other
     _known: dict[K, V] = field(default_factory=dict)
     _so_far: dict[K, V] = field(default_factory=dict)
-    _active: dict[K, int] = field(default_factory=dict)
-    _seen: set[K] = field(default_factory=set)
-    _reached: int = 1 << 30  # the outermost key whose value so far was used
+    _active: dict[K, int] = field(default_factory=dict)  # with their depths
+    _seen: dict[K, int] = field(default_factory=dict)  # of this round, with what they reach
+    _open: list[K] = field(default_factory=list)  # what is not known for good, as it was begun
+    _times: dict[K, int] = field(default_factory=dict)  # that each of them was computed
+    _reached: int = _NONE  # the depth of the outermost key whose value so far was used
     _changed: bool = False
-    _round: int = 0
 
     def __call__(self, key: K) -> V:
         """The value of a key."""
         if key in self._known:
             return self._known[key]
-        if self._active:
-            return self._inner(key)
-        for self._round in range(_GIVE_UP):
-            self._changed, self._reached, self._seen = False, 1 << 30, set()
-            self._inner(key)
-            if not self._changed:
-                self._known.update(self._so_far)
-                break
-        else:
-            self._known.update({found: self.unknown(found) for found in self._so_far})
-        self._so_far = {}
-        return self._known[key]
+        if key in self._active:
+            self._reached = min(self._reached, self._active[key])
+            return self._so_far.setdefault(key, self.least(key))
+        if key in self._seen:  # its value of this round; it depends on one that is not final
+            self._reached = min(self._reached, self._seen[key])
+            return self._so_far[key]
+        outer, changed = self._reached, self._changed
+        depth, first = len(self._active), len(self._open)
+        self._active[key] = depth
+        self._open.append(key)
+        try:
+            reached = self._rounds(key, depth, first)
+        except BaseException:
+            self._forget(first)
+            raise
+        finally:
+            del self._active[key]
+        if key in self._known:
+            self._reached, self._changed = outer, changed
+            return self._known[key]
+        self._seen[key] = reached
+        self._reached, self._changed = min(outer, reached), self._changed or changed
+        return self._so_far[key]
 
     @property
     def final(self) -> dict[K, V]:
@@ -65,31 +79,45 @@ class Fixpoint(Generic[K, V]):
         """Takes values that are known for good from before."""
         self._known.update(values)
 
-    def _inner(self, key: K) -> V:
-        if key in self._known:
-            return self._known[key]
-        if key in self._active:
-            self._reached = min(self._reached, self._active[key])
-            return self._so_far.setdefault(key, self.least(key))
-        if key in self._seen:  # its value of this round; it depends on one that is not final
-            self._reached = -1
-            return self._so_far[key]
-        outer, self._reached = self._reached, 1 << 30
-        self._active[key] = len(self._active)
-        try:
+    def _rounds(self, key: K, depth: int, first: int) -> int:
+        """Computes a key once; again and again if it is the outermost of those that depend on each
+        other: the depth of the outermost key that it depends on."""
+        for _ in range(_GIVE_UP):
+            for inner in self._open[first + 1 :]:
+                self._seen.pop(inner, None)
+            self._reached, self._changed = _NONE, False
             value = self.compute(key)
-        finally:
-            depth = self._active.pop(key)
-        self._seen.add(key)
-        if self._reached > depth:  # nothing that is not final was used
-            self._known[key] = value
-            self._reached = outer
-            return value
+            if self._reached > depth:  # nothing that is not final was used
+                self._known[key] = value
+                break
+            self._note(key, value)
+            if self._reached < depth:
+                return self._reached
+            if not self._changed:
+                # what was seen in other rounds alone is nothing that this depends on
+                self._known[key] = self._so_far[key]
+                last = (inner for inner in self._open[first:] if inner in self._seen)
+                self._known.update((inner, self._so_far[inner]) for inner in last)
+                break
+        else:
+            for found in self._open[first:]:
+                self._known.setdefault(found, self.unknown(found))
+        self._forget(first)
+        return _NONE
+
+    def _note(self, key: K, value: V) -> None:
+        """Takes a value that is not final."""
+        times = self._times[key] = self._times.get(key, -1) + 1
         before = self._so_far.get(key)
         if before is None or not self.same(before, value):
-            if self._round >= _WIDEN and before is not None:
-                value = self.widened(key, value)
-            self._so_far[key] = value
+            widen = times >= _WIDEN and before is not None
+            self._so_far[key] = self.widened(key, value) if widen else value
             self._changed = True
-        self._reached = min(outer, self._reached)
-        return self._so_far[key]
+
+    def _forget(self, first: int) -> None:
+        """Ends the work on the keys that were begun last."""
+        for key in self._open[first:]:
+            self._so_far.pop(key, None)
+            self._seen.pop(key, None)
+            self._times.pop(key, None)
+        del self._open[first:]

@@ -1,0 +1,271 @@
+"""Summaries that are kept when files are edited are those that are made anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.analyses import Analyses
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.summary import Summary
+from asphalt.frontend.tree import Tree, load_tree
+from asphalt.settings import Settings
+from asphalt.unaffected import Sight, Unaffected, UsedNames
+
+SETTINGS = Settings(jobs=1, cache=False)
+
+SOURCES = {
+    "shapes.f90": """module shapes
+  implicit none
+  integer :: scale = 1
+  type :: shape
+    integer :: sides
+  contains
+    procedure :: grow => grow_shape
+  end type shape
+  interface area
+    module procedure area_of_integer, area_of_real
+  end interface area
+contains
+  subroutine area_of_integer(n)
+    integer, intent(inout) :: n
+    n = n + 1
+  end subroutine area_of_integer
+  subroutine area_of_real(x)
+    real, intent(inout) :: x
+    x = x + 1.0
+  end subroutine area_of_real
+  subroutine grow_shape(self)
+    class(shape), intent(inout) :: self
+    self%sides = self%sides + 1
+  end subroutine grow_shape
+end module shapes
+""",
+    "again.f90": """module again
+  use shapes, only: enlarge => area_of_integer
+  implicit none
+end module again
+""",
+    "low.f90": """subroutine low(n)
+  integer, intent(inout) :: n
+  n = n + 1
+end subroutine low
+integer function counted(n)
+  integer, intent(in) :: n
+  counted = n
+end function counted
+subroutine quiet(n)
+  integer, intent(inout) :: n
+  n = 2
+end subroutine quiet
+""",
+    "users.f90": """subroutine by_call(n)
+  integer, intent(inout) :: n
+  call low(n)
+end subroutine by_call
+subroutine by_calls(n)
+  integer, intent(inout) :: n
+  call by_call(n)
+end subroutine by_calls
+subroutine by_reference(n)
+  integer, intent(inout) :: n
+  integer, external :: counted
+  n = counted(n)
+end subroutine by_reference
+subroutine by_generic_name(n)
+  use shapes
+  integer, intent(inout) :: n
+  call area(n)
+end subroutine by_generic_name
+subroutine by_other_name(n)
+  use again
+  integer, intent(inout) :: n
+  call enlarge(n)
+end subroutine by_other_name
+subroutine by_object(n)
+  use shapes
+  integer, intent(inout) :: n
+  type(shape) :: one
+  one%sides = n
+  call one%grow()
+end subroutine by_object
+subroutine by_include(n)
+  integer, intent(inout) :: n
+  include 'called.inc'
+  n = named(n)
+end subroutine by_include
+subroutine from_inside(n)
+  integer, intent(inout) :: n
+  integer :: m
+  call inside()
+  n = m
+contains
+  subroutine inside()
+    m = 3
+  end subroutine inside
+end subroutine from_inside
+recursive subroutine ping(n)
+  integer, intent(inout) :: n
+  if (n > 0) call pong(n)
+end subroutine ping
+recursive subroutine pong(n)
+  integer, intent(inout) :: n
+  n = n - 1
+  call ping(n)
+  call quiet(n)
+end subroutine pong
+""",
+    "main.f90": """program main
+  integer :: n
+  n = 1
+  call by_calls(n)
+  call ping(n)
+end program main
+""",
+}
+INCLUDED = "  integer, external :: counted\n  integer :: named\n  named(n) = counted(n)\n"
+
+BODIES = (
+    "    n = n + 1\n",
+    "    x = x + 1.0\n",
+    "    self%sides = self%sides + 1\n",
+    "  n = n + 1\n",
+    "  counted = n\n",
+    "  n = 2\n",
+    "    m = 3\n",
+    "  call low(n)\n",
+    "  n = n - 1\n",
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    for name, text in SOURCES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "called.inc").write_text(INCLUDED)
+    return load_tree([tmp_path], SETTINGS)
+
+
+def _summaries(tree: Tree, effects: Effects) -> dict[tuple[str, ...], Summary | None]:
+    return {
+        (entry.path, *(unit.name for unit in located.chain)): effects.summary(located)
+        for entry in tree.files
+        for located in tree.units_of(entry.path)
+        if located.unit.kind != "module"
+    }
+
+
+def _path(tree: Tree, name: str) -> str:
+    return next(entry.path for entry in tree.files if Path(entry.path).name == name)
+
+
+def _edited(tree: Tree, name: str, old: str, new: str) -> Tree:
+    path = _path(tree, name)
+    text = tree.content(path).decode()
+    assert old in text
+    return tree.edited({path: text.replace(old, new, 1).encode()})
+
+
+def _by_unit(tree: Tree, analyses: Analyses) -> dict[str, Summary | None]:
+    effects, _ = analyses.of()
+    return {key[-1]: summary for key, summary in _summaries(tree, effects).items()}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("more", ["    write (*, *) 1\n", "    continue\n", "    call quiet(k)\n"])
+def test_an_edited_tree_has_the_summaries_that_it_has_by_itself(
+    tree: Tree, tmp_path: Path, body: str, more: str
+) -> None:
+    """Whatever was known before: all, or nothing."""
+    name = next(name for name, text in SOURCES.items() if body in text)
+    for known in (False, True):
+        analyses = Analyses(tree)
+        if known:
+            _summaries(tree, analyses.of()[0])
+        after = _edited(tree, name, body, body + more)
+        alone = _summaries(after, Analyses(after).of()[0])
+        assert _summaries(after, analyses.edited(after).of()[0]) == alone
+        followed = analyses.followed_by(after)
+        assert _summaries(after, followed.of()[0]) == alone
+        back = after.edited({_path(tree, name): tree.content(_path(tree, name))})
+        first = _summaries(tree, Analyses(tree).of()[0])
+        assert _summaries(back, followed.edited(back).of()[0]) == first
+
+
+def test_callers_see_what_an_edit_makes_a_procedure_do(tree: Tree) -> None:
+    analyses = Analyses(tree)
+    before = _by_unit(tree, analyses)
+    after = _edited(tree, "low.f90", "  n = n + 1\n", "  n = n + 1\n  write (*, *) n\n")
+    now = _by_unit(after, analyses.edited(after))
+    changed = {name for name in before if before[name] != now[name]}
+    assert changed == {"low", "by_call", "by_calls", "main"}
+
+
+def test_users_of_a_module_see_what_becomes_of_its_declarations(tree: Tree) -> None:
+    analyses = Analyses(tree)
+    reaching = "  procedure :: grow => grow_shape\n"
+    assert _by_unit(tree, analyses)["by_object"] is not None
+    after = _edited(tree, "shapes.f90", reaching, "  procedure :: grow => other_shape\n")
+    alone = _by_unit(after, Analyses(after))
+    assert alone["by_object"] != _by_unit(tree, analyses)["by_object"]
+    assert _by_unit(after, analyses.edited(after)) == alone
+
+
+def test_what_is_unaffected_is_not_looked_at_again(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyses = Analyses(tree)
+    _by_unit(tree, analyses)
+    after = _edited(tree, "users.f90", "  call low(n)\n", "  call low(n)\n  n = 1\n")
+    made: list[str] = []
+    original = Effects._summarise
+
+    def counted(self: Effects, key: tuple[str, str]) -> Summary:
+        made.append(key[1])
+        return original(self, key)
+
+    monkeypatch.setattr(Effects, "_summarise", counted)
+    _by_unit(after, analyses.edited(after))
+    assert sorted(made) == ["by_call", "by_calls", "main"]
+
+
+def test_what_is_found_out_for_one_edit_is_known_for_the_next(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyses = Analyses(tree)
+    first = _edited(tree, "main.f90", "n = 1", "n = 2")
+    _by_unit(first, analyses.edited(first))
+    monkeypatch.setattr(Effects, "_summarise", lambda self, key: pytest.fail(f"{key} again"))
+    second = _edited(tree, "main.f90", "n = 1", "n = 3")
+    effects, _ = analyses.edited(second).of()
+    for entry in second.files:
+        for located in second.units_of(entry.path):
+            if located.unit.kind not in ("module", "program"):
+                assert effects.summary(located) is not None
+
+
+def test_an_edit_that_makes_or_renames_units_leaves_nothing_as_it_was(tree: Tree) -> None:
+    sight = Sight(tree, UsedNames())
+    path = _path(tree, "users.f90")
+    for old, new in (
+        ("subroutine by_call(n)\n", "subroutine by_call(n)\n  interface low\n  end interface\n"),
+        ("end subroutine pong\n", "end subroutine pong\nsubroutine low(n)\nend subroutine low\n"),
+        ("end subroutine pong\n", "end subroutine pong\nx = y\n"),
+    ):
+        after = _edited(tree, "users.f90", old, new)
+        assert Unaffected(sight, after).place(path, ("ping",)) is None
+    after = _edited(tree, "users.f90", "  call low(n)\n", "  call low(n)\n\n")
+    assert Unaffected(sight, after).place(path, ("ping",)) is not None
+    assert Unaffected(sight, after).place(path, ("by_call",)) is None
+
+
+def test_lines_of_the_preprocessor_are_about_all_that_follows(tmp_path: Path) -> None:
+    source = tmp_path / "a.F90"
+    one = "subroutine a(n)\n  integer :: n\n#define X 1\n  n = 2\nend subroutine a\n"
+    source.write_text(one + "subroutine b(n)\n  integer :: n\n  n = 3\nend subroutine b\n")
+    tree = load_tree([tmp_path], SETTINGS)
+    sight = Sight(tree, UsedNames())
+    for old, new, same in (("n = 2", "n = 4", True), ("#define X 1", "#define X 2", False)):
+        place = Unaffected(sight, _edited(tree, "a.F90", old, new)).place(str(source), ("b",))
+        assert (place is not None) is same
