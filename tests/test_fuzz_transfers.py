@@ -14,6 +14,7 @@ from fuzz.transfer_mutation import MUTANTS, named
 from fuzz.transfer_teeth import hunt
 from fuzz.transfers import batch
 from fuzz.typed_handles import typed
+from mpi_run import compile_source
 
 from asphalt.running.mpi import MPICH, SMPI
 
@@ -54,6 +55,21 @@ def test_handles_and_statuses_of_derived_types() -> None:
     texts = {typed(_PLAIN, Random(number)) for number in range(20)}
     assert texts == {_TYPED, _TYPED.replace("status)", "status,\n     &ierr)")}
     assert typed(_PLAIN.replace("use mpi", "include 'mpif.h'"), Random(1)) is None
+
+
+@pytest.mark.skipif(bool(MPICH.missing()), reason="MPICH is not installed")
+def test_all_procedures_close_to_conditions_compile_with_them(tmp_path: Path) -> None:
+    texts = {".f90": "", ".f": ""}
+    for number, name in enumerate(sorted(MAKERS)):
+        for seed in (1, 2):
+            file, text, _ = drawn(MAKERS, name, seed, 100 * seed + number)
+            texts[Path(file).suffix] += typed(text, Random(number)) or text
+    for suffix, text in texts.items():
+        assert text.count("use mpi_f08") > 5
+        source = tmp_path / f"all{suffix}"
+        source.write_text(text)
+        outcome = compile_source(MPICH, source, tmp_path, ["-fsyntax-only", "-w"])
+        assert outcome.code == 0, outcome.stderr
 
 
 @pytest.mark.wide

@@ -148,7 +148,7 @@ def _procedure(kind: str, seed: int, number: int, mpi: Mpi) -> tuple[str, str]:
     """The file and the text of a procedure; half of those for MPIs that have it use ``mpi_f08``."""
     file, text = KINDS[kind](seed, number)
     random = Random(f"{seed}/{number}/handles")
-    if kind != "close" and not mpi.simulated and random.random() < 0.5:
+    if not mpi.simulated and random.random() < 0.5:
         text = typed(text, random) or text
     return file, text
 

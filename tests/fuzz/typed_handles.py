@@ -9,12 +9,19 @@ from random import Random
 _USE = re.compile(r"^(\s*)use mpi$", re.MULTILINE)
 _DECLARED = re.compile(r"^(?P<begin>\s*)integer(?P<more>, allocatable)? :: (?P<names>.*)$")
 _ENTITY = re.compile(r"\w+(?:\([^()]*\))?")
-_STATUS = re.compile(r"\b(status|statuses)\((MPI_\w+)(?:,(\w+))?\)")
+_STATUS = re.compile(r"\b(status|statuses|stats)\((MPI_\w+)(?:,(\w+))?\)")
+_COMMUNICATOR = re.compile(
+    r"\binteger (?=function (\w+)\(\)(?:\n.*)*?\n *\1 = MPI_COMM_WORLD$)", re.MULTILINE
+)
+# a module that only holds a request
+_HOLDING = re.compile(r"^(\s*)(module holdpend_\w+)$", re.MULTILINE)
+_CLEARED = re.compile(r"^(\s*)(status|statuses|stats) = 0$", re.MULTILINE)
 _ERROR = re.compile(r",\s*(?:&\s*)?(?:\n\s*&?\s*)?ierr\)$", re.MULTILINE)
 _ASKS = re.compile(r"MPI_Comm_(?:rank|size)\(.*$")
 # arrays of requests, and which variables are statuses and data types
-_REQUESTS = re.compile(r"(req|r|requests|more)\(")
-_STATUSES = re.compile(r"(status|statuses)\(")
+_REQUESTS = re.compile(r"(req|r|requests|more)\(|pend_")
+_STATUSES = re.compile(r"(status|statuses|stats)\(")
+_SEVERAL = re.compile(r"\(MPI_STATUS_SIZE,(\w+)\)")
 _DATATYPES = ("row", "column", "rows")  # declared together
 
 
@@ -26,7 +33,9 @@ def typed(text: str, random: Random) -> str | None:
     text = _USE.sub(r"\1use mpi_f08", text)
     text = "\n".join(_declared(line) for line in text.split("\n"))
     text = re.sub(r"statuses\(MPI_STATUS_SIZE,(?:\s*&)?\s*", "statuses(", text)
-    text = re.sub(r"^(\s*)(status|statuses) = 0$", r"\1\2%MPI_SOURCE = 0", text, flags=re.MULTILINE)
+    text = _CLEARED.sub(r"\1\2%MPI_SOURCE = 0", text)
+    text = _COMMUNICATOR.sub("type(MPI_Comm) ", text)
+    text = _HOLDING.sub(r"\1\2\n\1use mpi_f08, only: MPI_Request", text)
     text = _STATUS.sub(_component, text)
     given = random.choice([0.0, 0.5, 1.0])
     return _ERROR.sub(lambda found: _error(found, text, given, random), text)
@@ -42,7 +51,9 @@ def _declared(line: str) -> str:
     for entity in entities:
         if _STATUSES.match(entity):
             name = entity.partition("(")[0]
-            kind, own = "type(MPI_Status)", name + ("(:)" if ":,:" in entity else "")
+            several = _SEVERAL.search(entity)
+            own = name + ("(:)" if ":,:" in entity else f"({several[1]})" if several else "")
+            kind = "type(MPI_Status)"
         elif entity in _DATATYPES and "column" in entities:
             kind, own = "type(MPI_Datatype)", entity
         else:
