@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ from mpi_run import SMPI, installed
 from asphalt.analysis.costs import CLASSES, LINE, Cache
 from asphalt.cli.main import main
 from asphalt.simulation.cache import own_cache
-from asphalt.simulation.calibration import COLUMNS, _beside, _counts, _time, _units, steps
+from asphalt.simulation.calibration import _beside, _counts, _time, _units
+from asphalt.simulation.calibration_runs import COLUMNS, DATA, FILES, reordered, steps, usual
 from asphalt.simulation.machine import LATENCIES, Machine, load_machine
 from asphalt.simulation.machine_file import machine_text
 from asphalt.transforms.charge import Costs
@@ -144,5 +146,31 @@ def test_progress_is_told(calibrated: tuple[Path, str]) -> None:
     _, told = calibrated
     assert "asphalt: timing small loops, 1 times each" in told
     assert f"/{steps(1)}" in told  # the bar
-    # it compiles, times in runs of 5, 5 and 2 repeats, and fits
-    assert steps(12) == 1 + 3 + 1
+    # it compiles three orders, times in runs of 5, 5 and 2 repeats, and fits
+    assert steps(12) == 3 + 3 + 1
+    assert steps(200) == 5 + 40 + 1
+
+
+def test_of_several_orders_the_usual_times_count() -> None:
+    quiet = {f"loop_{number}": 10.0 + number for number in range(9)}
+    places = [{"copy": 5.0}, {"copy": 10.0}, {"copy": 5.0}]  # badly placed in the second one
+    orders = [quiet | place for place in places]
+    assert usual(orders) == pytest.approx(quiet | {"copy": 5.0})
+    busy = [{name: 1.1 * time for name, time in orders[0].items()}, *orders[1:]]
+    assert usual(busy) == pytest.approx(quiet | {"copy": 5.0})
+    assert usual(orders[1:2]) == pytest.approx(orders[1])
+    nothing = [order | {"page": 0.0} for order in orders]
+    assert usual(nothing)["page"] == 0
+
+
+def test_procedures_are_timed_in_several_orders() -> None:
+    text = (DATA / FILES[0]).read_text()
+    assert reordered(text, 0) == text
+    orders = [reordered(text, number) for number in range(5)]
+    assert orders == [reordered(text, number) for number in range(5)]
+    found = [re.findall(r"^  subroutine (\w+)\(n", one, re.MULTILINE) for one in orders]
+    assert len(set(map(tuple, found))) == 5
+    assert all(sorted(one) == sorted(found[0]) for one in found)
+    assert all(sorted(one.split("\n")) == sorted(text.split("\n")) for one in orders)
+    comment = "  ! other decisions in each call, so that no processor learns them\n"
+    assert all(f"{comment}  subroutine busy_decisions(" in one for one in orders)

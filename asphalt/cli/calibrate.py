@@ -17,8 +17,9 @@ from asphalt.cli.progress import progress
 from asphalt.cli.session import note
 from asphalt.errors import UsageError
 from asphalt.output.atomic import write_atomically
-from asphalt.simulation.calibration import Calibration, steps
+from asphalt.simulation.calibration import Calibration
 from asphalt.simulation.calibration import calibrate as calibrated
+from asphalt.simulation.calibration_runs import steps
 from asphalt.simulation.machine_file import machine_text
 
 
