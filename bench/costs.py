@@ -80,9 +80,12 @@ class Row:
 
 
 class Pair:
-    """A kernel built twice: for this machine, and charged for the simulated one."""
+    """A kernel built twice: for this machine, and charged for the simulated one.
 
-    def __init__(self, name: str, machine: Machine) -> None:
+    ``clock``: a source with the function that is called for the time of this machine.
+    """
+
+    def __init__(self, name: str, machine: Machine, clock: str = _CLOCK) -> None:
         self.name = name
         case = load_case(KERNELS / name)
         recipe = Recipe(case, "original", OPENMPI, SIZES[name], flags=machine.flags)
@@ -99,7 +102,7 @@ class Pair:
             machine,
             Settings(cache=False, jobs=1, include_dirs=(str(self.source),)),
         )
-        (self.source / "clock.f90").write_text(_CLOCK, encoding="ascii")
+        (self.source / "clock.f90").write_text(clock, encoding="ascii")
         flags = (*machine.flags, *case.flags)
         self.real = self.source / "program"
         compile_program(OPENMPI, (*files, "clock.f90"), flags, self.source, self.real)
