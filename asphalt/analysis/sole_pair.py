@@ -8,6 +8,8 @@ the same places, say, keeps sender and receiver in step.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.constants import constant
@@ -27,6 +29,18 @@ from asphalt.ir.tree import Leaf, leaves
 _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
 
 
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A call, in the unit of a name; ``leaf`` None: another use of its name.  ``tags``: those that
+    it names, None among them for one whose value is not known; None: it may have any."""
+
+    name: str
+    unit: str
+    leaf: Leaf | None
+    place: tuple[str, int, int] | None
+    tags: frozenset[int | None] | None
+
+
 class SolePair:
     """The messages between two ranks of the program that a unit belongs to."""
 
@@ -35,10 +49,28 @@ class SolePair:
         self.program: Program = facts.scope.program
         self._plain = Scopes(self.program)  # with the values of named constants
         self._live: dict[tuple[str, tuple[str, ...]], bool] = {}
+        self._found: list[_Mention] = []
+        self._more = self._mentions()
 
     def why_not(self, tags: Collection[Expr], own: Collection[Leaf]) -> str | None:
         """Why messages with these tags may be those of other statements than ``own``, all of the
         unit; None: they are not."""
+        if self._unclear is not None:
+            return self._unclear
+        here = self._plain.of(self.facts.located)
+        mine = {constant(tag, here) for tag in tags}
+        known = {_place(self.facts.located, leaf) for leaf in own}
+        for found in self._all():
+            if found.leaf is None:
+                return f"{found.name} is not only called, in {found.unit or 'main'}"
+            if found.place not in known and not _differ(found, mine):
+                where = "?" if found.leaf.span is None else found.leaf.span.first
+                return f"{found.name} in line {where} may have the same tag"
+        return None
+
+    @cached_property
+    def _unclear(self) -> str | None:
+        """Why nothing is known of any messages of the program."""
         if not is_closed(self.facts.effects):
             return "not all of the program is seen"
         if takes_any_tag(self.program):
@@ -47,22 +79,30 @@ class SolePair:
             return "a receive takes messages from any rank"
         if any(not call.live and _moves(call.operation) for call in self.program.mpi_calls()):
             return "other builds have other messages"
-        here = self._plain.of(self.facts.located)
-        mine = {constant(tag, here) for tag in tags}
-        known = {_place(self.facts.located, leaf) for leaf in own}
+        return None
+
+    def _all(self) -> Iterator[_Mention]:
+        """What ``_mentions`` gives, which is looked for once."""
+        at = 0
+        while True:
+            if at == len(self._found):
+                new = next(self._more, None)
+                if new is None:
+                    return
+                self._found.append(new)
+            yield self._found[at]
+            at += 1
+
+    def _mentions(self) -> Iterator[_Mention]:
+        """Where the program may send, receive or look for messages."""
         for name in sorted(self._names()):
             for located in self.program.mentions(name):
                 if located.unit.name in RUNTIME_MODULES or not self._is_live(located):
                     continue
                 for leaf, call in self._calls(located, name):
-                    if leaf is None:
-                        return f"{name} is not only called, in {located.unit.name or 'main'}"
-                    if _place(located, leaf) in known:
-                        continue
-                    if call is None or not self._differ(call, mine, located):
-                        where = "?" if leaf.span is None else leaf.span.first
-                        return f"{name} in line {where} may have the same tag"
-        return None
+                    place = None if leaf is None else _place(located, leaf)
+                    tags = None if call is None else self._tags(call, located)
+                    yield _Mention(name, located.unit.name, leaf, place, tags)
 
     def _names(self) -> frozenset[str]:
         """The names by which the program sends, receives or looks for messages."""
@@ -87,14 +127,14 @@ class SolePair:
             if name in names_in(what.procedure):
                 yield leaf, mpi_call(what, scope)
 
-    def _differ(self, call: MpiCall, mine: Collection[int | None], located: Located) -> bool:
-        """Whether the tags of a call are certainly others than ``mine``."""
-        scope = self._plain.of(located)
+    def _tags(self, call: MpiCall, located: Located) -> frozenset[int | None] | None:
+        """The tags that a call names; none if it takes what was asked for elsewhere; None: it may
+        have any."""
         given = [call.args[p.name] for p in call.procedure.parameters if _is_tag(p, call)]
-        if call.queue is not None and not given:
-            return True  # it takes what was asked for elsewhere
-        values = {constant(tag, scope) for tag in given}
-        return bool(values) and None not in mine and None not in values and not values & set(mine)
+        if not given:
+            return frozenset() if call.queue is not None else None
+        scope = self._plain.of(located)
+        return frozenset(constant(tag, scope) for tag in given)
 
     def _is_live(self, located: Located) -> bool:
         """Whether a unit may be executed: all units but procedures that no other one names."""
@@ -107,6 +147,14 @@ class SolePair:
                 if (other.path, tuple(unit.name for unit in other.chain)) != key
             )
         return self._live[key]
+
+
+def _differ(found: _Mention, mine: Collection[int | None]) -> bool:
+    """Whether the tags of a call are certainly others than ``mine``."""
+    tags = found.tags
+    if tags is None:
+        return False
+    return not tags or (None not in mine and None not in tags and not tags & set(mine))
 
 
 def _moves(operation: str) -> bool:

@@ -209,7 +209,7 @@ def _pairs(facts: UnitFacts) -> Iterator[tuple[Leaf, Leaf]]:
             if tag is not None:
                 ways = ends.setdefault(tag, {Way.OUT: [], Way.IN: []})
                 ways[envelope.way].append((leaf, envelope.tag))
-    sole = SolePair(facts)
+    sole = facts.once(SolePair)
     for ways in ends.values():
         if all(len(own) == 1 for own in ways.values()):
             ((send, wanted),), ((receive, _),) = ways[Way.OUT], ways[Way.IN]

@@ -71,7 +71,7 @@ class Finder:
         self.order = order
         self.dummies = ConstantDummies(facts)
         self.fusion = Fusion(facts, order, self.dummies)
-        self.pairs = SolePair(facts)
+        self.pairs = facts.once(SolePair)
 
     def found(self, path: tuple[int, ...], siblings: tuple[Node, ...]) -> Iterator[Found]:
         """The pipelines of one statement list, or what keeps the messages whole."""
