@@ -55,7 +55,10 @@ def component_declarations(
     for name in path:
         if spec is None or spec.name is None or not isinstance(scope, Scope):
             return None
-        declared = _found(name, spec.name.lower(), scope, _DEPTH)
+        key = spec.name.lower(), name
+        if key not in scope.components:
+            scope.components[key] = _found(name, key[0], scope, _DEPTH)
+        declared = scope.components[key]
         if declared is None:
             return None
         decl, entity, scope = declared

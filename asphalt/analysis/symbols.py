@@ -27,6 +27,8 @@ from asphalt.analysis.symbol import Symbol as Symbol
 from asphalt.analysis.symbol import Text as Text
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
+    Decl,
+    Entity,
     TypeSpec,
     Use,
     UseItem,
@@ -95,6 +97,8 @@ class Scope:
         self._answers: dict[str, Answer] = {}
         self.findings: dict[str, Finding] = {}  # answers about its variables that were asked for
         self.procedures: dict[str, Located | None] = {}  # what procedure names resolve to
+        # components of derived types, by type and name, with the scopes of their declarations
+        self.components: dict[tuple[str, str], tuple[Decl, Entity, Scope] | None] = {}
         self.declared: Declarations = own_names(self.unit, self, self._include)
         self._bound: frozenset[str] | None = None
         self._plain: frozenset[str] | None = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from asphalt.frontend.includes import find_include, is_mpi_header
 from asphalt.frontend.reading import Reader
 
+_NO_UNIT = -1
 _Places = tuple[list[tuple[str, int]], list[str]]
 
 
@@ -38,6 +39,8 @@ class Mentions:
         self._recall = recall
         self._found: dict[str, _Places] | None = None
         self._recalled = 0
+        self._index: dict[str, list[tuple[str, int]]] = {}  # of names in the files that are in it
+        self._indexed: set[str] = set()
 
     def of(self, name: str) -> tuple[set[Position], list[str]]:
         """The units that hold a folded name, and the files that hold it in statements of none."""
@@ -75,19 +78,26 @@ class Mentions:
     def _search(self, name: str, paths: list[str]) -> _Places:
         reader = self._reader
         reader.read_outlines(paths)
-        candidates = [path for path in paths if name in reader.search_text(path)]
+        missing = [path for path in paths if path not in self._indexed]
+        candidates = [path for path in missing if name in reader.search_text(path)]
         reader.read_parts(candidates)
-        places = set(self._in_includes(name, paths))
-        unread: list[str] = []
-        line = f"\n{name}\n"
-        for path in candidates:
-            parts = reader.parts(path)
-            if parts is None or line in parts.loose:
-                unread.append(path)
-            for number, words in enumerate(parts.words if parts else ()):
-                if line in words:
-                    places.add((path, number))
-        return list(places), unread
+        unread = {path for path in candidates if not self._enter(path)}
+        found = self._index.get(name, ())
+        unread |= {path for path, number in found if number == _NO_UNIT}
+        places = {place for place in found if place[1] != _NO_UNIT}
+        places |= set(self._in_includes(name, paths))
+        return list(places), [path for path in paths if path in unread]
+
+    def _enter(self, path: str) -> bool:
+        """Enters the names of a file in the index; False where it is no tree."""
+        parts = self._reader.parts(path)
+        if parts is None:
+            return False
+        for number, words in ((_NO_UNIT, parts.loose), *enumerate(parts.words)):
+            for name in words.split():
+                self._index.setdefault(name, []).append((path, number))
+        self._indexed.add(path)
+        return True
 
     def _in_includes(self, name: str, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
         word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.I)
