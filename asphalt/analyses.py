@@ -9,6 +9,7 @@ from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.conditions.available import VALUE
 from asphalt.analysis.effects import Effects, Known, ProcedureKey
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
+from asphalt.analysis.interfaces import same_interface
 from asphalt.analysis.judge import judge
 from asphalt.analysis.open_coded_groups import message_operations
 from asphalt.analysis.open_coded_sites import open_coded_exchanges
@@ -16,6 +17,7 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.sizes import Sizes, sizes_of
 from asphalt.analysis.symbol import Text
 from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.traces import Traces, Tracing
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
@@ -47,6 +49,7 @@ class Analyses:
         self._before = before
         self._used: UsedNames = UsedNames() if before is None else before._used
         self._given: dict[_Key, Known] = {}
+        self._traces: dict[_Key, Traces] = {}
         self._scopes: dict[Asked, Scopes] = {}
         self._made: dict[_Key, tuple[Effects, Uniformity]] = {}
         self._kept: list[Remembered] = []
@@ -69,6 +72,9 @@ class Analyses:
                 if unaffected.place(*_names(procedure)) is not None
             }
             found._given[key] = Known(same, {})
+        texts = _edited_bodies(self, unaffected, tree)
+        if texts is not None:
+            found._traces = {key: made.without(texts) for key, made in self._traces.items()}
         return found
 
     @cached_property
@@ -102,12 +108,32 @@ class Analyses:
             self._made[key] = self._effects(key, scopes), Uniformity(scopes, Assumed(pure))
         return self._made[key]
 
+    @cached_property
+    def _bodies(self) -> frozenset[ProcedureKey] | None:
+        """The procedures in which nothing has changed that others can see but by what they do, if
+        all that have changed are so; None: they are not."""
+        if self._before is None or self._unaffected is None:
+            return frozenset()
+        return _edited_bodies(self._before, self._unaffected, self.tree)
+
+    def _may_use_traces(self, procedure: ProcedureKey) -> bool:
+        return self._bodies is not None and procedure not in self._bodies
+
+    def _locate(self, procedure: ProcedureKey) -> Located | None:
+        sight = self._sight if self._before is None else self._before._sight
+        place = sight.position(*_names(procedure))
+        return None if place is None else self.tree.unit_at(place)
+
     def _effects(self, key: _Key, scopes: Scopes) -> Effects:
+        assumed, origin = Assumed(key[0]), self if self._before is None else self._before
+        tracing = Tracing(origin._traces.setdefault(key, Traces()), self._may_use_traces)
         if self._before is not None:
-            return Effects(scopes, Assumed(key[0]), elsewhere=partial(self._elsewhere, key))
+            elsewhere = partial(self._elsewhere, key)
+            return Effects(scopes, assumed, None, elsewhere, tracing, self._locate)
         if self.tree.origin is not None:
-            return Effects(scopes, Assumed(key[0]), partial(self._given.pop, key, None))
-        remembered = Remembered(self.tree, scopes, key[0])
+            recall = partial(self._given.pop, key, None)
+            return Effects(scopes, assumed, recall, tracing=tracing, locate=self._locate)
+        remembered = Remembered(self.tree, scopes, key[0], tracing, self._locate)
         self._kept.append(remembered)
         return remembered.effects
 
@@ -184,6 +210,24 @@ def _names(procedure: ProcedureKey) -> tuple[str, tuple[str, ...]]:
     """The path of a procedure, and its name after those of its hosts."""
     path, names = procedure
     return path, tuple(names.split("/"))
+
+
+def _edited_bodies(
+    before: Analyses, unaffected: Unaffected, after: Tree
+) -> frozenset[ProcedureKey] | None:
+    """The procedures whose text has changed, if others see nothing of that but what they do."""
+    if unaffected.changed is None:
+        return None
+    sight, now, found = before._sight, Scopes(after), set[ProcedureKey]()
+    for place in unaffected.changed:
+        chain = sight.chain(place)
+        if not sight.stands_alone(place) or sight.position(place.path, chain) is None:
+            return None
+        one, other = before.scopes.of(before.tree.unit_at(place)), now.of(after.unit_at(place))
+        if one.unit.kind != "program" and not same_interface(one, other):
+            return None
+        found.add((place.path, "/".join(chain)))
+    return frozenset(found)
 
 
 def _not_asked(plan: Plan, sizes: Sizes) -> Refused:

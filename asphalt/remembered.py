@@ -6,13 +6,16 @@ every file, of the configuration, and of the source of the analysis.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
 
 from asphalt.analysis.assumed import Assumed
-from asphalt.analysis.effects import Effects, Known
+from asphalt.analysis.effects import Effects, Known, ProcedureKey
 from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.traces import Tracing
 from asphalt.frontend.cache import source_digest
 from asphalt.frontend.tree import Tree
+from asphalt.ir.program import Located
 
 _ANALYSES = ("", "analysis")
 _DEPENDENCIES = ("islpy", "pympistandard")
@@ -22,12 +25,19 @@ class Remembered:
     """What the calls of a tree do while ``pure`` procedures are assumed to be so, with what other
     runs found out about it."""
 
-    def __init__(self, tree: Tree, scopes: Scopes, pure: frozenset[str]) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        scopes: Scopes,
+        pure: frozenset[str],
+        tracing: Tracing | None = None,
+        locate: Callable[[ProcedureKey], Located | None] = lambda key: None,
+    ) -> None:
         self._tree = tree
         self._pure = pure
         self._sizes = ("any sizes", *sorted(map(str, scopes.asked))) if scopes.any_sizes else ()
         self._recalled = 0
-        self.effects = Effects(scopes, Assumed(pure), self._recall)
+        self.effects = Effects(scopes, Assumed(pure), self._recall, tracing=tracing, locate=locate)
 
     def keep(self) -> None:
         """Keeps what is known by now for other runs, if it is more than before."""

@@ -69,6 +69,22 @@ class Sight:
         found = self._numbers[path].get(names)
         return None if found is None else Position(path, found)
 
+    def chain(self, position: Position) -> tuple[str, ...]:
+        """The name of a unit after those of its hosts."""
+        units = self.tree.outline(position.path).units
+        unit = units[position.number]
+        above = () if unit.host is None else self.chain(Position(position.path, unit.host))
+        return (*above, unit.name)
+
+    def stands_alone(self, position: Position) -> bool:
+        """Whether a unit is a procedure or main program that no other one is a part of, and that
+        is no part of another."""
+        units = self.tree.outline(position.path).units
+        unit = units[position.number]
+        parts = any(other.host == position.number for other in units)
+        inside = unit.host is not None and units[unit.host].kind not in _MODULES
+        return unit.kind not in (*_MODULES, "block data") and not parts and not inside
+
     def next(self, position: Position) -> tuple[Position, ...] | None:
         """The units that one sees; None: it could not be read."""
         if position not in self._next:
@@ -129,6 +145,11 @@ class Unaffected:
             return None
         position = self._sight.position(path, names)
         return position if position is not None and self._is_same(position) else None
+
+    @property
+    def changed(self) -> frozenset[Position] | None:
+        """The units whose text has changed; None: more than texts of units has."""
+        return self._changed
 
     def _is_same(self, position: Position) -> bool:
         if position in self._same or position in self._other:

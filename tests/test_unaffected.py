@@ -245,6 +245,58 @@ def test_what_is_found_out_for_one_edit_is_known_for_the_next(
                 assert effects.summary(located) is not None
 
 
+def _examined(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The procedures whose statements are looked at from now on."""
+    made: list[str] = []
+    original = Effects._examined
+
+    def counted(self: Effects, key: tuple[str, str]) -> Summary:
+        made.append(key[1])
+        return original(self, key)
+
+    monkeypatch.setattr(Effects, "_examined", counted)
+    return made
+
+
+def test_procedures_of_a_circle_are_not_looked_at_again_while_the_edited_one_does_the_same(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyses = Analyses(tree)
+    _by_unit(tree, analyses)
+    same = _edited(tree, "users.f90", "  n = n - 1\n", "  integer :: k\n  k = n\n  n = k - 1\n")
+    more = _edited(tree, "users.f90", "  n = n - 1\n", "  n = n - 1\n  write (*, *) n\n")
+    made = _examined(monkeypatch)
+    _by_unit(same, analyses.edited(same))
+    assert set(made) == {"pong"}
+    made.clear()
+    _by_unit(more, analyses.edited(more))
+    assert set(made) == {"pong", "ping", "main"}
+    made.clear()
+    again = _edited(more, "users.f90", "write (*, *) n", "write (*, *) n + 1")
+    _by_unit(again, analyses.edited(again))
+    assert set(made) == {"pong"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(n)\n  integer, intent(inout) :: n\n  n = n - 1\n", "(n)\n  integer :: n\n  n = n - 1\n"),
+        ("pong(n)\n  integer, intent(inout) :: n\n", "pong(n)\n  integer, intent(inout) :: n(2)\n"),
+        ("pong(n)\n", "pong(m)\n"),
+    ],
+)
+def test_what_is_declared_otherwise_is_seen_by_callers(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    analyses = Analyses(tree)
+    _by_unit(tree, analyses)
+    after = _edited(tree, "users.f90", old, new)
+    alone = _by_unit(after, Analyses(after))
+    made = _examined(monkeypatch)
+    assert _by_unit(after, analyses.edited(after)) == alone
+    assert {"ping", "pong", "main"} <= set(made)
+
+
 def test_an_edit_that_makes_or_renames_units_leaves_nothing_as_it_was(tree: Tree) -> None:
     sight = Sight(tree, UsedNames())
     path = _path(tree, "users.f90")

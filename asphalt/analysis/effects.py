@@ -45,13 +45,15 @@ from asphalt.analysis.shapes import run_as_section, shape_of
 from asphalt.analysis.shared import Shared, is_exact, storages_in
 from asphalt.analysis.summary import Summary, least_summary, summarise
 from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.traces import ProcedureKey as ProcedureKey
+from asphalt.analysis.traces import Traces, Tracing
 from asphalt.analysis.values import Values, constants_in
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, OpaqueExpr, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import leaves
 
-ProcedureKey = tuple[str, str]  # path and names of a unit and its hosts
+_NOWHERE = Summary(("no procedure",))  # that of no procedure, so that nothing is made from it
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Effects:
 
     ``recall`` gives what was known about the same program, under the same assumptions, before; it
     is asked with the first question.  ``elsewhere`` gives the effects of another program, and a
-    procedure of it whose summary is the same; None: there is none.
+    procedure of it whose summary is the same; None: there is none.  ``tracing``: how summaries are
+    kept for other programs, whose procedures ``locate`` finds in this one.
     """
 
     def __init__(
@@ -81,8 +84,12 @@ class Effects:
         assumed: Assumed | None = None,
         recall: Callable[[], Known | None] | None = None,
         elsewhere: Callable[[ProcedureKey], tuple[Effects, Located] | None] = lambda key: None,
+        tracing: Tracing | None = None,
+        locate: Callable[[ProcedureKey], Located | None] = lambda key: None,
     ) -> None:
         self.scopes = scopes
+        self._tracing = tracing or Tracing(Traces(), lambda key: False)
+        self._locate = locate
         self._elsewhere = elsewhere
         self._recall = recall
         self.assumed = assumed or Assumed()
@@ -127,12 +134,19 @@ class Effects:
             if found is not None:
                 effects, same = found
                 self._summaries.recall({key: effects.summary(same)})
-        return self._summaries(key)
+        value = self._summaries(key)
+        self._tracing.answered(key, value)
+        return value
+
+    def _summary_of(self, key: ProcedureKey) -> Summary | None:
+        located = self._located.get(key) or self._locate(key)
+        return _NOWHERE if located is None else self.summary(located)
 
     def flow(self, located: Located, storage: str) -> Flow:
         """What a procedure does to one of its dummies or shared variables, by its storage in the
         procedure, as regions in terms of values on entry."""
         self._recall_known()
+        self._tracing.untraced()
         return self._flows((self._key(located), storage))
 
     @property
@@ -153,6 +167,9 @@ class Effects:
         return key
 
     def _summarise(self, key: ProcedureKey) -> Summary:
+        return self._tracing.summary(key, self._summary_of, lambda: self._examined(key))
+
+    def _examined(self, key: ProcedureKey) -> Summary:
         scope = self.scopes.of(self._located[key])
         names = self.names(scope)
         return summarise(scope, examine(scope.unit.body, names), names)

@@ -1,0 +1,52 @@
+"""Whether callers of a procedure see the same in two texts of it, apart from what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from asphalt.analysis.symbols import Scope, Symbol
+from asphalt.ir.expr import Expr, Keyword, names_in
+from asphalt.ir.stmt import Dim, TypeSpec, UnitHead
+
+
+def same_interface(one: Scope, other: Scope) -> bool:
+    """Whether head, dummies and result of two texts of one procedure are declared alike, and so are
+    all names that stand in their declarations."""
+    heads = [scope.unit.head.what if scope.unit.head else None for scope in (one, other)]
+    first = heads[0]
+    if first != heads[1] or not isinstance(first, UnitHead):
+        return False
+    waiting = [*first.args, first.result or first.name, *_names(first.type, ())]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name == "*":
+            continue
+        seen.add(name)
+        symbols = one.lookup(name), other.lookup(name)
+        if _declared(symbols[0]) != _declared(symbols[1]):
+            return False
+        if symbols[0] is not None:
+            waiting += _names(symbols[0].type, symbols[0].dims or (), symbols[0].initial)
+    return True
+
+
+def _declared(symbol: Symbol | None) -> Symbol | None:
+    """A symbol without where its declaration stands."""
+    return None if symbol is None else replace(symbol, span=None, home=None, initial_span=None)
+
+
+def _names(
+    spec: TypeSpec | None, dims: tuple[Dim, ...], initial: Expr | None = None
+) -> Iterator[str]:
+    """The names in a declaration."""
+    found = [initial, *(bound for dim in dims for bound in (dim.lower, dim.upper))]
+    if spec is not None:
+        length = spec.length.value if isinstance(spec.length, Keyword) else spec.length
+        found += [spec.kind, length if isinstance(length, Expr) else None]
+        if spec.name is not None:
+            yield spec.name.lower()
+    for expr in found:
+        if expr is not None:
+            yield from names_in(expr)
