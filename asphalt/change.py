@@ -15,6 +15,7 @@ from asphalt.analysis.unit_facts import line_of
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge
+from asphalt.garbage import collected_seldom, not_looked_through
 from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
@@ -122,6 +123,22 @@ def optimised(
     """
     if not passes:
         return Outcome(tuple(changes))
+    with collected_seldom(), not_looked_through():
+        return _optimised(
+            analyses, changes, passes, wrong, accepted, clone_limit, values or Values(), judges
+        )
+
+
+def _optimised(
+    analyses: Analyses,
+    changes: Sequence[Change],
+    passes: Collection[str],
+    wrong: Collection[tuple[str, str]],
+    accepted: frozenset[str],
+    clone_limit: int | None,
+    values: Values,
+    judges: Judges | None,
+) -> Outcome:
     procedures: list[ProcedureReport] = []
     by_path = {str(change.path): change for change in changes}
     tree = analyses.tree
@@ -160,7 +177,7 @@ def optimised(
         analyses = analyses.followed_by(now)
         before = tree.content(path)
         change = by_path.get(path, Change(Path(path), before, before, (), ()))
-        new = (values or Values()).parameters(told)
+        new = values.parameters(told)
         by_path[path] = replace(
             change,
             after=found.content,

@@ -11,7 +11,7 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.tree import Tree, load_tree
-from asphalt.garbage import collected_seldom
+from asphalt.garbage import collected_seldom, not_looked_through
 
 SOURCE = b"""subroutine s(n)
   integer :: n
@@ -58,6 +58,9 @@ def test_garbage_is_collected_as_before_afterwards() -> None:
     with collected_seldom():
         assert gc.get_threshold()[0] > before[0]
     assert gc.get_threshold() == before
+    with not_looked_through():
+        assert gc.get_freeze_count() > 0
+    assert gc.get_freeze_count() == 0
 
 
 def test_what_is_read_of_other_files_is_shared_however_many_edits_there_were(
