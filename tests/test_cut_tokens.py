@@ -85,10 +85,12 @@ def test_blanks_do_not_count(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "whole"),
     [
-        ("call mpi_al ltoall(a)", "callmpi_alltoall(a)"),
-        ("x = al pha + 'a  b'//'c d'", "x=alpha+'a  b'//'c d'"),
-        ("if (al pha) go to 1 0", "if(alpha)goto10"),
+        ("call mpi_al ltoall(a)", "call mpi_alltoall(a)"),
+        ("x = al pha + 'a  b'//'c d'", "x =alpha+'a  b'//'c d'"),
+        ("if (al pha) go to 1 0", "if (alpha)goto10"),
         ("double precision al pha", "double precision alpha"),
+        ("parameter al pha = 3", "parameter alpha=3"),  # of old programs, without parentheses
+        ("al pha = 3", "alpha=3"),
         ("call s('a' 'b', x y)", "call s('a' 'b', x y)"),  # never 'a''b'
         ("call s(2ha , x y)", "call s(2ha , x y)"),
         ("call s(al pha", "call s(al pha"),

@@ -16,6 +16,9 @@ from asphalt.ir.stmt import Opaque, UnitHead
 
 _CONSTANT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""")
 _HOLLERITH = re.compile(r"(?<![\w.])\d+\s*h", re.I | re.A)
+_WORDS = (1, 2, 3, 0)
+"""How many words keep their blanks, as far as DOUBLE PRECISION FUNCTION F; without any at last,
+for PARAMETER C = 1, which is an old declaration, would be an assignment then."""
 _BLANKS = re.compile(r"\s+")
 
 
@@ -35,10 +38,10 @@ def whole_tokens(code: str, in_spec: bool = False, block: str = "") -> str:
     if any(between.isspace() for between in parts[2:-1:2]):
         return code  # two constants side by side would become one
     first = parts[0]
-    for words in range(4):  # as far as DOUBLE PRECISION FUNCTION F
+    for words in _WORDS:
         ahead = re.match(rf"(?:\S+\s+){{{words}}}(?=\S)", first)
         if ahead is None:
-            break
+            continue
         parts[0] = ahead[0] + _BLANKS.sub("", first[ahead.end() :])
         rest = (p if n % 2 or not n else _BLANKS.sub("", p) for n, p in enumerate(parts))
         tried = "".join(rest)
