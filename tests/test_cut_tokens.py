@@ -9,10 +9,13 @@ import pytest
 from fortran_program import FortranProgram
 from mpi_run import MPICH, RUNTIME, build, installed, run
 
+from asphalt.analyses import Analyses
+from asphalt.analysis.access import EffectKind
 from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.symbols import Scopes
 from asphalt.frontend.cut_tokens import whole_tokens
 from asphalt.frontend.statements import statement
+from asphalt.frontend.tree import load_tree
 from asphalt.ir.stmt import Opaque
 from asphalt.project import Project
 from asphalt.settings import Settings
@@ -224,3 +227,37 @@ def test_names_cut_in_free_form_are_the_hosts() -> None:
     scope = Scopes(program).of(program.at("host"))
     assert named_inside("buffer", scope)
     assert not named_inside("fe", scope)
+
+
+def _effects(line: str, folder: Path) -> set[EffectKind]:
+    """What else a procedure of fixed form does, behind whose declarations a line stands."""
+    text = f"subroutine p(n)\ninteger n\n{line}\nn = 3\nend"
+    path = folder / "p.f"
+    path.write_text("".join(f"      {part}\n" for part in text.splitlines()))
+    tree = load_tree((path,), Settings(cache=False, jobs=1))
+    effects, _ = Analyses(tree).of()
+    (unit,) = tree.units_of(str(path))
+    return {kind for kind, _ in effects.summary(unit).effects}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["save k = 4", "real x = 2", "external f(2) = 1", "integer i(1,2) = 'a,b'", "sa ve k b"],
+)
+def test_what_may_be_an_assignment_is_an_effect(line: str, tmp_path: Path) -> None:
+    """The first of these gives a variable its value, as gfortran reads it."""
+    assert _effects(line, tmp_path) == {EffectKind.OPAQUE}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "real x, y",
+        "parameter (m = 3)",
+        "parameter m = 3",
+        "data a /1/, (b(i), i = 1, 3) /3*0/",
+        "real :: x = 2.0",
+    ],
+)
+def test_what_declares_is_no_assignment(line: str, tmp_path: Path) -> None:
+    assert _effects(line, tmp_path) == set()

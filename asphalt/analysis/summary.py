@@ -10,7 +10,8 @@ from asphalt.analysis.defined_operations import finalizes_at_end
 from asphalt.analysis.scalars import surely_defines
 from asphalt.analysis.shared import Shared, shared_storage
 from asphalt.analysis.symbols import Origin, Scope, Symbol
-from asphalt.ir.stmt import Allocation, Guarded, UnitHead
+from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw, UnitHead
+from asphalt.ir.tree import leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,9 @@ def summarise(scope: Scope, footprint: Footprint, names: Names) -> Summary:
         if effect.kind is EffectKind.ALLOCATION and _allocates_locals(effect, scope):
             continue
         effects[effect.kind, effect.detail] = None
+    for leaf in (leaf for node in unit.spec for leaf in leaves(node)):
+        if isinstance(leaf.what, Opaque | Raw):  # which may be executed
+            effects[EffectKind.OPAQUE, "statement"] = None
     for _, text in conditional_statements(unit):
         effects[EffectKind.OPAQUE, f"conditional compilation: {text}"] = None
     if finalizes_at_end(scope):

@@ -19,6 +19,8 @@ _HOLLERITH = re.compile(r"(?<![\w.])\d+\s*h", re.I | re.A)
 _WORDS = (1, 2, 3, 0)
 """How many words keep their blanks, as far as DOUBLE PRECISION FUNCTION F; without any at last,
 for PARAMETER C = 1, which is an old declaration, would be an assignment then."""
+_PARENTHESES = re.compile(r"\([^()]*\)")
+_ASSIGNMENT = re.compile(r"[a-z][\w$]*=(?!=)[^,:]*", re.I | re.A)
 _BLANKS = re.compile(r"\s+")
 
 
@@ -48,6 +50,15 @@ def whole_tokens(code: str, in_spec: bool = False, block: str = "") -> str:
         if _understood(tried, in_spec, block) and not _other_head(tried, in_spec):
             return tried
     return code
+
+
+def assigns(code: str) -> bool:
+    """Whether compilers read a declaration of fixed form as an assignment: where it has no ``::``,
+    ``save k = 4`` gives a variable ``savek`` its value."""
+    flat, before = _BLANKS.sub("", _CONSTANT.sub("''", code)), ""
+    while flat != before:
+        flat, before = _PARENTHESES.sub("", flat), flat
+    return _ASSIGNMENT.fullmatch(flat) is not None
 
 
 def _understood(code: str, in_spec: bool, block: str) -> bool:

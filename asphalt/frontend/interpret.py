@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from asphalt.frontend.attributes import declared_dims
-from asphalt.frontend.cut_tokens import whole_tokens
+from asphalt.frontend.cut_tokens import assigns, whole_tokens
 from asphalt.frontend.io_names import IoNames, io_names, with_names
 from asphalt.frontend.statements import statement
-from asphalt.frontend.tokens import names_cut
+from asphalt.frontend.tokens import names_cut, names_in_text
 from asphalt.ir.stmt import (
     Decl,
     Include,
@@ -84,6 +84,8 @@ def _interpreted(
 ) -> Leaf:
     code = whole_tokens(raw.code, in_spec, block) if raw.fixed else raw.code
     what = statement(code, in_spec, block)
+    if raw.fixed and isinstance(what, Decl) and what.kind != "parameter" and assigns(code):
+        what = Opaque(code, "a declaration, or an assignment", names_in_text(code))
     if names is not None:
         what = with_names(what, code, names)
     if code == raw.code:
