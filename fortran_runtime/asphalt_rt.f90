@@ -33,7 +33,7 @@ module asphalt_rt
   public :: asphalt_iscan, asphalt_iexscan, asphalt_ireduce_scatter, asphalt_ireduce_scatter_block
   public :: asphalt_in_place
   public :: asphalt_queue, asphalt_post, asphalt_take, asphalt_send
-  public :: asphalt_waited, asphalt_first, asphalt_taken
+  public :: asphalt_waited, asphalt_oldest, asphalt_taken
   public :: asphalt_private
   public :: asphalt_segment
   public :: asphalt_is_smpi
@@ -2346,7 +2346,7 @@ contains
     integer :: found(MPI_STATUS_SIZE), request, datatype, arrived, error
     logical :: from_nobody
 
-    call asphalt_first(queue, buf, request, datatype)
+    call asphalt_oldest(queue, buf, request, datatype)
     call MPI_Wait(request, found, error)
     arrived = 0
     if (error == MPI_SUCCESS) call MPI_Get_count(found, datatype, arrived, error)
@@ -2360,7 +2360,7 @@ contains
 
   !> The request to wait for before the first message of a queue is taken, and its data type.  What
   !! has no copy is received into `buf`.
-  subroutine asphalt_first(queue, buf, request, datatype)
+  subroutine asphalt_oldest(queue, buf, request, datatype)
     type(asphalt_queue), intent(inout) :: queue
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
@@ -2377,7 +2377,7 @@ contains
     end if
     request = first%request
     datatype = first%datatype
-  end subroutine asphalt_first
+  end subroutine asphalt_oldest
 
   !> Takes the first message of a queue, which has `arrived` with so many elements, out of it, and
   !! posts what there is room for now; whether its source is nobody.

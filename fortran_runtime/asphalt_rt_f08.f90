@@ -7,7 +7,7 @@
 module asphalt_rt_f08
   use mpi_f08, only: MPI_ANY_TAG, MPI_Datatype, MPI_Get_count, MPI_PROC_NULL, MPI_Request, &
                      MPI_REQUEST_NULL, MPI_Status, MPI_SUCCESS, MPI_Wait
-  use asphalt_rt, only: asphalt_first, asphalt_queue, asphalt_taken, asphalt_waited
+  use asphalt_rt, only: asphalt_oldest, asphalt_queue, asphalt_taken, asphalt_waited
   implicit none
   private
   public :: asphalt_wait_f08, asphalt_take_f08
@@ -48,7 +48,7 @@ contains
     integer :: arrived, error
     logical :: from_nobody
 
-    call asphalt_first(queue, buf, waited%MPI_VAL, datatype%MPI_VAL)
+    call asphalt_oldest(queue, buf, waited%MPI_VAL, datatype%MPI_VAL)
     call MPI_Wait(waited, status, error)
     arrived = 0
     if (error == MPI_SUCCESS) call MPI_Get_count(status, datatype, arrived, error)

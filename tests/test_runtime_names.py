@@ -11,11 +11,14 @@ from analysed import Analysed
 
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.runtime_names import PUBLIC, clashing_name
+from asphalt.analysis.symbols import Scopes
+from asphalt.frontend.tree import load_tree
 from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.settings import Settings
 
 RUNTIME = Path(__file__).parents[1] / "fortran_runtime"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def test_all_public_names_are_known() -> None:
@@ -135,3 +138,13 @@ def test_transfers_stay_where_a_name_clashes(
         (told,) = project.nothing_beside(changes)
         assert told.code == "ASP026"
         assert f"line {line} has the name asphalt_wait" in told.message
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.after.*")), ids=lambda path: path.name)
+def test_what_asphalt_declares_clashes_with_nothing(path: Path) -> None:
+    """Transfers of a unit become non-blocking where an exchange of it has been prepushed."""
+    tree = load_tree((path,), Settings(cache=False, jobs=1))
+    scopes = Scopes(tree)
+    found = [clashing_name(scopes.of(unit)) for unit in tree.units_of(str(path))]
+    assert found
+    assert not any(found)

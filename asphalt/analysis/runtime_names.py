@@ -28,7 +28,7 @@ PUBLIC = words(
     " asphalt_iallgather asphalt_iallgatherv asphalt_ialltoall asphalt_ialltoallv"
     " asphalt_ialltoallw asphalt_iscan asphalt_iexscan asphalt_ireduce_scatter"
     " asphalt_ireduce_scatter_block asphalt_in_place asphalt_queue asphalt_post asphalt_take"
-    " asphalt_send asphalt_waited asphalt_first asphalt_taken asphalt_private asphalt_segment"
+    " asphalt_send asphalt_waited asphalt_oldest asphalt_taken asphalt_private asphalt_segment"
     " asphalt_is_smpi asphalt_blocks asphalt_alltoall_blocks asphalt_alltoallv_blocks"
     " asphalt_alltoallw_blocks asphalt_allgather_blocks asphalt_allgatherv_blocks"
     " asphalt_gather_blocks asphalt_gatherv_blocks asphalt_scatter_blocks"
