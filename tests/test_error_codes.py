@@ -16,6 +16,7 @@ from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf
 from asphalt.optimise import Optimised, optimise
 from asphalt.settings import Settings
+from asphalt.transforms import departure, expansion
 from asphalt.transforms.windows import is_work
 
 _UNIT = """\
@@ -549,3 +550,52 @@ def test_the_results_are_the_same(calls: str, own: str, mpi: Mpi, tmp_path: Path
     text, found = _transformed(tmp_path / "source", calls, own=own)
     printed = same_lines(mpi, tmp_path, text, found.content)
     assert [line.split()[2] for line in printed] == ["0"] * 9
+
+
+def test_codes_of_what_is_posted_ahead_or_leaves_from_a_copy_are_stored(tmp_path: Path) -> None:
+    """Found by the fuzzer (exchange 19 of stream 95): behind a receive that was posted before its
+    loop, the variable kept what it was given before, and so it did behind a send from a copy."""
+    text = """\
+subroutine gather(total, row, n, np, me, comm, code)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, np, me, comm
+  integer, intent(out) :: code
+  real(8), intent(inout) :: total(n), row(n)
+  integer :: p, i
+  code = 7
+  if (me == 0) then
+    do p = 1, np - 1
+      call MPI_Recv(row, n, MPI_DOUBLE_PRECISION, p, 1, comm, MPI_STATUS_IGNORE, code)
+      do i = 1, n
+        total(i) = total(i) + row(i)
+      end do
+    end do
+  else
+    do i = 1, n
+      row(i) = total(i)
+    end do
+    call MPI_Send(row, n, MPI_DOUBLE_PRECISION, 0, 1, comm, code)
+  end if
+end subroutine gather
+program main
+  use mpi
+  implicit none
+  real(8) :: total(9), row(9)
+  integer :: me, np, code
+  call MPI_Init(code)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, code)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, code)
+  total = me
+  call gather(total, row, 9, np, me, MPI_COMM_WORLD, code)
+  print *, code
+  call MPI_Finalize(code)
+end program main
+"""
+    stepped = Stepped.of(tmp_path, {"main.f90": text})
+    assert stepped.applied(expansion, unit="gather") == 1
+    assert stepped.applied(departure, unit="gather") == 1
+    lines = [line.strip() for line in stepped.text("main.f90").splitlines()]
+    for call in ("call asphalt_take(asphalt_queue_1, row)", "call asphalt_send(row, n, "):
+        (place,) = (number for number, line in enumerate(lines) if line.startswith(call))
+        assert lines[place + 1] == "code = MPI_SUCCESS"

@@ -30,7 +30,7 @@ from asphalt.analysis.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import names_in
-from asphalt.ir.stmt import Call
+from asphalt.ir.stmt import Call, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
 from asphalt.transforms import nonblocking
 from asphalt.transforms.additions import added
@@ -51,6 +51,7 @@ class Depart(Step):
     leaf: Leaf
     call: MpiCall
     side: Side
+    split: nonblocking.Split
     limit: int | None
     awaited: bool
 
@@ -75,6 +76,7 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
             step.leaf,
             step.call,
             step.sides[0],
+            step,
             limit,
             ahead or id(step.leaf) in packing,
         )
@@ -91,8 +93,9 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     assert isinstance(step, Depart)
     bound = () if step.limit is None else (num(step.limit),)
     call = Call(var("asphalt_send"), (*step.side.arguments, *bound))
+    calls: list[What] = [call, *nonblocking.success(step.split, facts)]
     mark = f"asphalt: {step.call.procedure.spelled} from a copy"
-    body = flat_map(facts.unit.body, step.leaf, nonblocking.instead([call], mark, facts))
+    body = flat_map(facts.unit.body, step.leaf, nonblocking.instead(calls, mark, facts))
     unit = replace(facts.unit, body=body)
     return added(unit, facts.located.form, facts.eol, {"asphalt_send"}, ())
 

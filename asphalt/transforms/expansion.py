@@ -69,12 +69,14 @@ _TYPE = "asphalt_queue"
 @dataclass(frozen=True, slots=True)
 class Expand(Step):
     """The receives of the loop at ``position`` of a list are posted before it; ``sides``: how each
-    is started, and with which status it is taken, in their order."""
+    is started, and with which status it is taken, in their order; ``splits``: the same with what
+    has to be stored as the error code."""
 
     path: tuple[int, ...]
     position: int
     ahead: Ahead
     sides: tuple[Side, ...]
+    splits: tuple[nonblocking.Split, ...]
     limit: int | None
 
     @property
@@ -106,11 +108,13 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         loop = nodes[step.position]
         assert isinstance(loop, Do)
         posts = _posts(loop, step, name, facts)
-        for one, side in zip(step.ahead.receives, step.sides, strict=True):
+        taken = zip(step.ahead.receives, step.sides, step.splits, strict=True)
+        for one, side, split in taken:
             status = () if side.status is None else (side.status,)
             take = Call(var(side.take), (var(name), side.arguments[0], *status))
+            calls: list[What] = [take, *nonblocking.success(split, facts)]
             mark = f"asphalt: {one.call.procedure.spelled} posted before the loop"
-            (loop,) = flat_map((loop,), one.leaf, nonblocking.instead([take], mark, facts))
+            (loop,) = flat_map((loop,), one.leaf, nonblocking.instead(calls, mark, facts))
         return (*nodes[: step.position], posts, loop, *nodes[step.position + 1 :])
 
     body = rewrite_list(facts.unit.body, (*step.path, 0), change)
@@ -124,14 +128,14 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]
     """A step for each loop with receives, or a refusal for each of its receives."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
-    sides = {
-        id(step.leaf): (Receive(step.leaf, step.call, step.sides[0].arguments[1:]), step.sides[0])
+    splits = {
+        id(step.leaf): (Receive(step.leaf, step.call, step.sides[0].arguments[1:]), step)
         for step in facts.once(nonblocking.check)
         if isinstance(step, nonblocking.Split)
         and len(step.sides) == 1
         and step.sides[0].start == "asphalt_irecv"
     }
-    receives = {leaf: receive for leaf, (receive, _) in sides.items()}
+    receives = {leaf: receive for leaf, (receive, _) in splits.items()}
     found: list[Expand | Refused] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
@@ -139,7 +143,7 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]
                 continue
             ahead = posted_ahead(node, receives, facts, messages, order)
             if isinstance(ahead, Ahead):
-                given = tuple(sides[id(one.leaf)][1] for one in ahead.receives)
+                given = tuple(splits[id(one.leaf)][1] for one in ahead.receives)
                 reason = _gainless(node, messages, facts) or _beyond(ahead, facts, limit)
                 if reason is None:
                     found.append(_step(node, path, position, ahead, given, limit, facts))
@@ -161,7 +165,7 @@ def _step(
     path: tuple[int, ...],
     position: int,
     ahead: Ahead,
-    sides: tuple[Side, ...],
+    splits: tuple[nonblocking.Split, ...],
     limit: int | None,
     facts: UnitFacts,
 ) -> Expand:
@@ -172,7 +176,8 @@ def _step(
         path,
         position,
         ahead,
-        sides,
+        tuple(split.sides[0] for split in splits),
+        splits,
         limit,
     )
 
