@@ -153,7 +153,7 @@ class Overlap:
                 prices = self.shop.price(state.tree), self.shop.price(more.tree)
                 gains = prices[1].gains(prices[0])
                 if gains or (step.awaited and not prices[1].loses(prices[0])):
-                    sent = waiting.pop(min(sends.index(id(step.leaf)), len(waiting) - 1))
+                    sent = waiting.pop(min(sends.index(id(step.split.leaf)), len(waiting) - 1))
                     state = with_dropped(replace(more, ahead=(*state.ahead, sent)), *lost)
                     break
                 lost.append(not_kept(self.shop, state.tree, self.shop.departing.name, step, prices))

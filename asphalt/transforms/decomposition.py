@@ -290,8 +290,7 @@ class _Made:
         else:
             mark = f"asphalt: blocks of {self.part.split.operation} that are not sent yet"
             what = self._call("asphalt_send_blocks", self.blocks, *self.buffers)
-        stored = nonblocking.success(self.part.split, self.facts)
-        return nonblocking.instead([what, *stored], mark, self.facts)(leaf)
+        return nonblocking.instead(self.part.split, (what,), mark, self.facts)(leaf)
 
     def _with(self, node: Node, worker: Worker, sends: bool) -> Node:
         """A node with the loop in it changed."""

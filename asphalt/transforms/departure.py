@@ -30,14 +30,13 @@ from asphalt.analysis.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import names_in
-from asphalt.ir.stmt import Call, What
+from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
 from asphalt.transforms import nonblocking
 from asphalt.transforms.additions import added
 from asphalt.transforms.clones import too_long
 from asphalt.transforms.edit import flat_map
 from asphalt.transforms.make import num, var
-from asphalt.transforms.sides import Side
 from asphalt.transforms.step import Found, Step
 
 NAME = "expansion"
@@ -48,9 +47,6 @@ class Depart(Step):
     """A blocking send that can leave from a copy; ``awaited``: where its buffer is filled again, or
     another part of the exchange follows, so that its end is worth something."""
 
-    leaf: Leaf
-    call: MpiCall
-    side: Side
     split: nonblocking.Split
     limit: int | None
     awaited: bool
@@ -73,9 +69,6 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
             step.line,
             f"{step.operation} of {facts.at(step.leaf)} leaves from a copy",
             ("a standard send may be buffered", *step.evidence),
-            step.leaf,
-            step.call,
-            step.sides[0],
             step,
             limit,
             ahead or id(step.leaf) in packing,
@@ -92,10 +85,10 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one send that leaves from a copy."""
     assert isinstance(step, Depart)
     bound = () if step.limit is None else (num(step.limit),)
-    call = Call(var("asphalt_send"), (*step.side.arguments, *bound))
-    calls: list[What] = [call, *nonblocking.success(step.split, facts)]
-    mark = f"asphalt: {step.call.procedure.spelled} from a copy"
-    body = flat_map(facts.unit.body, step.leaf, nonblocking.instead(calls, mark, facts))
+    split = step.split
+    call = Call(var("asphalt_send"), (*split.sides[0].arguments, *bound))
+    change = nonblocking.instead(split, (call,), f"asphalt: {split.operation} from a copy", facts)
+    body = flat_map(facts.unit.body, split.leaf, change)
     unit = replace(facts.unit, body=body)
     return added(unit, facts.located.form, facts.eol, {"asphalt_send"}, ())
 

@@ -68,21 +68,24 @@ _TYPE = "asphalt_queue"
 
 @dataclass(frozen=True, slots=True)
 class Expand(Step):
-    """The receives of the loop at ``position`` of a list are posted before it; ``sides``: how each
-    is started, and with which status it is taken, in their order; ``splits``: the same with what
-    has to be stored as the error code."""
+    """The receives of the loop at ``position`` of a list are posted before it; ``splits``: what
+    each would be as a start and a wait, in their order."""
 
     path: tuple[int, ...]
     position: int
     ahead: Ahead
-    sides: tuple[Side, ...]
     splits: tuple[nonblocking.Split, ...]
     limit: int | None
 
     @property
+    def sides(self) -> tuple[Side, ...]:
+        """How each is started, and with which status it is taken."""
+        return tuple(split.sides[0] for split in self.splits)
+
+    @property
     def operations(self) -> tuple[tuple[int, str], ...]:
         """Line and MPI procedure of each receive."""
-        return tuple((line_of(r.leaf), r.call.procedure.spelled) for r in self.ahead.receives)
+        return tuple((split.line, split.operation) for split in self.splits)
 
 
 def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
@@ -108,13 +111,12 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         loop = nodes[step.position]
         assert isinstance(loop, Do)
         posts = _posts(loop, step, name, facts)
-        taken = zip(step.ahead.receives, step.sides, step.splits, strict=True)
-        for one, side, split in taken:
+        for split, side in zip(step.splits, step.sides, strict=True):
             status = () if side.status is None else (side.status,)
             take = Call(var(side.take), (var(name), side.arguments[0], *status))
-            calls: list[What] = [take, *nonblocking.success(split, facts)]
-            mark = f"asphalt: {one.call.procedure.spelled} posted before the loop"
-            (loop,) = flat_map((loop,), one.leaf, nonblocking.instead(calls, mark, facts))
+            mark = f"asphalt: {split.operation} posted before the loop"
+            instead = nonblocking.instead(split, (take,), mark, facts)
+            (loop,) = flat_map((loop,), split.leaf, instead)
         return (*nodes[: step.position], posts, loop, *nodes[step.position + 1 :])
 
     body = rewrite_list(facts.unit.body, (*step.path, 0), change)
@@ -129,13 +131,16 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     splits = {
-        id(step.leaf): (Receive(step.leaf, step.call, step.sides[0].arguments[1:]), step)
+        id(step.leaf): step
         for step in facts.once(nonblocking.check)
         if isinstance(step, nonblocking.Split)
         and len(step.sides) == 1
         and step.sides[0].start == "asphalt_irecv"
     }
-    receives = {leaf: receive for leaf, (receive, _) in splits.items()}
+    receives = {
+        key: Receive(split.leaf, split.call, split.sides[0].arguments[1:])
+        for key, split in splits.items()
+    }
     found: list[Expand | Refused] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
@@ -143,7 +148,7 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]
                 continue
             ahead = posted_ahead(node, receives, facts, messages, order)
             if isinstance(ahead, Ahead):
-                given = tuple(splits[id(one.leaf)][1] for one in ahead.receives)
+                given = tuple(splits[id(one.leaf)] for one in ahead.receives)
                 reason = _gainless(node, messages, facts) or _beyond(ahead, facts, limit)
                 if reason is None:
                     found.append(_step(node, path, position, ahead, given, limit, facts))
@@ -176,7 +181,6 @@ def _step(
         path,
         position,
         ahead,
-        tuple(split.sides[0] for split in splits),
         splits,
         limit,
     )

@@ -30,15 +30,14 @@ from asphalt.analysis.runtime_calls import IN_PLACE
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.ir.expr import Ref
-from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import Assign, Call, Decl, Entity, Guarded, TypeSpec, What
+from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
 from asphalt.ir.tree import Leaf, Node, Unit
 from asphalt.transforms.additions import added
-from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.edit import flat_map
 from asphalt.transforms.make import num, var
 from asphalt.transforms.new_names import next_number
 from asphalt.transforms.nonblocking_rules import Rules, is_code_read, why_types_are_lost
+from asphalt.transforms.replacement import statements_for
 from asphalt.transforms.sides import Side, sides_of, starts_nothing
 from asphalt.transforms.step import Found, Step
 
@@ -128,9 +127,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     for name, side in zip(names, step.sides, strict=True):
         status = () if side.status is None else (side.status,)
         calls.append(Call(var(side.wait), (var(name), *side.buffers, *status)))
-    calls += success(step, facts)
     mark = f"asphalt: {step.operation} made non-blocking"
-    body = flat_map(facts.unit.body, step.leaf, instead(calls, mark, facts, step.assumed))
+    body = flat_map(facts.unit.body, step.leaf, instead(step, calls, mark, facts))
     entities = tuple(Entity(name, name, None) for name in names)
     declared = Decl("type", TypeSpec("integer"), (), None, entities)
     runtime = {name for side in step.sides for name in (side.start, side.wait)}
@@ -140,32 +138,15 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return added(unit, facts.located.form, facts.eol, runtime, (declared,))
 
 
-def success(step: Split, facts: UnitFacts) -> tuple[Assign, ...]:
-    """The statement that stores the error code of a call, if one has to."""
-    if step.stored is None:
-        return ()
-    named = var("MPI_SUCCESS")
-    known = mpi_constant(named, facts.scope) == SUCCESS
-    return (Assign(step.stored, named if known else num(0)),)
-
-
 def instead(
-    calls: Sequence[What], mark: str, facts: UnitFacts, assumed: tuple[str, ...] = ()
+    split: Split, calls: Sequence[What], mark: str, facts: UnitFacts
 ) -> Callable[[Leaf], tuple[Node, ...]]:
-    """Replaces a call by other statements, each under the same condition, with a comment, and one
-    for each thing that is ``assumed``."""
-    marks = (mark, *(f"asphalt: assumed: {name}" for name in assumed))
-
-    def change(leaf: Leaf) -> tuple[Node, ...]:
-        made: list[Leaf] = []
-        for call in calls:
-            what = replace(leaf.what, action=call) if isinstance(leaf.what, Guarded) else call
-            made.append(replace(leaf, what=what, body=None, span=None, lead=(), trail=facts.eol))
-        indent = leaf.head[: len(leaf.head) - len(leaf.head.lstrip())] if facts.free else ""
-        comments = (Trivia(TriviaKind.COMMENT, f"{indent}! {text}{facts.eol}") for text in marks)
-        inside = comments_inside(leaf, facts.free, facts.eol)
-        made[0] = replace(made[0], lead=(*leaf.lead, *inside, *comments))
-        made[-1] = replace(made[-1], trail=leaf.trail)
-        return tuple(made)
-
-    return change
+    """Replaces a blocking call by others, which know no error code: MPI_SUCCESS is stored behind
+    them where somebody may read it.  Each thing that is assumed is said in a comment."""
+    stored: tuple[What, ...] = ()
+    if split.stored is not None:
+        named = var("MPI_SUCCESS")
+        known = mpi_constant(named, facts.scope) == SUCCESS
+        stored = (Assign(split.stored, named if known else num(0)),)
+    assumed = (f"asphalt: assumed: {name}" for name in split.assumed)
+    return statements_for((*calls, *stored), (mark, *assumed), facts)

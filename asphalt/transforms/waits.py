@@ -37,8 +37,8 @@ from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Unit
 from asphalt.transforms.edit import flat_map
 from asphalt.transforms.make import num
-from asphalt.transforms.nonblocking import instead
 from asphalt.transforms.nonblocking_rules import is_read
+from asphalt.transforms.replacement import statements_for
 from asphalt.transforms.step import Found, Step, Trial
 
 NAME = "waits"
@@ -80,7 +80,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one wait for several operations split."""
     assert isinstance(step, SplitWait)
     spelled = step.does.split(" ")[0]
-    change = instead(list(step.calls), f"asphalt: {spelled} one by one", facts)
+    change = statements_for(step.calls, (f"asphalt: {spelled} one by one",), facts)
     return replace(facts.unit, body=flat_map(facts.unit.body, step.leaf, change))
 
 
