@@ -291,6 +291,13 @@ def test_a_barrier_stays(tmp_path: Path) -> None:
     assert "all ranks have come here" in refused.message
 
 
+def test_an_operation_of_neighbours_stays(tmp_path: Path) -> None:
+    exchange = f"  call MPI_Neighbor_alltoall(a, n/2, {REAL}, b, n/2, {REAL}, {WORLD}"
+    (refused,) = refusals(tmp_path, program(exchange + work("c")))
+    assert refused.code.id == "ASP023"
+    assert "where two neighbours are one rank" in refused.message
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
 def test_in_place_with_typed_handles(mpi: Mpi, tmp_path: Path) -> None:

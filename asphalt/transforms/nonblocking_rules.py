@@ -130,7 +130,10 @@ class Rules:
             return Refused(SKIP, f"skipped by the directive in line {skipped.line}", leaf.span)
         why = "what stands behind it may rely on it that all ranks have come here"
         if library_row(call.procedure).transfers:
-            why = "operations of neighbours are not made non-blocking"
+            why = (
+                "an operation of neighbours may pair blocks in another order when it does not "
+                "block, where two neighbours are one rank"
+            )
         return Refused(STAYS, f"{where}: {why}", leaf.span)
 
     def _condition_changes(self, leaf: Leaf, call: MpiCall) -> str | None:

@@ -65,9 +65,11 @@ STAYS = Code(
     "The statement has a label, a directive or a preprocessor line, or shares its line with others "
     "(or the whole procedure has directives of OpenMP or OpenACC); or a count, rank or tag is no "
     "integer of the default kind.  A barrier stays, too: what stands behind it, such as output or "
-    "the reading of a clock, may rely on it that all ranks have come there.",
+    "the reading of a clock, may rely on it that all ranks have come there.  And so does an "
+    "operation of neighbours: where two of them are one rank (a periodic dimension of two ranks or "
+    "one), Open MPI pairs their blocks in another order when the operation does not block.",
     "Write the call as a statement on a line of its own, with default integers.  Leave a barrier "
-    "out if nothing relies on it.",
+    "out if nothing relies on it.  Exchange with neighbours in messages.",
 )
 
 ELSEWHERE = Code(
