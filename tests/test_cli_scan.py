@@ -40,6 +40,22 @@ def test_a_line_a_site(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert err == "asphalt: 2 sites: 1 proved, 1 refused\n"
 
 
+def test_modules_that_are_missing_are_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only those that a refused file uses, and neither MPI's nor the compiler's."""
+    refused, proved = Path("src/sub/refused.f90"), Path("src/transposes.f90")
+    used = "".join(f"  use field_{letter}\n" for letter in "gfedcba")
+    more = f"\nsubroutine beside\n  use iso_c_binding\n  use mpi\n{used}end subroutine beside\n"
+    refused.write_text(refused.read_text() + more)
+    other = "\nsubroutine aside\n  use elsewhere\nend subroutine aside\n"
+    proved.write_text(proved.read_text() + other)
+    _, _, err = scan(capsys, "src")
+    named = ", ".join(f"field_{letter}" for letter in "abcde")
+    assert err.splitlines()[1:] == [
+        f"asphalt: modules that are not among the files: {named} and 2 more; "
+        "refusals may be due to that"
+    ]
+
+
 def test_json_fits_the_schema(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = scan(capsys, "src", "--format", "json")
     report = json.loads(out)

@@ -22,6 +22,8 @@ from asphalt.report.sarif import sarif_text
 from asphalt.report.text import problem_line, site_lines, summary
 from asphalt.report.together import together
 
+_MOST_MODULES = 5  # named in a note
+
 
 class Output(Console):
     """A console that leaves it to ``main`` what becomes of a reader that goes away."""
@@ -149,12 +151,23 @@ def tell(
         case _:
             show(site_lines(sites))
             note(summary(sites))
+            _note_missing(project, sites)
             needed = {name for site in sites for name in site.assumptions}
             needed |= {f"{name}@{site.id}" for site in sites for name in site.assumptions}
             for name in sorted(project.settings.assume - needed):
                 note(f"no exchange here needs --assume {name}")
             if not sites and not project.settings.defines:
                 note("calls in #if branches are found with the -D and -I options of your build")
+
+
+def _note_missing(project: Project, sites: Sequence[SiteReport]) -> None:
+    """Refusals in files that use a module whose source was not given may be due to that."""
+    files = sorted({site.file for site in sites if site.verdict == "refused"})
+    missing = sorted({name for file in files for name in project.missing_modules(file)})
+    if missing:
+        more = len(missing) - _MOST_MODULES
+        names = ", ".join(missing[:_MOST_MODULES]) + (f" and {more} more" if more > 0 else "")
+        note(f"modules that are not among the files: {names}; refusals may be due to that")
 
 
 def sources_of(project: Project, sites: Sequence[SiteReport]) -> dict[str, bytes]:

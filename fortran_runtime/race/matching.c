@@ -9,7 +9,9 @@
  *    different ranks: had R's been faster, W would have got it.  Not if the two receives ask for
  *    the same and the program gets statuses, which tell it whose message is where;
  *  - W has MPI_ANY_TAG, R waits for one tag, and W got a message with that tag (from a rank that R
- *    takes messages from): it overtook the receive that names the tag;
+ *    takes messages from): it overtook the receive that names the tag.  If W names its sender, the
+ *    order in which the two were sent and posted says which is whose, and the finding is of a kind
+ *    of its own: where both stand for receives that blocked, that order is the program's;
  *  - both name the same sender and tag, and W got fewer bytes than it has room for, but as many as
  *    R has: the messages were sent in another order than they are received.
  */
@@ -53,17 +55,28 @@ static bool compete(int peer, int tag, const Request *other)
          (tag == other->tag || tag == MPI_ANY_TAG || other->tag == MPI_ANY_TAG);
 }
 
-/* What is wrong with the messages of two receives; NULL: nothing. */
-static const char *judge(const Receive *first, const Receive *second)
+/* What is wrong with the messages of two receives. */
+typedef struct Fault {
+  const char *kind, *text;
+} Fault;
+
+/* NULL: nothing. */
+static const Fault *judge(const Receive *first, const Receive *second)
 {
+  static const char tagged[] =
+      "has MPI_ANY_TAG and got a message with the tag that the other one waits for";
+  static const Fault from_any = {
+      "overtaking",
+      "has MPI_ANY_SOURCE and would have got the other one's message, had it been faster"};
+  static const Fault with_any = {"overtaking", tagged}, in_order = {"any-tag", tagged};
   bool alike = first->peer == second->peer && first->tag == second->tag;
   if (first->peer == MPI_ANY_SOURCE && first->source != second->source &&
       fits(first->peer, first->tag, second->source, second->got_tag) &&
       (!alike || first->ignored || second->ignored))
-    return "has MPI_ANY_SOURCE and would have got the other one's message, had it been faster";
+    return &from_any;
   if (first->tag == MPI_ANY_TAG && second->tag != MPI_ANY_TAG && first->got_tag == second->tag &&
       fits(second->peer, second->tag, first->source, first->got_tag))
-    return "has MPI_ANY_TAG and got a message with the tag that the other one waits for";
+    return first->peer == MPI_ANY_SOURCE ? &with_any : &in_order;
   return NULL;
 }
 
@@ -73,15 +86,15 @@ static const void *buffer_of(const Request *request)
 }
 
 static void report_pair(const Subject *second, const char *first_call, const Place *first,
-                        const Receive *got, const Receive *other, const char *fault,
+                        const Receive *got, const Receive *other, const Fault *fault,
                         const char *during)
 {
   char posted[1024];
   describe_place(first, posted, sizeof posted);
-  report("overtaking", second, during,
+  report(fault->kind, second, during,
          "the receive posted before by %s at %s %s: it got the message of rank %d with tag %d, "
          "this one that of rank %d with tag %d",
-         first_call, posted, fault, got->source, got->tag == MPI_ANY_TAG ? got->got_tag : got->tag,
+         first_call, posted, fault->text, got->source, got->tag == MPI_ANY_TAG ? got->got_tag : got->tag,
          other->source, other->got_tag);
 }
 
@@ -152,7 +165,7 @@ void matching_complete(Request *request, const MPI_Status *status, bool ignored,
   for (Overlap *other = request->overlaps; other; other = other->next) {
     Receive theirs = {other->peer, other->tag, other->source, other->got_tag, other->ignored};
     bool first = request->order < other->order;
-    const char *fault = first ? judge(&mine, &theirs) : judge(&theirs, &mine);
+    const Fault *fault = first ? judge(&mine, &theirs) : judge(&theirs, &mine);
     if (!fault || other->buffer == subject.buffer) continue;
     Subject late = subject;
     if (first) {

@@ -16,6 +16,7 @@ _COMMUNICATOR = re.compile(
 # a module that only holds a request
 _HOLDING = re.compile(r"^(\s*)(module holdpend_\w+)$", re.MULTILINE)
 _CLEARED = re.compile(r"^(\s*)(status|statuses|stats) = 0$", re.MULTILINE)
+_ONE_CLEARED = re.compile(r"^(\s*)status%MPI_SOURCE = 0$", re.MULTILINE)  # its count is asked for
 _ERROR = re.compile(r",\s*(?:&\s*)?(?:\n\s*&?\s*)?ierr\)$", re.MULTILINE)
 _ASKS = re.compile(r"MPI_Comm_(?:rank|size)\(.*$")
 # arrays of requests, and which variables are statuses and data types
@@ -34,6 +35,7 @@ def typed(text: str, random: Random) -> str | None:
     text = "\n".join(_declared(line) for line in text.split("\n"))
     text = re.sub(r"statuses\(MPI_STATUS_SIZE,(?:\s*&)?\s*", "statuses(", text)
     text = _CLEARED.sub(r"\1\2%MPI_SOURCE = 0", text)
+    text = _ONE_CLEARED.sub(r"\g<0>\n\1call MPI_Status_set_elements(status, MPI_INTEGER, 0)", text)
     text = _COMMUNICATOR.sub("type(MPI_Comm) ", text)
     text = _HOLDING.sub(r"\1\2\n\1use mpi_f08, only: MPI_Request", text)
     text = _STATUS.sub(_component, text)
