@@ -18,7 +18,7 @@ from nest_oracle import Nests, nests, points
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.regions import Violation
-from asphalt.analysis.sets import Problem
+from asphalt.analysis.sets.problem import Problem
 from asphalt.frontend.expressions import parse_expression
 from asphalt.ir.expr import Op
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asphalt.analysis.algebra import Poly, poly
-from asphalt.analysis.sets import Problem
+from asphalt.analysis.sets.problem import Problem
 from asphalt.frontend.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Ref
 

@@ -17,7 +17,9 @@ from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Frame, Standpoint, loop_variable
 from asphalt.analysis.iterations import iterations, strided
 from asphalt.analysis.scalars import has_default, is_selector, jumps_in
-from asphalt.analysis.sets import Affine, Elements, UndecidedError
+from asphalt.analysis.sets.affine import Affine
+from asphalt.analysis.sets.elements import Elements
+from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.shapes import Shape
 from asphalt.ir.expr import Expr, Ref, Section
 from asphalt.ir.stmt import IO, Guarded, JumpKind

@@ -21,7 +21,8 @@ from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
-from asphalt.analysis.sets import Elements, UndecidedError
+from asphalt.analysis.sets.elements import Elements
+from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts

@@ -10,7 +10,9 @@ from asphalt.analysis.array_flow import Flow
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.carried import carried
 from asphalt.analysis.frame import Standpoint
-from asphalt.analysis.sets import Affine, Elements, UndecidedError
+from asphalt.analysis.sets.affine import Affine
+from asphalt.analysis.sets.elements import Elements
+from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbols import Scope, Symbol, element_bytes
 from asphalt.ir.expr import Expr, Ref

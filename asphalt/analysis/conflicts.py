@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from asphalt.analysis.access import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.regions import Region
-from asphalt.analysis.sets import Problem
+from asphalt.analysis.sets.problem import Problem
 from asphalt.ir.expr import Arg, Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Node

@@ -16,7 +16,9 @@ from asphalt.analysis.affine_conditions import extremes
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.nest import loop_bounds
 from asphalt.analysis.regions import Region
-from asphalt.analysis.sets import Affine, Elements, UndecidedError
+from asphalt.analysis.sets.affine import Affine
+from asphalt.analysis.sets.elements import Elements
+from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Standpoint
-from asphalt.analysis.sets import Affine
+from asphalt.analysis.sets.affine import Affine
 from asphalt.analysis.shapes import is_scalar
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section
 

@@ -14,7 +14,9 @@ from asphalt.analysis.affine_conditions import conditions_around, extremes, is_i
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.frame import loop_variable as loop_variable
-from asphalt.analysis.sets import Elements, Problem, UndecidedError
+from asphalt.analysis.sets.elements import Elements
+from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Expr, Lit, Ref, Section
 from asphalt.ir.stmt import DoHead

@@ -18,7 +18,7 @@ from asphalt.analysis.paths import path_witness
 from asphalt.analysis.reaching import Definition, ReachingDefinitions
 from asphalt.analysis.regions import Region
 from asphalt.analysis.request_operations import Does, Operation
-from asphalt.analysis.sets import Problem
+from asphalt.analysis.sets.problem import Problem
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import Assign

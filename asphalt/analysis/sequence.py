@@ -14,7 +14,9 @@ from asphalt.analysis.algebra import Poly
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.frame import Standpoint
 from asphalt.analysis.passed import Dimension, Relation, Run
-from asphalt.analysis.sets import Affine, Elements, UndecidedError
+from asphalt.analysis.sets.affine import Affine
+from asphalt.analysis.sets.elements import Elements
+from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.symbols import Symbol
 from asphalt.ir.expr import Lit
 

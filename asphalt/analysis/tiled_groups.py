@@ -21,7 +21,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Trips
 from asphalt.analysis.nest import loop_bounds
 from asphalt.analysis.regions import Region
-from asphalt.analysis.sets import Problem
+from asphalt.analysis.sets.problem import Problem
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves

@@ -36,7 +36,8 @@ from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import table
 from asphalt.analysis.regions import loop_variable
-from asphalt.analysis.sets import Elements, UndecidedError
+from asphalt.analysis.sets.elements import Elements
+from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.symbols import Symbol
