@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fortran_program import FortranProgram
 
-from asphalt.analysis.access import Access, Footprint, Names, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Access, Footprint, Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.values import Values

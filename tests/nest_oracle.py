@@ -9,7 +9,8 @@ from itertools import product
 from fortran_program import FortranProgram
 from fortran_values import iterations, value
 
-from asphalt.analysis.access import Access, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.symbols import Scopes

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed, described
 
-from asphalt.analysis.access import EffectKind, Footprint, Mode, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import EffectKind, Footprint, Mode
 
 UNIT = """
 subroutine unit(n, a, b, x, f)

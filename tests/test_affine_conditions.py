@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from judging import SETTINGS
 
-from asphalt.analysis.access import Mode, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Mode
 from asphalt.analysis.affine_conditions import conditions_around, extremes
 from asphalt.ir.expr import Lit, Op, Ref
 from asphalt.project import Project

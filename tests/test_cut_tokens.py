@@ -10,7 +10,7 @@ from fortran_program import FortranProgram
 from mpi_run import MPICH, RUNTIME, build, installed, run
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.access import EffectKind
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.symbols import Scopes
 from asphalt.frontend.cut_tokens import whole_tokens

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nest_oracle import Nests, nests, points
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.regions import Violation
 from asphalt.analysis.sets.problem import Problem

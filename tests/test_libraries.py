@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from analysed import Analysed, described
 
-from asphalt.analysis.access import EffectKind
-from asphalt.analysis.accesses import Part
+from asphalt.analysis.accesses import EffectKind, Part
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.libraries import table
 from asphalt.frontend.tree import load_tree

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from judging import program
 from producers import exchange_of, found_producers, phases_of, together
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Phase, Producer, loop_bounds
 from asphalt.analysis.private import covers_whole, may_be_read_after, may_be_read_later

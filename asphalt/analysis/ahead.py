@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import Access, Footprint, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Access, Footprint
 from asphalt.analysis.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of

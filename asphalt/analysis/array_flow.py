@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.access import Access, EffectKind, Footprint, Mode, Names, Subscript, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Access, EffectKind, Footprint, Mode, Names, Subscript
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Frame, Standpoint, loop_variable
 from asphalt.analysis.iterations import iterations, strided

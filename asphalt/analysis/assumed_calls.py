@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import (
+from asphalt.analysis.accesses import (
     ALIASED,
     CallEffect,
     EffectKind,
@@ -10,12 +10,21 @@ from asphalt.analysis.access import (
     NameKind,
     Reached,
     Subscript,
-    root_name,
 )
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.kinds import component_storage, name_kind, storage_of
 from asphalt.analysis.symbols import Origin, Scope
-from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, OpaqueExpr, Ref, Section, walk
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Keyword,
+    OpaqueExpr,
+    Ref,
+    Section,
+    root_name,
+    walk,
+)
 from asphalt.ir.stmt import Call
 
 

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import EffectKind, NameKind
+from asphalt.analysis.accesses import EffectKind, NameKind
 from asphalt.analysis.algebra import folded
 from asphalt.analysis.control_flow import ControlFlow, Point, Role
 from asphalt.analysis.reaching import ReachingDefinitions

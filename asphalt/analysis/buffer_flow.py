@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.access import CallEffect, Mode, Names, Reached, Subscript
+from asphalt.analysis.accesses import CallEffect, Mode, Names, Reached, Subscript
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.array_flow import ArrayFlow, Flow, elements_of
 from asphalt.analysis.constants import element_bytes

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import ALIASED, Access
+from asphalt.analysis.accesses import ALIASED, Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.objects import designator_name, spelled_designator, symbol_named

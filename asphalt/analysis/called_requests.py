@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.access import EffectKind
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow import ENTRY, EXIT

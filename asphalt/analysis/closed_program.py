@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import EffectKind, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi_table import procedure

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from asphalt.analysis.access import Effect, EffectKind, NameKind
+from asphalt.analysis.accesses import Effect, EffectKind, NameKind
 from asphalt.analysis.constants import constant
 from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow, Point, Role
 from asphalt.analysis.directives import SENTINEL

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from asphalt.analysis.access import root_name
 from asphalt.analysis.control_flow import ControlFlow, is_executed
-from asphalt.ir.expr import Component, Expr, Keyword, OpaqueExpr, Ref
+from asphalt.ir.expr import Component, Expr, Keyword, OpaqueExpr, Ref, root_name
 from asphalt.ir.stmt import ArmHead, Decl, Opaque, Plain, What
 from asphalt.ir.tree import Block, Branch, Leaf, Node
 

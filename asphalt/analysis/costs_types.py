@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.access import NameKind
+from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.costs import FAMILY
 from asphalt.analysis.derived_types import component_declarations
 from asphalt.analysis.kinds import name_kind

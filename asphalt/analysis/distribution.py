@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.few_iterations import has_own_indices
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.iteration_pairs import Pair, pairs_of

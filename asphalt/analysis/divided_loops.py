@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.block_codes import BESIDE, LOOP, ORDER, Obstacle
 from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.free_order import effect_of, region_of, why_ordered

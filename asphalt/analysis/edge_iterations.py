@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.affine_conditions import extremes
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.nest import loop_bounds

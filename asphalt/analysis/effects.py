@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.access import (
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import (
     ALIASED,
     CallEffect,
     EffectKind,
@@ -19,8 +20,6 @@ from asphalt.analysis.access import (
     Names,
     Reached,
     Subscript,
-    examine,
-    root_name,
 )
 from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.assumed import Assumed
@@ -48,7 +47,17 @@ from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.traces import ProcedureKey as ProcedureKey
 from asphalt.analysis.traces import Traces, Tracing
 from asphalt.analysis.values import Values, constants_in
-from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, OpaqueExpr, Ref, Section
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    OpaqueExpr,
+    Ref,
+    Section,
+    root_name,
+)
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import leaves

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.fatal_errors import SUCCESS as SUCCESS
 from asphalt.analysis.fatal_errors import why_errors_return
 from asphalt.analysis.mpi_call import MpiCall

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.access import Names
+from asphalt.analysis.accesses import Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executed import Executed
 from asphalt.analysis.mpi_call import MpiCall, mpi_call

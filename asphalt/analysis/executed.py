@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.access import Names
+from asphalt.analysis.accesses import Names
 from asphalt.analysis.code_flow import CodeFlow
 from asphalt.analysis.control_flow import Role
 from asphalt.analysis.effects import Effects

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.access import ALIASED, Access
+from asphalt.analysis.accesses import ALIASED, Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import component_storage, pointer_component, storage_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from asphalt.analysis.access import Access, Effect, EffectKind
+from asphalt.analysis.accesses import Access, Effect, EffectKind
 from asphalt.analysis.array_flow import ArrayFlow
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.regions import Region, loop_variable

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.block_layouts import every_block, slab
 from asphalt.analysis.buffers import Buffer, View, buffer_of, views, writes_in

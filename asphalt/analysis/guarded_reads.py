@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.access import EffectKind, Mode
+from asphalt.analysis.accesses import EffectKind, Mode
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.conflicts import Conflict, LookedAt
 from asphalt.analysis.constants import constant, is_open
 from asphalt.analysis.known_limits import KnownLimits

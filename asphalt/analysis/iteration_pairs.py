@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.algebra import Poly, folded
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.independence import Independence

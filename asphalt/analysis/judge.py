@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import EffectKind
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.conditions import (
     available,
     contiguous,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import ALIASED, NameKind
+from asphalt.analysis.accesses import ALIASED, NameKind
 from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.mpi_call import is_runtime_function, mpi_function

@@ -9,7 +9,7 @@ of it.
 
 from __future__ import annotations
 
-from asphalt.analysis.access import ALIASED, Access, Footprint, Mode
+from asphalt.analysis.accesses import ALIASED, Access, Footprint, Mode
 from asphalt.analysis.answer import Finding, no, unknown, yes
 from asphalt.analysis.frame import keeps_bounds
 from asphalt.analysis.kinds import storage_of

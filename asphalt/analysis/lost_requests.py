@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
-from asphalt.analysis.access import EffectKind
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.control_flow import EXIT, ControlFlow
 from asphalt.analysis.mpi_library_rows import ABORTING
 from asphalt.analysis.paths import Path, path_witness

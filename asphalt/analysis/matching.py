@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from asphalt.analysis.access import ALIASED
+from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow
 from asphalt.analysis.lost_requests import Losses

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.access import ALIASED, Access, Mode, Subscript
+from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.constants import element_bytes

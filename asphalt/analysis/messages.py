@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.matching import Match, Matched, matching
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import (

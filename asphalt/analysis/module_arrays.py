@@ -8,7 +8,7 @@ one ALLOCATE for all procedures that the main program calls.
 
 from __future__ import annotations
 
-from asphalt.analysis.access import NameKind
+from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.references import actions, expressions_of, use_renames
 from asphalt.analysis.symbols import Scope, Symbol

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.access import Access, Footprint, Names, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Access, Footprint, Names
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.regions import Region, loop_variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from asphalt.analysis.access import EffectKind
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of

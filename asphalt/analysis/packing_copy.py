@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.access import Mode, NameKind, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Mode, NameKind
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.buffers import Buffer, View
 from asphalt.analysis.exchange import Exchange

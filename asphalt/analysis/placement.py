@@ -9,14 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from functools import cached_property
 
-from asphalt.analysis.access import (
-    ALIASED,
-    CONCURRENT,
-    FORALL,
-    Effect,
-    EffectKind,
-    concurrent_indexes,
-)
+from asphalt.analysis.access import CONCURRENT, FORALL, concurrent_indexes
+from asphalt.analysis.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.conditions.visible_effects import sentinel_of
 from asphalt.analysis.directives import only_accepts

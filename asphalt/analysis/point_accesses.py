@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.access import (
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import (
     ALIASED,
     Access,
     CallEffect,
@@ -18,7 +19,6 @@ from asphalt.analysis.access import (
     NameKind,
     Names,
     Reached,
-    examine,
 )
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.construct_names import (

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from asphalt.analysis.access import Mode, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Mode
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.array_flow import ArrayFlow
 from asphalt.analysis.exchange import Exchange, calls_in

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import ALIASED, Access
+from asphalt.analysis.accesses import ALIASED, Access
 from asphalt.analysis.algebra import Poly, folded
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.kinds import storage_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.affine_conditions import conditions_around, extremes, is_integer
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Frame, Standpoint

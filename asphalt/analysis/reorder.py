@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.private import is_private, is_private_and_dead

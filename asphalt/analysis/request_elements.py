@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.algebra import Poly, folded
 from asphalt.analysis.control_flow import ENTRY, ControlFlow
 from asphalt.analysis.frame import loop_variable

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from asphalt.analysis.access import ALIASED
+from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.kinds import component_storage, storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity, library_row

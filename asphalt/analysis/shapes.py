@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.access import NameKind
+from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.algebra import Poly, poly, product
 from asphalt.analysis.constants import is_size
 from asphalt.analysis.kinds import name_kind, storage_of
@@ -34,7 +34,7 @@ from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, UnitHead
 from asphalt.ir.tree import Leaf
 
 if TYPE_CHECKING:
-    from asphalt.analysis.access import Subscript
+    from asphalt.analysis.accesses import Subscript
     from asphalt.analysis.values import Values
 
 _ONE = Lit("integer", "1")

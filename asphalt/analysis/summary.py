@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.access import ALIASED, Effect, EffectKind, Footprint, Names, root_name
+from asphalt.analysis.accesses import ALIASED, Effect, EffectKind, Footprint, Names
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.defined_operations import finalizes_at_end
 from asphalt.analysis.scalars import surely_defines
 from asphalt.analysis.shared import Shared, shared_storage
 from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw, UnitHead
 from asphalt.ir.tree import leaves
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.control_flow import EXIT
 from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.kinds import storage_of

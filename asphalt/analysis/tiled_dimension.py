@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.layout import Guard, Misfit, equal
 from asphalt.analysis.nest import Producer

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.free_order import effect_of, is_private

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import eq
 
-from asphalt.analysis.access import ALIASED, Access, Mode, Subscript
+from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from asphalt.analysis.access import NameKind
+from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.logic import truth
 from asphalt.analysis.symbols import Scope

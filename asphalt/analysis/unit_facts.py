@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
 
-from asphalt.analysis.access import Footprint, Names, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Footprint, Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executed import Executed
 from asphalt.analysis.reaching import ReachingDefinitions

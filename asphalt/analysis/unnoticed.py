@@ -6,7 +6,7 @@ variables, and sums, differences and products of integers.
 
 from __future__ import annotations
 
-from asphalt.analysis.access import NameKind
+from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.ir.expr import Arg, Lit, Op, Ref, Section

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from asphalt.analysis.access import NameKind
+from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.symbols import Origin, Scope

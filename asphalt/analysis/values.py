@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.access import Access, EffectKind, Footprint, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import Access, EffectKind, Footprint
 from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.kinds import storage_of

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import EffectKind, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements

@@ -131,3 +131,13 @@ def names_in(expr: Arg) -> frozenset[str]:
             case OpaqueExpr(names=names):
                 found |= names
     return frozenset(found)
+
+
+def root_name(expr: Expr) -> str | None:
+    """The variable that a component reference starts from."""
+    match expr:
+        case Ref(name=name):
+            return name
+        case Component(base=base):
+            return root_name(base)
+    return None

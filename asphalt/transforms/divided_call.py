@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
 from asphalt.analysis.constants import type_bytes

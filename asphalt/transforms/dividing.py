@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.affine_conditions import extremes
 from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.edge_iterations import (

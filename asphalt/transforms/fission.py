@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import EffectKind
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.references import actions, expressions_of
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.shapes import is_scalar

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.constant_dummies import ConstantDummies

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import Access, Mode
+from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.constants import constant

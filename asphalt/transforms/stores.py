@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import ALIASED, Mode
+from asphalt.analysis.accesses import ALIASED, Mode
 from asphalt.analysis.array_flow import may_minus
 from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.closed_program import is_closed

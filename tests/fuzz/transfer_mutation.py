@@ -18,7 +18,7 @@ from asphalt.analysis import (
     temporaries,
     transfer_buffers,
 )
-from asphalt.analysis.access import ALIASED, Access, EffectKind
+from asphalt.analysis.accesses import ALIASED, Access, EffectKind
 from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence

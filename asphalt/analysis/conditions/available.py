@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.access import ALIASED, NameKind
+from asphalt.analysis.accesses import ALIASED, NameKind
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.exchange import Exchange, statement_arguments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import Access
+from asphalt.analysis.accesses import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import send_view, send_writes
 from asphalt.analysis.layout import Guard, Layout, Misfit

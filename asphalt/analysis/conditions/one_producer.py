@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import ALIASED, examine
+from asphalt.analysis.access import examine
+from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.conditions.equally_often import (
     NOT_TOGETHER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.access import Mode
+from asphalt.analysis.accesses import Mode
 from asphalt.analysis.aliasing import distinct
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import ALIASED
+from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.actuals import passed_under_two_names
 from asphalt.analysis.aliasing import address_taken, second_name
 from asphalt.analysis.buffers import buffer_of

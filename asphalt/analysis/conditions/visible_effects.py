@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import Effect, EffectKind, Footprint
+from asphalt.analysis.accesses import Effect, EffectKind, Footprint
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.access import EffectKind
+from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.call_sites import CallSite, CallSites

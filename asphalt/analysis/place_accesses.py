@@ -1,0 +1,279 @@
+"""What the evaluation, the definition and the call of something access, at one place.
+
+Here expressions are taken apart: which of their names are variables, which are functions, whose
+summary tells what they do, and what may be accessed through a pointer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from asphalt.analysis.accesses import (
+    ALIASED,
+    Access,
+    Effect,
+    EffectKind,
+    Mode,
+    NameKind,
+    Names,
+    Subscript,
+)
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Lit,
+    Op,
+    OpaqueExpr,
+    Ref,
+    children,
+    root_name,
+)
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import Do, Leaf
+
+
+@dataclass(slots=True)
+class Record:
+    """What was found so far, in source order.
+
+    ``indexes``: names that are no variables here, but indexes of a construct around.
+    """
+
+    names: Names
+    accesses: list[Access] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    indexes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place in the program where accesses are recorded."""
+
+    record: Record
+    leaf: Leaf
+    loops: tuple[Do, ...]
+    sure: bool
+
+    def effect(self, kind: EffectKind, detail: str) -> None:
+        self.record.effects.append(Effect(kind, self.leaf, detail, self.loops))
+
+    def _access(self, name: str, mode: Mode, subscripts: tuple[Subscript, ...] | None) -> None:
+        if name in self.record.indexes:
+            return
+        storage = self.record.names.storage(name)
+        if storage == ALIASED:
+            self._through_pointer(mode, name, subscripts)
+            return
+        self.record.accesses.append(
+            Access(storage, mode, subscripts, self.leaf, self.loops, self.sure)
+        )
+
+    def _component(
+        self, designator: str, mode: Mode, subscripts: tuple[Subscript, ...] | None
+    ) -> None:
+        """An access to a component; it is never certain to define the structure."""
+        storage, *path = designator.split("%")
+        mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
+        self.record.accesses.append(
+            Access(storage, mode, subscripts, self.leaf, self.loops, self.sure, tuple(path))
+        )
+
+    def _through_pointer(
+        self,
+        mode: Mode,
+        named: str | None = None,
+        inside: tuple[Subscript, ...] | None = None,
+    ) -> None:
+        """An access to something with other names, maybe: it may be one to any target."""
+        mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
+        access = Access(ALIASED, mode, None, self.leaf, self.loops, self.sure)
+        self.record.accesses.append(replace(access, named=named, inside=inside))
+
+    def _through(self, target: Component, mode: Mode) -> bool:
+        """Record an access to what a pointer component points to; False: it is none."""
+        own = self.record.names.pointer(target)
+        if own is None:
+            return False
+        named, pointer = own
+        self._component(pointer, Mode.READ, None)
+        self._through_pointer(mode, named, _subscripts(target.args))
+        self.read(*(target.args or ()))
+        return True
+
+    def associate(self, target: Arg) -> None:
+        """Record that a pointer gets another target, or that something is (de)allocated."""
+        own = self.record.names.pointer(target) if isinstance(target, Component) else None
+        if own is None or not isinstance(target, Component):
+            self.maybe_define(target)
+            return
+        self._component(own[1], Mode.MAYBE_WRITE, None)
+        self._through_pointer(Mode.MAYBE_WRITE)
+        self._read_indices(target)
+
+    def read(self, *exprs: Arg | None) -> None:
+        """Record that expressions are evaluated."""
+        for expr in exprs:
+            if expr is not None:
+                self._read(expr)
+
+    def _read(self, expr: Arg) -> None:
+        match expr:
+            case Ref(name=name, args=args):
+                match self.record.names.kind(name, args is not None):
+                    case NameKind.VARIABLE:
+                        self._access(name, Mode.READ, _subscripts(args))
+                        self.read(*(args or ()))
+                    case NameKind.CONSTANT | NameKind.PURE_FUNCTION:
+                        self.read(*(args or ()))
+                    case NameKind.INQUIRY:
+                        self._inquire(args or ())
+                    case NameKind.PROCEDURE | NameKind.UNKNOWN:
+                        if args is None:
+                            self._bound_by_construct(name)
+                        self.call(Call(Ref(name, expr.spelled), args or ()))
+            case Component(args=args) if (own := self.record.names.component(expr)) is not None:
+                self._component(own, Mode.READ, _subscripts(args))
+                self.read(*(args or ()))
+            case Component() if self.record.names.bound_function(expr):
+                self._read_indices(expr.base)
+                self.call(_bound_call(expr))
+            case Component() if self._through(expr, Mode.READ):
+                pass
+            case Component(base=base, args=args):
+                root = root_name(base)
+                self._bound_by_construct(root)
+                if root is not None:
+                    self._access(root, Mode.READ, None)
+                    self._through_pointer(Mode.READ)
+                self._read_indices(base)
+                self.read(*(args or ()))
+                if args is not None and root is None:
+                    self.effect(EffectKind.OPAQUE, "component of an expression")
+            case OpaqueExpr():
+                self._read_opaque(expr)
+            case Lit() | AltReturn():
+                pass
+            case Op():
+                if not self.record.names.own_operation(expr):
+                    self.effect(EffectKind.UNKNOWN_CALL, f"operator {expr.op}")
+                self.read(*expr.operands)
+            case _:
+                self.read(*children(expr))
+
+    def _read_opaque(self, expr: OpaqueExpr) -> None:
+        """Every variable in the text is read, every function in it is called."""
+        kind = self.record.names.kind
+        for name in sorted(expr.names):
+            listed = re.search(rf"\b{re.escape(name)}\s*\(", expr.text, re.IGNORECASE) is not None
+            if NameKind.VARIABLE in (kind(name, False), kind(name, listed)):
+                self._access(name, Mode.READ, None)
+            if kind(name, listed) in (NameKind.PROCEDURE, NameKind.UNKNOWN):
+                self.effect(EffectKind.UNKNOWN_CALL, name)
+
+    def _read_indices(self, base: Expr) -> None:
+        match base:
+            case Ref(args=args):
+                self.read(*(args or ()))
+            case Component(base=inner, args=args):
+                self._read_indices(inner)
+                self.read(*(args or ()))
+
+    def _bound_by_construct(self, name: str | None) -> None:
+        """Record that nothing is known of a name that a construct gives another meaning."""
+        if name is not None and self.record.names.kind(name, False) is NameKind.UNKNOWN:
+            self.effect(EffectKind.OPAQUE, f"{name}, which a construct gives another meaning")
+
+    def _inquire(self, args: Iterable[Arg]) -> None:
+        for arg in args:
+            value = arg.value if isinstance(arg, Keyword) else arg
+            match value:
+                case Ref(name=name) if self._is_variable(value):
+                    self._access(name, Mode.INQUIRE, None)
+                    self.read(*(value.args or ()))  # subscripts are evaluated, maybe
+                case Component() if not self.record.names.bound_function(value):
+                    self._bound_by_construct(root_name(value))
+                    self._read_indices(value)
+                case _:
+                    self.read(value)
+
+    def _is_variable(self, ref: Ref) -> bool:
+        return self.record.names.kind(ref.name, ref.args is not None) is NameKind.VARIABLE
+
+    def _is_constant(self, ref: Ref) -> bool:
+        return self.record.names.kind(ref.name, ref.args is not None) is NameKind.CONSTANT
+
+    def define(self, target: Arg) -> None:
+        """Record that ``target`` is assigned."""
+        self._define(target, Mode.WRITE)
+
+    def maybe_define(self, target: Arg) -> None:
+        """Record that ``target`` may be assigned (or that only part of it is)."""
+        self._define(target, Mode.MAYBE_WRITE)
+
+    def _define(self, target: Arg, mode: Mode) -> None:
+        match target:
+            case Keyword(value=value):
+                self._define(value, mode)
+            case Ref(name=name, args=args):
+                if self._is_variable(target):
+                    self._access(name, mode, _subscripts(args))
+                elif mode is Mode.WRITE or not self._is_constant(target):
+                    self._bound_by_construct(name)
+                    self.effect(EffectKind.OPAQUE, f"assignment to {name}")
+                self.read(*(args or ()))
+            case Component(args=args) if (own := self.record.names.component(target)) is not None:
+                self._component(own, mode, _subscripts(args))
+                self.read(*(args or ()))
+            case Component() if self._through(target, mode):
+                pass
+            case Component(base=base):
+                root = root_name(base)
+                self._bound_by_construct(root)
+                if root is None or self.record.names.bound_function(target):
+                    self.effect(EffectKind.OPAQUE, "assignment to a component")
+                else:
+                    self._access(root, Mode.MAYBE_WRITE, None)
+                    self._through_pointer(Mode.MAYBE_WRITE)
+                self._read_indices(target)
+            case OpaqueExpr(names=names):
+                for name in sorted(names):
+                    self._bound_by_construct(name)
+                    self._access(name, Mode.MAYBE_WRITE, None)
+            case _:
+                self.read(target)
+
+    def call(self, call: Call) -> None:
+        """Record what a procedure reference does."""
+        for arg in call.args:
+            value = arg.value if isinstance(arg, Keyword) else arg
+            match value:
+                case Ref(args=args) if self._is_variable(value):
+                    self.read(*(args or ()))  # the subscripts; the object by the summary
+                case Component() if not self.record.names.bound_function(value):
+                    self._bound_by_construct(root_name(value))
+                    self._read_indices(value)
+                case _:
+                    self.read(value)
+        done = self.record.names.call(call)
+        for found in done.accesses:
+            storage, *path = found.storage.split("%")
+            access = Access(storage, found.mode, found.subscripts, self.leaf, self.loops)
+            more = replace(access, sure=self.sure, path=tuple(path), part=found.part)
+            self.record.accesses.append(more)
+        for kind, detail in done.effects:
+            self.effect(kind, detail)
+
+
+def _bound_call(reference: Component) -> Call:
+    return Call(replace(reference, args=None), reference.args or ())
+
+
+def _subscripts(args: tuple[Arg, ...] | None) -> tuple[Subscript, ...] | None:
+    if args is None or any(isinstance(a, Keyword | AltReturn) for a in args):
+        return None
+    return tuple(a for a in args if not isinstance(a, Keyword | AltReturn))
