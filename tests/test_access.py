@@ -195,6 +195,11 @@ end module
         ("p%buffers%send(i,:) = p%x", ["reads p%x", "may write p%buffers%send(i,:)", "reads i"]),
         ("p%fixed = 0", ["may write p%fixed"]),
         ("i = p%n", ["reads p%n", "writes i"]),
+        ("i = size(p%buffers%send, 1)", ["inquires p%buffers%send", "writes i"]),
+        (
+            "i = size(p%several(i)%send)",
+            ["inquires p", "inquires (aliased)", "reads i", "writes i"],
+        ),
         (
             "p%buffers%there(i) = 0",
             ["reads p%buffers%there", "may write (aliased)", "reads i"],

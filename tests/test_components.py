@@ -21,6 +21,7 @@ module fields
   end type part
   type :: field
     integer :: length
+    integer(8) :: long
     type(part) :: inner
     real(8), allocatable :: values(:,:), halo(:), edge(:)
     real(8), pointer :: window(:)
@@ -45,6 +46,7 @@ program main
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   allocate(f%values(n,0:n), f%halo(n), f%edge(n), g%values(n,0:n), g%halo(n), g%edge(n))
+  many%inner%length = n
   f%length = n; g%length = n; f%inner%length = n; g%inner%length = n
   f%values = me + 0.125d0; g%values = 1; f%halo = 0; f%edge = 0; g%halo = 0; g%edge = 0
   f%inner%low = me; f%inner%high = 2*me
@@ -95,6 +97,9 @@ def behind(found: Optimised, text: str, received: str, work: str) -> bool:
 MOVED = {
     "allocatable": program("f%edge", "f%halo"),
     "with-a-component-as-count": program("f%edge", "f%halo", "f%length"),
+    "with-a-component-of-an-element-as-count": program("f%edge", "f%halo", "many(2)%inner%length"),
+    "with-a-size-as-count": program("f%edge", "f%halo", "size(f%halo)"),
+    "with-the-size-of-a-dimension-as-count": program("f%edge", "f%halo", "size(f%values, 1)"),
     "nested": program("f%inner%low", "f%inner%high"),
 }
 
@@ -117,6 +122,8 @@ STAYS = {
     "a-pointer": ("f%window", "n", "f%window(j) = 1"),
     "of-an-array": ("many(k)%halo", "n", "many(2)%halo(j) = 1"),
     "of-the-whole-array": ("many(2)%halo", "n", "many(2)%halo(j) = 1"),
+    "a-component-of-another-kind-as-count": ("f%halo", "f%long", "f%long = j"),
+    "a-size-of-another-kind-as-count": ("f%halo", "size(f%halo, kind=8)", "f%halo(j) = 1"),
 }
 
 
@@ -146,8 +153,38 @@ def test_a_start_stays_behind_what_it_may_reach(tmp_path: Path) -> None:
     assert next(n for n, line in enumerate(lines) if "= f%inner%high(i)" in line) < first
 
 
+def test_a_start_stays_behind_what_changes_a_size(tmp_path: Path) -> None:
+    """Another size of what the count is asked of; the sent array itself is not touched by that."""
+    shorter = "    g%edge = g%edge(:n/2)\n"
+    text = program("f%edge", "f%halo", "size(g%edge)").replace(OTHER, "")
+    text = text.replace(exchange("f%edge", "f%halo", "size(g%edge)"),
+                        shorter + exchange("f%edge", "f%halo", "size(g%edge)") + OTHER)  # fmt: skip
+    lines = (optimised(tmp_path, text).content or b"").decode().splitlines()
+    first = next(
+        n for n, line in enumerate(lines) if "asphalt_i" in line and "size(g%edge)" in line
+    )
+    assert lines.index(shorter.rstrip("\n")) < first
+
+
+def test_work_stays_behind_what_changes_a_size_that_it_asks_for(tmp_path: Path) -> None:
+    """What is allocated anew has another size, although nothing of its values is read."""
+    shorter = "    g%edge = f%halo(:n/2)\n"
+    longer = "    do j = 1, size(g%edge)\n      g%inner%low(j) = g%inner%low(j) + 1\n    end do\n"
+    text = _PROGRAM.format(
+        body=(PACK.format("f%edge") + exchange("f%edge", "f%halo") + shorter + longer).rstrip("\n")
+    )
+    lines = (optimised(tmp_path, text).content or text.encode()).decode().splitlines()
+    assert lines.index(shorter.rstrip("\n")) < lines.index(longer.split("\n")[0])
+
+
 @pytest.mark.parametrize(
-    "name", ["with-a-component-as-count", pytest.param("nested", marks=pytest.mark.wide)]
+    "name",
+    [
+        "with-a-component-as-count",
+        "with-a-component-of-an-element-as-count",
+        "with-a-size-as-count",
+        pytest.param("nested", marks=pytest.mark.wide),
+    ],
 )
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH)[:1], ids=str)
 def test_the_results_are_the_same(mpi: Mpi, name: str, tmp_path: Path) -> None:
@@ -155,3 +192,11 @@ def test_the_results_are_the_same(mpi: Mpi, name: str, tmp_path: Path) -> None:
     assert found.content is not None
     printed = same_lines(mpi, tmp_path, MOVED[name], found.content)
     assert len(printed) == 3
+
+
+def test_a_type_may_stand_in_an_include_file(tmp_path: Path) -> None:
+    text = program("f%edge", "f%halo", "f%inner%length")
+    begin, end = text.index("  type :: part\n"), text.index("contains\n")
+    (tmp_path / "types.inc").write_text(text[begin:end])
+    text = text[:begin] + "  include 'types.inc'\n" + text[end:]
+    assert not behind(optimised(tmp_path, text), text, "f%halo", "g%values(1,j) =")

@@ -6,10 +6,17 @@ F2018 8.5.7 says which arrays are contiguous, 9.5.4 which references to them.
 
 from __future__ import annotations
 
+from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.answer import Finding, no, unknown, yes
 from asphalt.analysis.call_sites import CallSites
-from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.objects import (
+    declarations_on_the_way,
+    designator_name,
+    symbol_named,
+    way_to,
+)
 from asphalt.analysis.shapes import gives_array, is_scalar
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section
@@ -119,12 +126,26 @@ def may_be_array(expr: Arg, scope: Scope) -> bool:
                 return True
             if gives_array(expr, scope):
                 return True
+            if args is not None and name_kind(name, True, scope) is NameKind.INQUIRY:
+                return False  # but for those that give bounds of all dimensions
             inner = args or ()
             return not is_scalar(expr, scope) and any(may_be_array(a, scope) for a in inner)
-        case Component(args=args):
-            designator = designator_name(expr)
-            part = None if designator is None else symbol_named(designator, scope)
-            if part is None or (part.dims is not None and args is None):
-                return True
-            return any(may_be_array(arg, scope) for arg in args or ())
+        case Component():
+            return _may_be_array_component(expr, scope)
     return True
+
+
+def _may_be_array_component(component: Component, scope: Scope) -> bool:
+    """A component is an array if anything on the way to it is one without subscripts."""
+    root, way = way_to(component)
+    declared = declarations_on_the_way(component, scope)
+    if not isinstance(root, Ref) or declared is None or may_be_array(root, scope):
+        return True
+    if name_kind(root.name, root.args is not None, scope) is not NameKind.VARIABLE:
+        return True
+    for part, declaration in zip(way, declared, strict=True):
+        if (declaration.dims is None) != (part.args is None):
+            return True  # a whole array, a procedure or a substring
+        if any(may_be_array(arg, scope) for arg in part.args or ()):
+            return True
+    return False

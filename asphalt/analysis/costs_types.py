@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.costs import FAMILY
 from asphalt.analysis.derived_types import component_declarations
 from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.objects import way_to
 from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.words import words
@@ -68,18 +69,13 @@ def symbol_of(designator: Arg, around: Surroundings) -> Symbol | None:
         case Ref(name=name):
             return around.symbol(name)
         case Component():
-            path: list[str] = []
-            base: Arg = designator
-            while isinstance(base, Component):
-                path.insert(0, base.name)
-                base = base.base
+            base, way = way_to(designator)
             root = around.symbol(base.name) if isinstance(base, Ref) else None
-            declared = None if root is None else component_declarations(root, tuple(path))
+            path = tuple(part.name for part in way)
+            declared = None if root is None else component_declarations(root, path)
             if root is None or not declared:
                 return None
             last = declared[-1]
-            from dataclasses import replace
-
             return replace(
                 root,
                 type=last.decl.type,

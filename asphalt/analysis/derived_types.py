@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.symbols import Scope, Symbol
-from asphalt.ir.stmt import Decl, Dim, Entity, TypeSpec, UnitHead, Use
-from asphalt.ir.tree import Block, leaves
+from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec, UnitHead, Use
+from asphalt.ir.tree import Block, Leaf, Node, leaves
 
 _DEPTH = 8  # modules that give a type on to each other
 
@@ -109,7 +110,7 @@ def type_definition(name: str, scope: Scope) -> tuple[Block, Scope] | None:
 
 def _definition(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | None:
     """The definition of a type with the scope that it stands in."""
-    for node in scope.unit.spec:
+    for node in _specification(scope):
         if isinstance(node, Block) and node.kind == "type":
             head = node.head.what
             if isinstance(head, UnitHead) and head.name == name:
@@ -124,7 +125,18 @@ def _definition(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | No
             if found is not None:
                 return found
     host = scope.host
-    return _definition(name, host, depth) if host is not None else None
+    if host is None or scope.declared.open:  # another of that name may be defined here
+        return None
+    return _definition(name, host, depth)
+
+
+def _specification(scope: Scope) -> Iterator[Node]:
+    """The declarations of a unit, with those of the files that it includes."""
+    for node in scope.unit.spec:
+        yield node
+        what = node.what if isinstance(node, Leaf) else None
+        if isinstance(what, Include):
+            yield from scope.program.include(scope.located, what.path) or ()
 
 
 def _original(use: Use, name: str) -> str | None:

@@ -6,9 +6,10 @@ from asphalt.analysis.accesses import ALIASED, NameKind
 from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.mpi_call import is_runtime_function, mpi_function
-from asphalt.analysis.objects import designator_name, object_named
+from asphalt.analysis.objects import designator_name, designators_in, object_named
 from asphalt.analysis.symbols import Origin, Scope
-from asphalt.ir.expr import Component, Ref
+from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Ref
+from asphalt.ir.mapped import mapped
 
 
 def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
@@ -45,6 +46,28 @@ def _intrinsic_kind(name: str) -> NameKind:
     if is_inquiry(name):
         return NameKind.INQUIRY
     return NameKind.PURE_FUNCTION if is_pure_function(name) else NameKind.UNKNOWN
+
+
+def evaluated_designators(expr: Arg, scope: Scope) -> frozenset[str]:
+    """The folded designators in an expression (``designators_in``) but for those of which only
+    bounds, sizes or the like are asked."""
+
+    def without(ref: Ref) -> Expr | None:
+        asked = [arg.value if isinstance(arg, Keyword) else arg for arg in ref.args or ()]
+        plain = all(isinstance(arg, Lit) or _has_no_subscripts(arg) for arg in asked)
+        inquiry = ref.args is not None and name_kind(ref.name, True, scope) is NameKind.INQUIRY
+        return Lit("integer", "0") if inquiry and plain else None
+
+    return designators_in(mapped(expr, without))
+
+
+def _has_no_subscripts(arg: Arg) -> bool:
+    match arg:
+        case Ref(args=None):
+            return True
+        case Component(base=base, args=None):
+            return _has_no_subscripts(base)
+    return False
 
 
 def storage_of(name: str, scope: Scope) -> str:

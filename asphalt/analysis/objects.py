@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.derived_types import component_declarations
+from asphalt.analysis.derived_types import ComponentDeclaration, component_declarations
 from asphalt.analysis.symbols import Scope, Symbol
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import Dim
@@ -130,19 +130,32 @@ def designator(name: str) -> Ref | Component:
     return result
 
 
+def way_to(component: Component) -> tuple[Arg, tuple[Component, ...]]:
+    """What a component is part of, and the components on the way to it, which is the last."""
+    way = [component]
+    while isinstance(way[0].base, Component):
+        way.insert(0, way[0].base)
+    return way[0].base, tuple(way)
+
+
+def declarations_on_the_way(
+    component: Component, scope: Scope
+) -> tuple[ComponentDeclaration, ...] | None:
+    """The declaration of each component on the way to one, whatever subscripts stand there; None:
+    they are not known."""
+    root, way = way_to(component)
+    symbol = scope.lookup(root.name) if isinstance(root, Ref) else None
+    path = tuple(part.name for part in way)
+    return None if symbol is None else component_declarations(symbol, path)
+
+
 def may_be_function(component: Component, scope: Scope) -> bool:
     """Whether a component with a list may be a reference of a function: one that is bound to the
     type, or that a procedure pointer leads to."""
-    path: list[str] = []
-    base: Arg = component
-    while isinstance(base, Component):
-        path.insert(0, base.name)
-        base = base.base
-    symbol = scope.lookup(base.name) if isinstance(base, Ref) else None
-    declared = None if symbol is None else component_declarations(symbol, tuple(path))
     if component.args is None:
         return False
-    if not declared:
+    declared = declarations_on_the_way(component, scope)
+    if declared is None:
         return True
     last = declared[-1]
     text = last.decl.type is not None and last.decl.type.base == "character"

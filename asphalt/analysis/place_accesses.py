@@ -196,10 +196,20 @@ class Place:
                     self._access(name, Mode.INQUIRE, None)
                     self.read(*(value.args or ()))  # subscripts are evaluated, maybe
                 case Component() if not self.record.names.bound_function(value):
-                    self._bound_by_construct(root_name(value))
-                    self._read_indices(value)
+                    self._inquire_component(value)
                 case _:
                     self.read(value)
+
+    def _inquire_component(self, target: Component) -> None:
+        """A component whose size may change where it is allocated anew, by an assignment, too."""
+        own = self.record.names.component(target)
+        if own is not None:
+            self._component(own, Mode.INQUIRE, None)
+        elif (root := root_name(target)) is not None:
+            self._bound_by_construct(root)
+            self._access(root, Mode.INQUIRE, None)
+            self._through_pointer(Mode.INQUIRE)
+        self._read_indices(target)
 
     def _is_variable(self, ref: Ref) -> bool:
         return self.record.names.kind(ref.name, ref.args is not None) is NameKind.VARIABLE

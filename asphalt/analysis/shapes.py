@@ -42,6 +42,8 @@ _ELEMENTAL = frozenset(
     {"abs", "aimag", "cmplx", "cos", "dble", "epsilon", "exp", "huge", "int", "max", "min", "mod",
      "real", "sin", "size", "sqrt", "tiny"}
 )  # fmt: skip
+_ARRAYS = frozenset({"coshape", "shape", "spread", "transfer"})
+_BOUNDS = frozenset({"lbound", "lcobound", "ubound", "ucobound"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +273,8 @@ def gives_array(expr: Arg, scope: Scope) -> bool:
         case NameKind.VARIABLE | NameKind.CONSTANT:
             return False
         case NameKind.INQUIRY | NameKind.PURE_FUNCTION:
-            bounds = expr.name in ("lbound", "ubound") and len(expr.args) == 1
-            return bounds or expr.name in ("shape", "spread")
+            given = [a for a in expr.args if not (isinstance(a, Keyword) and a.name == "kind")]
+            return expr.name in _ARRAYS or (expr.name in _BOUNDS and len(given) == 1)
     symbol = scope.lookup(expr.name)
     if symbol is None:
         return True

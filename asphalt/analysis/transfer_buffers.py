@@ -10,14 +10,13 @@ from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.kinds import evaluated_designators, storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
 from asphalt.analysis.mpi_supplement import COUNT_OF_A_BLOCK
 from asphalt.analysis.mpi_table import Parameter
 from asphalt.analysis.objects import (
     designator_name,
-    designators_in,
     object_named,
     symbol_named,
 )
@@ -135,11 +134,11 @@ class _Buffers:
         return frozenset(self.scope.declared.commons.get(block, ())) - {symbol.name}
 
     def _is_twice(self, name: str, call: MpiCall) -> bool:
-        """Whether an object is, or has a part, in more than one argument of a call."""
+        """Whether an object, or a part of it, is or gives more than one argument of a call."""
         mine = name.split("%")
         times = 0
         for _, actual in call.bound():
-            others = [other.split("%") for other in designators_in(actual)]
+            others = [other.split("%") for other in evaluated_designators(actual, self.scope)]
             times += any(all(map(eq, mine, other)) for other in others)
         return times > 1
 

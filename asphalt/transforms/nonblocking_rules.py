@@ -23,8 +23,8 @@ from asphalt.analysis.conditions.point_to_point import (
     STAYS,
 )
 from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
-from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.contiguity import may_be_array, reference_contiguity
+from asphalt.analysis.default_integers import is_default_integer
 from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
@@ -33,7 +33,6 @@ from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.not_given import missing_modules, undeclared_constant
 from asphalt.analysis.objects import (
     designator_name,
-    designators_in,
     spelled_designator,
     symbol_named,
 )
@@ -45,7 +44,7 @@ from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
 from asphalt.assumptions import BITS, is_accepted
-from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.sides import Side, handle_arrays, is_f08
@@ -95,7 +94,7 @@ class Rules:
                 return Refused(STAYS, f"{where}: an array where MPI has a scalar", leaf.span)
             handles = handle_arrays(call)
             others = (a for a in (*side.scalars, *side.arrays) if a not in handles)
-            if not all(_is_default_integer(argument, facts) for argument in others):
+            if not all(is_default_integer(argument, facts.scope) for argument in others):
                 return Refused(STAYS, f"{where}: an argument is no default integer", leaf.span)
             changed = next((a for a in side.arrays if _may_change_later(a, leaf, facts)), None)
             if isinstance(changed, Ref):
@@ -258,21 +257,6 @@ def _unclear_include(facts: UnitFacts) -> str | None:
             if isinstance(what, Include) and program.include(facts.located, what.path) is None:
                 return f"line {line_of(leaf)}: include file with more than declarations"
     return None
-
-
-def _is_default_integer(expr: Expr, facts: UnitFacts) -> bool:
-    """Whether a count, rank, tag or handle is certainly an integer of the default kind."""
-    if isinstance(expr, Component) and expr.name == "mpi_val":
-        return True
-    for name in designators_in(expr):
-        if mpi_constant(Ref(name, name), facts.scope) is not None:
-            continue
-        symbol = symbol_named(name, facts.scope)
-        if symbol is None or symbol.origin is Origin.MPI:
-            return False
-        if symbol.origin is not Origin.INTRINSIC and type_bytes(symbol.type, facts.scope) != 4:
-            return False
-    return not any(isinstance(part, Lit) and "_" in part.text for part in walk(expr))
 
 
 def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:

@@ -1,0 +1,56 @@
+"""Which expressions are certainly integers of the default kind."""
+
+from __future__ import annotations
+
+from asphalt.analysis.constants import type_bytes
+from asphalt.analysis.mpi_call import mpi_constant
+from asphalt.analysis.objects import declarations_on_the_way
+from asphalt.analysis.symbol import Names, Origin
+from asphalt.analysis.symbols import Scope
+from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref
+from asphalt.ir.stmt import TypeSpec
+
+# How many arguments may stand before the one that is a kind (F2018 16.9).
+_BEFORE_KIND = {
+    "ceiling": 1, "floor": 1, "int": 1, "lbound": 2, "nint": 1, "size": 2, "ubound": 2
+}  # fmt: skip
+_BYTES = 4
+
+
+def is_default_integer(expr: Arg, scope: Scope) -> bool:
+    """Whether a count, rank, tag or handle is certainly an integer of the default kind."""
+    match expr:
+        case Lit():
+            return expr.kind == "integer" and "_" not in expr.text
+        case Op(operands=operands):
+            return all(is_default_integer(operand, scope) for operand in operands)
+        case Component(name="mpi_val"):
+            return True
+        case Component():
+            declared = declarations_on_the_way(expr, scope)
+            return declared is not None and _is_default(declared[-1].decl.type, declared[-1].home)
+        case Ref(name=name, args=args):
+            if mpi_constant(expr, scope) is not None:
+                return True
+            symbol = scope.lookup(name)
+            if symbol is None or symbol.origin is Origin.MPI:
+                return False
+            if symbol.origin is not Origin.INTRINSIC:
+                return _is_default(symbol.type, symbol.home or scope)
+            return _gives_default(name, args or (), scope)
+        case _:
+            return False
+
+
+def _gives_default(intrinsic: str, args: tuple[Arg, ...], scope: Scope) -> bool:
+    """Whether an intrinsic function gives an integer of the default kind."""
+    if any(isinstance(argument, Keyword) and argument.name == "kind" for argument in args):
+        return False
+    if intrinsic in _BEFORE_KIND:
+        return len(args) <= _BEFORE_KIND[intrinsic]
+    values = args[:2] if intrinsic == "merge" else args
+    return all(is_default_integer(value, scope) for value in values)
+
+
+def _is_default(spec: TypeSpec | None, scope: Names) -> bool:
+    return spec is not None and spec.base == "integer" and type_bytes(spec, scope) == _BYTES
