@@ -156,3 +156,31 @@ def test_copies(statement: str, copies: bool) -> None:
     (loop,) = unit.body
     assert isinstance(loop, Do)
     assert is_copy(loop, unit.names) is copies
+
+
+SIZED = """
+subroutine unit(n, b)
+  integer, intent(in) :: n
+  real, intent(in) :: b(n)
+  real, allocatable :: w(:)
+  real :: fixed(10)
+  character(:), allocatable :: word
+  integer :: i
+{body}
+end subroutine unit
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "expected"),
+    [
+        ("w", "i = size(w)\nw = b(1:i/2)", True),
+        ("word", "i = len(word)\nword = 'ab'", True),
+        ("w", "do i = 1, size(w)\n  w(i) = b(i)\nend do", False),  # only parts are assigned
+        ("fixed", "i = size(fixed)\nfixed = b(1:i)", False),  # it has one size
+    ],
+)
+def test_a_size_that_an_assignment_may_change(name: str, body: str, expected: bool) -> None:
+    unit = Analysed(SIZED.format(body=body))
+    assert exposed(unit.body, name, unit.names, never) is expected
+    assert not (surely_defines(unit.body, name, unit.names) and expected)

@@ -200,3 +200,17 @@ def test_the_results_are_the_same(mpi: Mpi, tmp_path: Path) -> None:
     text, found = _optimised(tmp_path / "source")
     printed = same_lines(mpi, tmp_path, text, found.content)
     assert len(printed) == 3
+
+
+def test_work_stays_behind_what_gives_a_text_the_length_that_it_asks_for(tmp_path: Path) -> None:
+    """The text is no temporary of both statements, although nothing of its value is read."""
+    (tmp_path / "source").mkdir()
+    path = tmp_path / "source" / "main.f90"
+    longer, asks = "  word = repeat('x', 1 + mod(int(abs(a(1))), 5))\n", "  do i = 1, len(word)\n"
+    text = _PROGRAM.format(read=f"\n{longer}{asks}    c(i) = 2\n  end do\n", handler="")
+    text = text.replace("  call MPI_Init", "  character(:), allocatable :: word\n  call MPI_Init")
+    path.write_text(text)
+    tree = load_tree([path.parent], Settings(cache=False, jobs=1))
+    found = optimise(tree, tree.units_of(str(path))[0])
+    lines = (found.content or text.encode()).decode().splitlines(keepends=True)
+    assert lines.index(longer) < lines.index(asks)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from asphalt.ir.expr import Component, Expr, Op, Section
+from asphalt.ir.expr import Component, Expr, Op, Ref, Section
 from asphalt.ir.stmt import Assign, Call, What
 from asphalt.ir.tree import Do, Leaf
 
@@ -59,6 +59,7 @@ class Access:
     ``sure``: it happens in every iteration of these loops.  ``path``: the component of the storage
     that is accessed (``subscripts`` are those of the component); empty: all of it.
 
+    ``resizable``: an assignment may give what is asked for its size another one.
     ``named``: the designator by which something is accessed that may have other names, too, and
     ``inside`` the subscripts; the storage is ``ALIASED`` then, and ``subscripts`` is None.
     """
@@ -73,6 +74,18 @@ class Access:
     part: Part | None = field(default=None, compare=False, repr=False)
     named: str | None = None
     inside: tuple[Subscript, ...] | None = None
+    resizable: bool = False
+
+    @property
+    def asks_for_a_size(self) -> bool:
+        """The answer depends on what was assigned to the object as a whole before."""
+        return self.mode is Mode.INQUIRE and self.resizable
+
+    @property
+    def may_resize(self) -> bool:
+        """The access may give the object another size (F2018 10.2.1.3): it is to the whole of it,
+        or not known to be to a part."""
+        return self.writes and self.subscripts is None and self.part is None
 
     @property
     def writes(self) -> bool:
@@ -144,6 +157,11 @@ class Footprint:
         """The storages that may be written."""
         return frozenset(a.storage for a in self.accesses if a.writes)
 
+    def depends_on_own_size(self, storage: str) -> bool:
+        """Whether an object is asked for its size where it may get another one."""
+        found = self.of(storage)
+        return any(a.asks_for_a_size for a in found) and any(a.may_resize for a in found)
+
     def read(self) -> frozenset[str]:
         """The storages whose value is read."""
         return frozenset(a.storage for a in self.accesses if a.mode is Mode.READ)
@@ -198,6 +216,8 @@ class Names:
     the pointer itself."""
     bound_function: Callable[[Component], bool] = lambda component: False
     """Whether a component with a list may be a function that is bound to the type."""
+    resizable: Callable[[Ref | Component], bool] = lambda designator: False
+    """Whether an assignment may give an object another size, or length."""
     amounts_to: Callable[[What, Leaf], What] = lambda what, leaf: what
     """What a statement, or the action of a one-line IF, does, which may be less than stands there.
     """

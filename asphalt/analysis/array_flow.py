@@ -84,7 +84,7 @@ class ArrayFlow:
         footprint = examine(listed, self.names)
         if any(effect.kind in _UNSEEN for effect in footprint.effects):
             return Flow.anything(self.rank)
-        if any(_may_go(node) for node in listed):
+        if any(_may_go(node) for node in listed) or footprint.depends_on_own_size(self.storage):
             return Flow.anything(self.rank)
         if not footprint.of(self.storage):
             return Flow.nothing(self.rank)

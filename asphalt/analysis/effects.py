@@ -33,7 +33,7 @@ from asphalt.analysis.kinds import component_storage, name_kind, pointer_compone
 from asphalt.analysis.libraries import library_procedure
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.mpi_library import library_row
-from asphalt.analysis.objects import may_be_function
+from asphalt.analysis.objects import may_be_function, may_be_resized
 from asphalt.analysis.operators import (
     finalizers_visible,
     is_intrinsic_assignment,
@@ -132,6 +132,7 @@ class Effects:
             component=lambda component: component_storage(component, scope),
             pointer=lambda component: pointer_component(component, scope),
             bound_function=lambda component: may_be_function(component, scope),
+            resizable=lambda designator: may_be_resized(designator, scope),
         )
 
     def summary(self, located: Located) -> Summary | None:

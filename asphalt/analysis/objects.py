@@ -149,6 +149,19 @@ def declarations_on_the_way(
     return None if symbol is None else component_declarations(symbol, path)
 
 
+def may_be_resized(designator: Ref | Component, scope: Scope) -> bool:
+    """Whether an assignment to an object, or to what it is part of, may give it another size, or
+    length (F2018 10.2.1.3)."""
+    if isinstance(designator, Ref):
+        symbol = scope.lookup(designator.name)
+        return symbol is None or "allocatable" in symbol.attrs
+    declared = declarations_on_the_way(designator, scope)
+    root, _ = way_to(designator)
+    if declared is None or (isinstance(root, Ref) and may_be_resized(root, scope)):
+        return True
+    return any("allocatable" in declaration.decl.attrs for declaration in declared)
+
+
 def may_be_function(component: Component, scope: Scope) -> bool:
     """Whether a component with a list may be a reference of a function: one that is bound to the
     type, or that a procedure pointer leads to."""

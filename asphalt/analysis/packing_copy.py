@@ -200,7 +200,8 @@ def _leaves_nothing(exchange: Exchange, copy: PackingCopy, leaf: Leaf) -> bool:
     siblings = exchange.place.siblings
     for node in siblings[copy.position : exchange.place.position]:
         for access in examine((node,), exchange.names).of(storage):
-            if id(access.leaf) not in own and access.mode is not Mode.INQUIRE:
+            ignored = access.mode is Mode.INQUIRE and not access.asks_for_a_size
+            if id(access.leaf) not in own and not ignored:
                 return False
     covers = covers_whole(exchange)
     complete = _defines_all(copy)

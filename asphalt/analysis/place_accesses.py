@@ -191,6 +191,7 @@ class Place:
     def _inquire(self, args: Iterable[Arg]) -> None:
         for arg in args:
             value = arg.value if isinstance(arg, Keyword) else arg
+            begun = len(self.record.accesses)
             match value:
                 case Ref(name=name) if self._is_variable(value):
                     self._access(name, Mode.INQUIRE, None)
@@ -199,6 +200,10 @@ class Place:
                     self._inquire_component(value)
                 case _:
                     self.read(value)
+            if isinstance(value, Ref | Component) and self.record.names.resizable(value):
+                self.record.accesses[begun:] = [
+                    replace(access, resizable=True) for access in self.record.accesses[begun:]
+                ]
 
     def _inquire_component(self, target: Component) -> None:
         """A component whose size may change where it is allocated anew, by an assignment, too."""

@@ -152,6 +152,7 @@ class UnitAccesses:
         footprint = self.footprint(point.number)
         kinds = {effect.kind for effect in footprint.effects}
         used = set(footprint.read()) | self._in_statement_functions(point)
+        used |= {a.storage for a in footprint.accesses if a.asks_for_a_size} & self._resized
         whole = {
             storage
             for what in _parts(point)
@@ -173,6 +174,20 @@ class UnitAccesses:
             bool(kinds & _FROM_ELSEWHERE) or self._completes(point),
             strange or isinstance(point.what, Raw),
         )
+
+    @cached_property
+    def _resized(self) -> frozenset[str]:
+        """The storages that an assignment, or a procedure that is called, may give a size."""
+        return frozenset(
+            access.storage
+            for point in self.graph.points
+            for access in self.footprint(point.number).accesses
+            if access.may_resize and not self._is_mpi(point)
+        )
+
+    def _is_mpi(self, point: Point) -> bool:
+        """Whether a point is an MPI call, which allocates nothing."""
+        return isinstance(point.what, Call) and mpi_call(point.what, self.scope) is not None
 
     def _root(self, marked: str, bound: ConstructNames) -> str | None:
         """The storage that another name stands for."""

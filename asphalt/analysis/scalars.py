@@ -35,7 +35,9 @@ def exposed(nodes: Iterable[Node], storage: str, names: Names, covers: Covers) -
     ``covers(node, storage)`` tells that a node certainly defines all of an array.
     """
     listed = tuple(nodes)
-    return _has_gotos(listed) or _list(listed, storage, names, covers).exposed
+    if _has_gotos(listed) or examine(listed, names).depends_on_own_size(storage):
+        return True
+    return _list(listed, storage, names, covers).exposed
 
 
 def _has_gotos(nodes: tuple[Node, ...]) -> bool:
@@ -125,6 +127,8 @@ def _leaf(leaf: Leaf, storage: str, names: Names) -> _Flow:
 def surely_defines(body: tuple[Node, ...], storage: str, names: Names) -> bool:
     """Whether a procedure body defines a scalar before it reads it, whatever way it takes."""
     if any(jump.kind in _WAYS_OUT for node in body for jump in jumps_in(node)):
+        return False
+    if examine(body, names).depends_on_own_size(storage):
         return False
     flow = _list(body, storage, names, lambda node, name: False)
     return flow.defined and not flow.exposed and not _has_gotos(body)

@@ -88,6 +88,8 @@ class Temporaries:
         symbol = self.facts.scope.lookup(storage)
         if symbol is None or symbol.dims is not None:
             return False
+        if any(a.asks_for_a_size for a in self.facts.footprint(node).of(storage)):
+            return False  # of what another one has given it
         return not exposed((node,), storage, self.facts.names, _covers_nothing)
 
 
