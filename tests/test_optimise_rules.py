@@ -288,6 +288,17 @@ def test_a_buffered_send_is_not_started_earlier(tmp_path: Path, mode: str) -> No
     assert (wait < start) is (mode == "Ibsend")
 
 
+@pytest.mark.parametrize("mode", ["Bsend", "Ssend", "Rsend", "Send"])
+def test_a_blocking_send_elsewhere_leaves_waits_free(tmp_path: Path, mode: str) -> None:
+    """It has no request, so that every wait is for what is seen to be started for it."""
+    work = "  do i = 1, n\n    c(i) = sqrt(abs(c(i))) + i\n  end do\n"
+    use = "  do i = 1, n\n    b(i) = a(i)\n  end do\n"
+    send = f"  call MPI_{mode}(b, n, {_KIND}, right, 1, comm, ierr)\n"
+    lines = _lines(_optimised(tmp_path, _receive("a") + work + use + send))
+    wait = next(n for n, line in enumerate(lines) if line.startswith("call asphalt_wait"))
+    assert lines.index("c(i) = sqrt(abs(c(i))) + i") < wait < lines.index("b(i) = a(i)")
+
+
 @pytest.mark.parametrize("blocking", [True, False])
 def test_buffers_that_are_components_keep_work_behind_their_wait(
     tmp_path: Path, blocking: bool

@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache, cached_property
 
 from asphalt.analysis.accesses import Access
-from asphalt.analysis.matching import Match, Matched, matching
+from asphalt.analysis.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import (
     Quantity,
@@ -184,7 +184,9 @@ class Messages:
         return frozenset(
             own[id(match.leaf)].root if id(match.leaf) in own else None
             for match in self.matches
-            if not isinstance(match, Matched) and part_of(match.call) is not Part.BOTH
+            if not isinstance(match, Matched)
+            and part_of(match.call) is not Part.BOTH
+            and not is_blocking_transfer(match.call.procedure)  # it leaves no request
         )
 
     @cached_property
