@@ -60,7 +60,7 @@ class Sent:
         mine, other = self.type, send.type
         if mine is None or other is None:
             return None
-        if {mine.family, other.family} <= _COMPARED and mine.family != other.family:
+        if {mine.family, other.family} <= _COMPARED and not mine.may_match(other):
             return f"what is sent is {other.name.upper()}"
         if mine.name == other.name and self.count is not None and send.count is not None:
             return f"{send.count} are sent" if send.count > self.count else None

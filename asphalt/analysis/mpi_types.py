@@ -27,6 +27,11 @@ class PredefinedType:
     bytes: int | None
     gaps: bool = False
 
+    def may_match(self, other: PredefinedType) -> bool:
+        """Whether both may stand for one type of Fortran (MPI-4.0 section 3.3.1)."""
+        same_size = None in (self.bytes, other.bytes) or self.bytes == other.bytes
+        return self.family == other.family and same_size
+
 
 def _types(family: str, **sizes: int) -> dict[str, PredefinedType]:
     return {f"mpi_{k}": PredefinedType(f"mpi_{k}", family, size) for k, size in sizes.items()}

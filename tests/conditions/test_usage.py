@@ -87,11 +87,13 @@ MORE = (
     ),
     case("ASP032", "computed-tags", f"k = 3\n{send(tag='k + 1')}{recv(tag='k')}"),
     case("ASP033", "another-type", send(kind="MPI_INTEGER", count="8") + recv()),
+    case("ASP033", "another-kind", send(kind="MPI_REAL", count="4") + recv()),
     case("ASP034", "own-rank-by-number", f"if (me == 0) then\n{recv('0')}{send('0')}end if\n"),
 )
 
 SILENT = {
     "completed": transfer(isend() + WAIT),
+    "the-same-type-by-another-name": transfer(send(kind="MPI_REAL8") + recv()),
     "on-one-branch": transfer(f"{isend()}if (np > 1) {WAIT}"),
     "a-flag-decides": transfer(f"{isend()}call MPI_Test(request, done, MPI_STATUS_IGNORE, ierr)\n"),
     "freed": transfer(f"{isend()}call MPI_Request_free(request, ierr)\n"),
