@@ -30,6 +30,8 @@ from asphalt.transforms.charge import Costs
 USUAL = (INFINIBAND_DDR_2009, ETHERNET_1)
 PRECISION = 1e-3
 """Of a time: what differs by less is taken as the same."""
+_ROUNDING = 1e-9
+"""Of a time: what the sums of two estimates may differ by where they are of the same terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,11 @@ class Price:
         """Whether it takes longer than ``before`` on some network."""
         pairs = zip(self.seconds, before.seconds, strict=True)
         return any(now > then * (1 + PRECISION) for now, then in pairs)
+
+    def is_longer(self, before: Price) -> bool:
+        """Whether it takes longer than ``before`` on some network, by however little."""
+        pairs = zip(self.seconds, before.seconds, strict=True)
+        return any(now > then * (1 + _ROUNDING) for now, then in pairs)
 
     def gains(self, before: Price) -> bool:
         """Whether it takes longer on none, and less time on one."""

@@ -256,7 +256,7 @@ class Overlap:
             after = work_in_windows(self.shop.facts(more.tree))
             filled = any(count > before.get(request, 0) for request, count in after.items())
             prices = (self.shop.price(state.tree), self.shop.price(more.tree)) if filled else None
-            if prices is not None and not prices[1].loses(prices[0]):
+            if prices is not None and not prices[1].is_longer(prices[0]):  # it is more to read
                 state = more
             else:
                 lost = not_kept(self.shop, state.tree, dividing.name, step, prices)

@@ -34,7 +34,7 @@ subroutine {name}
   call MPI_Type_commit(column, ierr)
   call MPI_Type_vector(m, 1, n + 2, MPI_DOUBLE_PRECISION, row, ierr)
   call MPI_Type_commit(row, ierr)
-  call MPI_Type_vector(m, min(2, n), n + 2, MPI_DOUBLE_PRECISION, rows, ierr)
+  call MPI_Type_vector(m, min(2, (n + 1)/2), n + 2, MPI_DOUBLE_PRECISION, rows, ierr)
   call MPI_Type_commit(rows, ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
@@ -208,7 +208,11 @@ class Halos:
         near, far = (("n", "0"), ("1", "n+1"))[number]
         if self.random.random() < 0.4:
             if self.random.random() < 0.2:  # two rows: the second is none of the halo, or the first
-                near, far = ("n - min(2, n) + 1", "0") if number == 0 else ("1", "n+2 - min(2, n)")
+                near, far = (
+                    ("n - min(2, (n + 1)/2) + 1", "0")
+                    if number == 0
+                    else ("1", "n+2 - min(2, (n + 1)/2)")
+                )
                 return [], f"{field}({near},1)", f"{field}({far},1)", "1, rows"
             return [], f"{field}({near},1)", f"{field}({far},1)", "1, row"
         sent, got = (("e%west", "e%east"), ("f%west", "f%east"))[number]
