@@ -25,6 +25,9 @@ TRANSFERS = (
     "pipelining",
 )
 """Those for transfers between two ranks."""
+STARTING = ("nonblocking", "pipelining")
+"""Of these, the passes that make starts and waits of blocking calls; others move what they make,
+or what the program starts itself."""
 PASSES = (PREPUSH, *TRANSFERS)
 DEFAULT = (PREPUSH,)
 GROUPS = {"transfers": TRANSFERS, "all": PASSES}

@@ -99,12 +99,38 @@ def test_who_has_asked_is_not_told_to_ask(
 ) -> None:
     path = _program(tmp_path, "a(1) = me\n" + _RECEIVE + _SEND + _WAITS)
     out = _told(capsys, "scan", path)
-    assert "nothing more comes beside them with these --passes; --all lists them" in out
+    assert "nothing more comes beside them with these --passes; scan --all lists them" in out
     out = _told(capsys, "explain", f"{path}:11")
     assert "MPI_Irecv is completed by line 14; with these --passes, no more work comes" in out
     assert "Try" not in out
     assert main(["explain", "--no-cache", "--jobs", "1", f"{path}:11"]) == 0
     assert "Try `--passes transfers`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("passes", "told"),
+    [
+        ("motion", "only nonblocking makes starts and waits of blocking calls: --passes "
+         "nonblocking,motion"),
+        ("prepush", "--passes transfers tells what would come beside them"),
+    ],
+)  # fmt: skip
+def test_who_finds_no_exchange_is_told_of_messages(
+    passes: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ring.f90"
+    path.write_text(
+        "subroutine ring(a, b, n, to, from)\n  use mpi\n  integer :: n, to, from, ierr\n"
+        "  real(8) :: a(n), b(n)\n"
+        "  call MPI_Sendrecv(a, n, MPI_REAL8, to, 1, b, n, MPI_REAL8, from, 1, &\n"
+        "                    MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)\nend subroutine\n"
+    )
+    out = ("--output", str(tmp_path / "out"))
+    assert main(["apply", "--no-cache", "--jobs", "1", "--passes", passes, *out, str(path)]) == 0
+    errors = capsys.readouterr().err
+    assert "no exchange found" in errors
+    assert "there are messages between two ranks: " in errors
+    assert told in errors
 
 
 def test_what_has_errors_is_not_inlined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,7 @@ import click
 
 from asphalt.cli.command import Command
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
-from asphalt.cli.session import note, open_project, reports_before, tell
-from asphalt.passes import TRANSFERS
-from asphalt.project import Project
+from asphalt.cli.session import open_project, reports_before, tell
 from asphalt.report.model import FINDING
 
 FOUND = frozenset({"refused", "assumed", FINDING})
@@ -53,13 +51,4 @@ def scan(
         others = [one for one in project.transfers() if (one.file, one.line) not in known]
         listed = (*sites, *others)
     tell(common, project, sorted(listed, key=lambda site: (site.file, site.line)))
-    if not listed and project.has_messages:
-        note(f"there are messages between two ranks: {_what_tells(project)}")
     return int(check and any(site.verdict in FOUND for site in sites))
-
-
-def _what_tells(project: Project) -> str:
-    """How to learn about messages that nothing was said of."""
-    if set(project.settings.passes) & set(TRANSFERS):
-        return "nothing more comes beside them with these --passes; --all lists them"
-    return "--all lists them, --passes transfers tells what would come beside them"

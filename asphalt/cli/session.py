@@ -12,7 +12,7 @@ from rich.text import Text
 
 from asphalt.cli.options import CommonOptions
 from asphalt.errors import InputError, UsageError
-from asphalt.passes import TRANSFERS
+from asphalt.passes import STARTING, TRANSFERS, in_order
 from asphalt.project import Outcome, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
@@ -156,8 +156,21 @@ def tell(
             needed |= {f"{name}@{site.id}" for site in sites for name in site.assumptions}
             for name in sorted(project.settings.assume - needed):
                 note(f"no exchange here needs --assume {name}")
-            if not sites and not project.settings.defines:
+            if not sites and project.has_messages:
+                note(f"there are messages between two ranks: {_what_tells(project)}")
+            elif not sites and not project.settings.defines:
                 note("calls in #if branches are found with the -D and -I options of your build")
+
+
+def _what_tells(project: Project) -> str:
+    """How to learn about messages that nothing was said of."""
+    chosen = [name for name in TRANSFERS if name in project.settings.passes]
+    if chosen and not set(chosen) & set(STARTING):
+        together = ",".join(in_order({STARTING[0], *chosen}))
+        return f"only {STARTING[0]} makes starts and waits of blocking calls: --passes {together}"
+    if chosen:
+        return "nothing more comes beside them with these --passes; scan --all lists them"
+    return "scan --all lists them, --passes transfers tells what would come beside them"
 
 
 def _note_missing(project: Project, sites: Sequence[SiteReport]) -> None:
