@@ -39,6 +39,7 @@ def write(measured: Sequence[Stepped], page: Path, images: Path) -> list[Path]:
         smoother=SMOOTHER,
         cloning=CLONING,
         cloned=_cloned(measured),
+        charged_apart=_charged_apart(measured),
         targets=step_targets([row for one in measured for row in one.rows()]),
     )
     page.write_text(text.rstrip() + "\n", encoding="utf-8")
@@ -79,6 +80,14 @@ def _cloned(measured: Sequence[Stepped]) -> dict[str, float]:
         for one in measured
         if one.case.name == SMOOTHER
     }
+
+
+def _charged_apart(measured: Sequence[Stepped]) -> list[str]:
+    """The kernels whose work is charged otherwise on one platform than on another."""
+    charges: dict[str, set[frozenset[tuple[str, int]]]] = {}
+    for one in measured:
+        charges.setdefault(one.case.name, set()).add(frozenset(one.what.charge.items()))
+    return sorted(name for name, found in charges.items() if len(found) > 1)
 
 
 def _by_platform(measured: Sequence[Stepped]) -> dict[str, list[Stepped]]:
