@@ -106,6 +106,15 @@ class Access:
         """Whether two accesses may be to one object; their elements are not compared."""
         return self.storage == other.storage and _one_in_the_other(self.path, other.path)
 
+    def conflicts(self, other: Access) -> bool:
+        """Whether one of two accesses may change what the other finds (Bernstein's conditions);
+        their elements are not compared.  Who asks for a size finds it changed by what may give the
+        object another one."""
+        if not (self.writes or other.writes) or not self.meets(other):
+            return False
+        pairs = (self, other), (other, self)
+        return not any(a.mode is Mode.INQUIRE and not b.may_resize for a, b in pairs)
+
 
 def _one_in_the_other(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
     """Whether one of two components is, or is part of, the other."""

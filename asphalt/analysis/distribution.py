@@ -187,8 +187,7 @@ class _Distribution:
             problem.compare(one[variable], relation, two[variable])
 
         return not any(
-            (a.writes or b.writes)
-            and a.meets(b)
+            a.conflicts(b)
             and not (not a.path and self.order.is_temporary(a.storage, first, second))
             and not (relation == "<" and a.storage in self.private)
             and a.storage not in self._stated

@@ -54,7 +54,7 @@ def why_ordered(
             return f"{storage} may be read behind the loops"
     for a in accesses:
         for b in accesses:
-            if not (a.writes or b.writes) or not a.meets(b) or a.storage in own | apart:
+            if not a.conflicts(b) or a.storage in own | apart:
                 continue
             if not a.path and passes_nothing_on(a.storage):
                 continue

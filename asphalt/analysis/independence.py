@@ -153,7 +153,7 @@ class Independence:
         region = Region(self.facts.values, start, changing, None, self.limits.at(start))
         for a in mine:
             for b in theirs:
-                if not (a.writes or b.writes) or not a.meets(b):
+                if not a.conflicts(b):
                     continue
                 if not a.path and self.is_temporary(a.storage, first, second):
                     continue

@@ -107,6 +107,9 @@ class Place:
 
     def associate(self, target: Arg) -> None:
         """Record that a pointer gets another target, or that something is (de)allocated."""
+        if isinstance(target, Ref | Component) and target.args is not None:
+            self.read(*target.args)  # bounds: it is the whole of the object all the same
+            target = replace(target, args=None)
         own = self.record.names.pointer(target) if isinstance(target, Component) else None
         if own is None or not isinstance(target, Component):
             self.maybe_define(target)
@@ -212,8 +215,10 @@ class Place:
             self._component(own, Mode.INQUIRE, None)
         elif (root := root_name(target)) is not None:
             self._bound_by_construct(root)
-            self._access(root, Mode.INQUIRE, None)
-            self._through_pointer(Mode.INQUIRE)
+            # sizes of what is allocated in an element are part of its value
+            mode = Mode.READ if self.record.names.resizable(target) else Mode.INQUIRE
+            self._access(root, mode, None)
+            self._through_pointer(mode)
         self._read_indices(target)
 
     def _is_variable(self, ref: Ref) -> bool:

@@ -45,7 +45,7 @@ def _fusion_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | N
 
     for a in producer.phase_accesses(before):
         for b in producer.phase_accesses(after):
-            if not a.meets(b) or not (a.writes or b.writes):
+            if not a.conflicts(b):
                 continue
             if _is_own_variable(a, before, producer) and _is_own_variable(b, after, producer):
                 continue
@@ -95,7 +95,7 @@ def carried_by_interchange(producer: Producer, phase: Phase) -> Reorder | None:
 
     for a in accesses:
         for b in accesses:
-            if not a.meets(b) or not (a.writes or b.writes):
+            if not a.conflicts(b):
                 continue
             if _is_own_variable(a, phase, producer):
                 continue
@@ -157,7 +157,7 @@ def _rotation_pair(producer: Producer, before: Phase, after: Phase) -> Reorder |
 
     for a in producer.phase_accesses(before):
         for b in producer.phase_accesses(after):
-            if not a.meets(b) or not (a.writes or b.writes):
+            if not a.conflicts(b):
                 continue
             tiled_variables = {producer.exchange.names.storage(p.variable) for p in (before, after)}
             if a.storage in tiled_variables:

@@ -144,7 +144,7 @@ class Fusion:
         self, region: Region, one: _Phase, two: _Phase, a: Access, b: Access
     ) -> bool:
         """Whether there may be an element for which the order of two accesses changes."""
-        if not (a.writes or b.writes) or not a.meets(b):
+        if not a.conflicts(b):
             return False
         if one.node is not None and two.node is not None:
             if self._is_own(a, one.node) and self._is_own(b, two.node):

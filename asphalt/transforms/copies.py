@@ -161,7 +161,7 @@ class _Paths:
             footprint = self.order.facts.footprint(arm.head)
             if footprint.effects:
                 return False
-            if any((a.writes or b.writes) and a.meets(b) for a in mine for b in footprint.accesses):
+            if any(a.conflicts(b) for a in mine for b in footprint.accesses):
                 return False
         return True
 
