@@ -13,6 +13,7 @@ from __future__ import annotations
 from random import Random
 
 from fuzz.codes import Code
+from fuzz.structures import structured
 from fuzz.text import free_form
 
 HEAD = """\
@@ -25,7 +26,12 @@ subroutine {name}
     real(8) :: low(n), high(n)
     real(8), allocatable :: west(:), east(:)
   end type edges
+  type :: neighbour
+    integer :: rank, length
+  end type neighbour
   type(edges) :: e, f
+  type(neighbour) :: near(2)
+  real(8), allocatable :: h(:)
   real(8) :: u(0:n+1, 0:m+1), v(0:n+1, 0:m+1), w(n), x(n), y(n), s, t
   integer :: me, np, left, right, i, j, k, it
 {declared}  integer :: r(4), row, column, rows
@@ -53,9 +59,14 @@ subroutine {name}
   f%high = me + 3
   f%west = -1
   f%east = 0.5d0
+  near(1)%rank = left
+  near(2)%rank = right
+  near(1)%length = n
+  near(2)%length = m
   s = me
   t = 0
   k = 2
+  h = [s, t]
   do j = 0, m + 1
     do i = 0, n + 1
       u(i,j) = mod(7*i + 3*j + me, 11)*0.125d0
@@ -79,6 +90,7 @@ TAIL = """\
   call fz_real8('y', y, n)
   call fz_real8('e', [e%low, e%high, e%west, e%east], 2*n + 2*m)
   call fz_real8('f', [f%low, f%high, f%west, f%east], 2*n + 2*m)
+  call fz_real8('h', h, size(h))
   call fz_real8('s', [s, t, dble(k)], 3)
 end subroutine {name}
 """
@@ -268,7 +280,8 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
     n, m = random.randint(1, 6), random.randint(1, 6)
     coding = Random(f"halos/{seed}/{number}/code")
     code = Code.chosen(coding, tag)
-    body = code.body(Halos(random).body(), coding)
+    statements = structured(Halos(random).body(), Random(f"halos/{seed}/{number}/structures"))
+    body = code.body(statements, coding)
     return f"{tag}.f90", framed(code, body, n=str(n), m=str(m), left=left, right=right)
 
 
