@@ -215,7 +215,7 @@ def test_prices_have_the_unit_that_their_length_asks_for() -> None:
     assert dropped_text(same).endswith("no gain: +0.0 % on fast (100000 s to 99999 s)")
     step = StepReport("motion", "it goes", (), "a.f90", 3, (GainReport("fast", -1.25e-2),))
     judged = "by itself: it is judged together with the steps around it"
-    assert step_text(step) == f"motion: it goes: -12.5 ms on fast, {judged}"
+    assert step_text(step) == f"motion: it goes: costs 12.5 ms on fast, {judged}"
 
 
 def test_no_steps_at_all_are_not_told() -> None:
@@ -226,7 +226,8 @@ def test_what_a_step_gained_is_told_to_the_nanosecond() -> None:
     gained = (GainReport("fast", 12.5e-6), GainReport("slow", -7e-19), GainReport("far", 4e-18))
     step = StepReport("motion", "the wait goes down", ("it may",), "a.f90", 3, gained)
     assert step_text(step) == (
-        "motion: the wait goes down (it may): +12.5 us on fast, +0 us on slow, +0 us on far"
+        "motion: the wait goes down (it may): saves 12.5 us on fast, saves nothing on slow, "
+        "saves nothing on far"
     )
 
 

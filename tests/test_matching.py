@@ -121,7 +121,59 @@ CASES = {
     "loop-and-all": (f"do i = 1, n\n{receive('rs(i)')}end do\n{wait_all('n')}", ["2: matched 4"]),
     "loop-and-fewer": (
         f"do i = 1, n\n{receive('rs(i)')}end do\n{wait_all('n - 1')}",
+        ["2: unmatched"],
+    ),
+    "loop-and-another-number": (
+        f"do i = 1, n\n{receive('rs(i)')}end do\n{wait_all('m')}",
         ["2: unknown"],
+    ),
+    "loop-that-is-left-and-fewer": (
+        f"do i = 1, 4\nif (i > m) exit\n{receive('rs(i)')}end do\n{wait_all('3')}",
+        ["3: unknown"],
+    ),
+    "some-iterations-and-fewer": (
+        f"do i = 1, 4\nif (i > m) then\n{receive('rs(i)')}end if\nend do\n{wait_all('3')}",
+        ["3: unknown"],
+    ),
+    "loop-and-the-rest-apart": (
+        f"do i = 1, 4\n{receive('rs(i)')}end do\n{wait_all('3')}{wait('rs(4)')}",
+        ["2: unknown"],
+    ),
+    "loop-and-the-rest-maybe": (
+        f"do i = 1, 4\n{receive('rs(i)')}end do\n{wait_all('3')}j = rs(4)\n",
+        ["2: unknown"],
+    ),
+    "loop-and-a-stop": (
+        f"do i = 1, 4\n{receive('rs(i)')}end do\n{wait_all('3')}stop\n",
+        ["2: unknown"],
+    ),
+    "steps-and-fewer": (
+        f"do k = 1, n\ndo i = 1, 4\n{receive('rs(i)')}end do\n{wait_all('3')}end do\n",
+        ["3: unmatched"],
+    ),
+    "two-loops-and-fewer": (
+        f"do k = 1, 2\ndo i = 1, 3\n{receive('rs(3*k + i - 3)')}end do\nend do\n{wait_all('5')}",
+        ["3: unmatched"],
+    ),
+    "number-that-changes": (
+        f"k = 4\ndo i = 1, k\n{receive('rs(i)')}end do\nk = 3\n{wait_all('k')}",
+        ["3: unknown"],
+    ),
+    "number-that-may-change": (
+        f"k = n\ndo i = 1, k\n{receive('rs(i)')}end do\nif (m > 1) k = k - 1\n{wait_all('k')}",
+        ["3: unknown"],
+    ),
+    "more-than-started": (
+        f"{receive('rs(1)')}{receive('rs(2)')}{wait_all('4')}",
+        ["1: matched 3", "2: matched 3", "3: unmatched"],
+    ),
+    "more-than-a-loop-starts": (
+        f"do i = 1, n\n{receive('rs(i)')}end do\n{wait_all('n + 1')}",
+        ["2: matched 4", "4: unmatched"],
+    ),
+    "null-and-more-than-started": (
+        f"rs = MPI_REQUEST_NULL\n{receive('rs(1)')}{wait_all('4')}",
+        ["2: matched 3"],
     ),
     "pairs": (
         f"do i = 1, n\n{receive('rs(2*i-1)')}{send('rs(2*i)')}end do\n{wait_all('2*n')}",
@@ -258,6 +310,19 @@ def test_reasons() -> None:
     (tested,) = answers(f"{receive('r')}call MPI_Test(r, flag, {ANY}\n")
     assert isinstance(tested, Unknown)
     assert tested.reason == f"MPI_Test in line {BODY + 1} completes it only if its flag says so"
+    loop = f"do i = 1, n\n{receive('rs(i)')}end do\n"
+    (fewer,) = answers(loop + wait_all("n - 2"))
+    assert isinstance(fewer, Unmatched)
+    assert fewer.certain
+    assert fewer.reason == "no call completes some elements of rs"
+    _, more = answers(loop + wait_all("n + 2"))
+    assert isinstance(more, Unmatched)
+    assert not more.certain  # it may wait for nothing
+    assert more.reason == "nothing is started with some elements of rs"
+    _, four = answers(loop.replace("1, n", "1, 3") + wait_all("4"))
+    assert isinstance(four, Unmatched)
+    assert four.certain
+    assert four.reason == "nothing is started with rs(4)"
     (slots,) = answers(f"do i = 1, n\n{receive('rs(mod(i,2)+1)')}end do\n{wait_all('2')}")
     assert isinstance(slots, Unknown)
     assert slots.reason == (

@@ -57,10 +57,10 @@ def _procedure(*gains: float) -> ProcedureReport:
 
 def test_a_loss_is_told_as_part_of_a_gain() -> None:
     assert list(procedure_lines([_procedure(-3e-6, 10e-6)])) == [
-        "a.f90:1: work: motion: step 1: -3 us on slow, by itself: it is judged together with the "
-        "steps around it",
-        "a.f90:2: work: motion: step 2: +10 us on slow",
-        "a.f90: work: all of it together: +7 us on slow",
+        "a.f90:1: work: motion: step 1: costs 3 us on slow, by itself: it is judged together "
+        "with the steps around it",
+        "a.f90:2: work: motion: step 2: saves 10 us on slow",
+        "a.f90: work: all of it together: saves 7 us on slow",
         "a.f90: work: ended: that is all",
     ]
     assert "together" not in "".join(procedure_lines([_procedure(3e-6)]))

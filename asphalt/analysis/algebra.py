@@ -133,6 +133,17 @@ class Poly:
             powers[power] = powers.get(power, Poly()) + Poly.of({rest: coefficient})
         return powers
 
+    def __str__(self) -> str:
+        """The polynomial for people, the constant behind the rest."""
+        text = ""
+        for monomial, coefficient in sorted(self.terms, key=_order):
+            names = [atom.name if isinstance(atom, Ref) else "(...)" for atom in monomial]
+            number = abs(coefficient)
+            factors = ([str(number)] if number != 1 or not names else []) + names
+            sign = "-" if coefficient < 0 else "+"
+            text += f" {sign} " + "*".join(factors)
+        return text.removeprefix(" + ").replace(" - ", "-", text.startswith(" - ")) or "0"
+
     def expression(self) -> Expr:
         """A Fortran expression with this value."""
         positive: list[Expr] = []

@@ -12,7 +12,7 @@ from asphalt.analysis.shapes import Shape
 from asphalt.analysis.strides import part_of_block
 from asphalt.analysis.tiled_dimension import exactly, gaps, loop_ends
 from asphalt.analysis.window import Window
-from asphalt.ir.expr import Expr, Lit, Op, Ref
+from asphalt.ir.expr import Lit, Op, Ref
 
 _ONE = Poly.constant(1)
 
@@ -41,8 +41,8 @@ def every_block(
     dealt = count.divided_by(shape.stride(last)) or _ONE  # steps of the last dimension in a block
     if shape.stated and numbers_differ(shape.stride(last) * dealt, count):
         reason = (
-            f"a block is {_text(count)} elements, but dimensions 1 to {last} of "
-            f"{send.spelled} are {_text(shape.stride(last))}"
+            f"a block is {count} elements, but dimensions 1 to {last} of "
+            f"{send.spelled} are {shape.stride(last)}"
         )
         return Misfit("blocks", reason, leaf)
     guards = (
@@ -96,9 +96,7 @@ def slab(
     if block is None:
         if numbers_differ(unit, count) and count.value is not None and unit.value is not None:
             leaf = producer.packing.tiled.head
-            reason = (
-                f"a block of {_text(count)} elements is not a number of planes of {_text(unit)}"
-            )
+            reason = f"a block of {count} elements is not a number of planes of {unit}"
             return Misfit("blocks", reason, leaf)
         block = _quotient(count, unit)
         guards = (*guards, Divides(count, unit))
@@ -122,14 +120,3 @@ def _quotient(a: Poly, b: Poly) -> Poly:
     """The quotient of two sizes where the divisor may be 0 (then the guard does not hold)."""
     divisor = Ref("max", "max", (Lit("integer", "1"), b.expression()))
     return Poly.atom(Op("/", (a.expression(), divisor)))
-
-
-def _text(poly: Poly) -> str:
-    """A size for people."""
-    return " + ".join(_term(m, c) for m, c in sorted(poly.terms, key=repr)) or "0"
-
-
-def _term(monomial: tuple[Expr, ...], coefficient: int) -> str:
-    names = [atom.name if isinstance(atom, Ref) else "(...)" for atom in monomial]
-    factors = ([str(coefficient)] if coefficient != 1 or not names else []) + names
-    return "*".join(factors)

@@ -40,7 +40,7 @@ class Losses:
         way to the next start with the same request has no branch but that counted loops go on.
         ``graph``: without the ways that contradict what holds at the start.
         """
-        stopping = {p.number for p in graph.points if self._stops(p.number)}
+        stopping = self._stopping
         if EXIT in ends and path_witness(graph, [start.point], completing, ends) is None:
             return path_witness(graph, [start.point], ends, stopping)
         heads = {
@@ -51,6 +51,15 @@ class Losses:
         }
         branches = {n for n, after in enumerate(graph.successors) if len(after) > 1} - heads
         return path_witness(graph, [start.point], ends - {EXIT}, completing | branches | stopping)
+
+    def to_the_end(self, start: Operation, graph: ControlFlow) -> Path | None:
+        """A way from a start to the return on which nothing stops the program."""
+        return path_witness(graph, [start.point], {EXIT}, self._stopping)
+
+    @cached_property
+    def _stopping(self) -> frozenset[int]:
+        points = self.reaching.graph.points
+        return frozenset(point.number for point in points if self._stops(point.number))
 
     @cached_property
     def _loops(self) -> tuple[Do, ...]:

@@ -22,6 +22,7 @@ from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity
 from asphalt.analysis.mpi_table import Procedure, Timing
 from asphalt.analysis.own_requests import OwnRequests
+from asphalt.analysis.partial_requests import PartialRequests
 from asphalt.analysis.paths import Path, path_witness
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
@@ -116,6 +117,7 @@ class _Matcher:
         self.elements = RequestElements(values, reaching, found)
         self.facts = own.branches.knowing(own.changed_by)
         self.losses = Losses(values, reaching)
+        self.partial = PartialRequests(self.elements)
         self.named = {id(leaf): name for name, group in named.items() for leaf in group}
         self.groups = named
         self.starts = [o for o in found if o.does in (Does.START, Does.RUN)]
@@ -148,6 +150,9 @@ class _Matcher:
         if self.unseen is not None:
             reason = f"what this line does under OpenMP is not looked at: {self.unseen}"
             return Unknown(start.leaf, start.call, reason)
+        partly = self._partly(start)
+        if partly is not None:
+            return partly
         certainly: list[tuple[int, Operation]] = []
         doubtful: list[tuple[int, Operation]] = []
         maybe: dict[int, str] = dict(self._others(start))
@@ -188,6 +193,19 @@ class _Matcher:
             return Unknown(start.leaf, start.call, "no way from it returns")
         perhaps_first = self._first_passed(start, graph, doubtful, sure)
         return Matched(start.leaf, start.call, (*partners, *perhaps_first))
+
+    def _partly(self, start: Operation) -> Unmatched | None:
+        """Requests of an array that certainly no completion has, whatever they are called with."""
+        known = start.does is Does.START and not self._outlives(start)
+        if not known or not start.loops or next(self._others(start), None) is not None:
+            return None
+        graph = self.facts.pruned(start.point)
+        left = self.partial.left_over(start, self.ends, graph)
+        way = None if left is None else self.losses.to_the_end(start, graph)
+        if way is None:
+            return None
+        reason = f"no call completes {left}"
+        return Unmatched(start.leaf, start.call, reason, way, True)
 
     def _why_open(self, last: int) -> str:
         if last == EXIT:
@@ -308,21 +326,23 @@ class _Matcher:
             return None
         if self._outlives(end) or self.unseen is not None or end.storage is None:
             return None
-        for other in self.found:
-            if other.does in (Does.COMPLETE, Does.RELEASE):
-                continue
+        root = end.root
+        assert root is not None
+        starts = [o for o in self.found if o.does not in (Does.COMPLETE, Does.RELEASE)]
+        left = self.partial.left_over(end, starts, self.graph)
+        points = {o.point for o in (self.ends if left is None else self.found)} | {ENTRY}
+        if any(d.point not in points for d in self.reaching.at(end.point, root)):
+            return None
+        for other in starts if left is None else ():
             has, _ = self.elements.completed_at(other, end)
             if has is not False and self._leads(other.point, end.point):
                 return None
-        root = end.root
-        assert root is not None
-        points = {o.point for o in self.ends} | {ENTRY}
-        if any(d.point not in points for d in self.reaching.at(end.point, root)):
-            return None
         path = path_witness(self.graph, [ENTRY], {end.point})
         if path is None:
             return None
         reason = "no operation that is started here reaches this wait"
+        if left is not None:
+            reason = f"nothing is started with {left}"
         symbol = self.scope.lookup(root)
         begins_null = symbol is None or symbol.initial is not None or "data" in symbol.attrs
         count = None if end.count is None else self.values.constants(end.count).value

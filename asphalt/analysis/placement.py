@@ -131,7 +131,7 @@ class Placement:
                 unseen = unseen_module(name, self.facts.scope)
                 why = "nothing is seen that declares it" if unseen is None else unseen.why
                 module = None if unseen is None else unseen.module
-                return Unseen(f"{where} may be volatile: {why}", module)
+                return Unseen(f"{where}: whether it is volatile cannot be seen: {why}", module)
             if "volatile" in symbol.attrs:
                 return Unseen(f"{where} is volatile")
         return None

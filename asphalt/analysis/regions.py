@@ -283,6 +283,14 @@ class Region:
         order(problem, one, two)
         return _answer(problem)
 
+    def elements(self, access: Access) -> Elements:
+        """At least the elements that an access touches; raises UndecidedError."""
+        assert access.subscripts is not None
+        problem = Problem()
+        names = tuple(f"subscript {i + 1}" for i in range(len(access.subscripts)))
+        self._element(problem, access, self._enter(problem, access, ""), names)
+        return problem.values_of(names)
+
     def iterations_of_conflicts(
         self, first: Access, second: Access, variables: tuple[str, ...]
     ) -> Elements:

@@ -5,7 +5,7 @@ The answers are yes (True), no (False) and unknown (None).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import Access, Mode
@@ -88,7 +88,7 @@ class RequestElements:
         if equal is not None and not _not_around(completion.loops, start.loops):
             return equal, completion.point
         found = self._range(start, completion, ways)
-        elements = self._elements(start, _not_around(start.loops, completion.loops))
+        elements = self.elements(start, _not_around(start.loops, completion.loops))
         if found is None or elements is None:
             return None, self._outermost(start, completion)
         region = self._region(start, start, completion)
@@ -129,8 +129,8 @@ class RequestElements:
             return equal
         if self._counts_up(start) is not None and self._counts_up(start) == self._counts_up(other):
             return False
-        one = self._elements(start, start.loops)
-        two = self._elements(other, other.loops)
+        one = self.elements(start, start.loops)
+        two = self.elements(other, other.loops)
         if one is None or two is None:
             return None
         region = self._region(start, start, other)
@@ -156,7 +156,7 @@ class RequestElements:
             loop_variable(loop) in names_in(atom) for loop in loops for atom in fixed.atoms
         ):
             return True
-        elements = self._elements(start, loops)
+        elements = self.elements(start, loops)
         if elements is None or any(loop_variable(loop) is None for loop in loops):
             return None
         names = [name for loop in loops if (name := loop_variable(loop)) is not None]
@@ -177,7 +177,7 @@ class RequestElements:
                 return None
         return False
 
-    def _elements(self, start: Operation, loops: tuple[Do, ...]) -> Access | None:
+    def elements(self, start: Operation, loops: tuple[Do, ...]) -> Access | None:
         """The requests of a start in all iterations of these loops, as an access."""
         if start.first is None or start.storage is None:
             return None
@@ -204,7 +204,7 @@ class RequestElements:
             return Range(low, low + count - _ONE, completion.point)
         bounds = loop_bounds(own[0], region)
         variable = loop_variable(own[0])
-        point = self._whole_loop(own[0], completion.point, ways)
+        point = self.whole_loop(own[0], completion.point, ways)
         if bounds is None or variable is None or point is None or completion.count is not None:
             return None
         atom = Ref(variable, variable)
@@ -217,7 +217,7 @@ class RequestElements:
         low, high = ends if upwards else ends[::-1]
         return Range(low, high, point)
 
-    def _whole_loop(self, loop: Do, point: int, ways: ControlFlow) -> int | None:
+    def whole_loop(self, loop: Do, point: int, ways: ControlFlow) -> int | None:
         """The head of a loop that completes in every iteration and is left behind the last one
         alone; None: it is not like that."""
         graph = self.graph
@@ -230,6 +230,12 @@ class RequestElements:
         if path_witness(ways, [step], {step}, {point} | outside) is not None:
             return None
         return step
+
+    def region_of(self, one: Operation, others: Iterable[Operation]) -> Region:
+        """What does not change between an operation and others, as seen from it."""
+        points = [one.point, *(other.point for other in others)]
+        changing = (self._between(first, last) for first in points for last in points)
+        return Region(self.values, one.leaf, frozenset[str]().union(*changing))
 
     def _region(self, at: Operation, first: Operation, last: Operation) -> Region:
         changing = self._between(first.point, last.point)

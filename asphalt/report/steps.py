@@ -56,9 +56,10 @@ def not_kept(procedures: Sequence[ProcedureReport]) -> int:
 
 
 def _gain(gain: GainReport) -> str:
-    """What a step gained on a network, e.g. ``+12.5 us on ib-hdr``."""
-    seconds = round(gain.seconds, 9) + 0.0  # what is less comes of the last digits of sums
-    return f"{time_text(seconds, '+')} on {gain.network}"
+    """What a step gained on a network, e.g. ``saves 12.5 us on ib-hdr``."""
+    seconds = round(gain.seconds, 9)  # what is less comes of the last digits of sums
+    does, what = ("costs" if seconds < 0 else "saves"), time_text(abs(seconds))
+    return f"{does} {what if seconds else 'nothing'} on {gain.network}"
 
 
 def _together(steps: Sequence[StepReport]) -> str:
@@ -75,10 +76,9 @@ def _price(price: PriceReport) -> str:
     return f"{more * 100:+z.1f} % on {price.network} ({times})"
 
 
-def time_text(seconds: float, sign: str = "-") -> str:
-    """Seconds in four digits, as s, ms or us, e.g. ``17.17 ms``; ``sign``: ``+`` shows it, always;
-    ``-`` if it is below zero."""
+def time_text(seconds: float) -> str:
+    """Seconds in four digits, as s, ms or us, e.g. ``17.17 ms``."""
     unit, name = next((one for one in _UNITS if abs(seconds) >= one[0]), _UNITS[-1])
     number = seconds / unit
     digits = ".0f" if abs(number) >= _WHOLE else ".4g"
-    return f"{number:{sign}{digits}} {name}"
+    return f"{number:{digits}} {name}"

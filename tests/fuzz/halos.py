@@ -31,7 +31,7 @@ subroutine {name}
   end type neighbour
   type(edges) :: e, f
   type(neighbour) :: near(2)
-  real(8), allocatable :: h(:)
+  real(8), allocatable :: grown(:)
   real(8) :: u(0:n+1, 0:m+1), v(0:n+1, 0:m+1), w(n), x(n), y(n), s, t
   integer :: me, np, left, right, i, j, k, it
 {declared}  integer :: r(4), row, column, rows
@@ -66,7 +66,7 @@ subroutine {name}
   s = me
   t = 0
   k = 2
-  h = [s, t]
+  grown = [s, t]
   do j = 0, m + 1
     do i = 0, n + 1
       u(i,j) = mod(7*i + 3*j + me, 11)*0.125d0
@@ -90,7 +90,7 @@ TAIL = """\
   call fz_real8('y', y, n)
   call fz_real8('e', [e%low, e%high, e%west, e%east], 2*n + 2*m)
   call fz_real8('f', [f%low, f%high, f%west, f%east], 2*n + 2*m)
-  call fz_real8('h', h, size(h))
+  call fz_real8('grown', grown, size(grown))
   call fz_real8('s', [s, t, dble(k)], 3)
 end subroutine {name}
 """

@@ -13,11 +13,11 @@ Lines = list[str]
 _COUNTED = re.compile(r"(?P<buffer>[\w%]+(?:\([^()]*\))?), (?P<count>[nm]), (?=MPI_DOUBLE)")
 _WHOLE = re.compile(r"[wxy]|[ef]%(?:low|high|west|east)")
 _RANK = re.compile(r", (left|right)(?=, )")
-_RESIZING = (["h = [h, s]"], ["h = h(1:1)"], ["h = [h, t, s]"])
+_RESIZING = (["grown = [grown, s]"], ["grown = grown(1:1)"], ["grown = [grown, t, s]"])
 _ASKING = (
-    ["do i = 1, size(h)", "x(min(i, n)) = x(min(i, n)) + 1", "end do"],
-    ["do i = lbound(h, 1), ubound(h, 1)", "y(1) = y(1) + i", "end do"],
-    ["s = s + size(h)"],
+    ["do i = 1, size(grown)", "x(min(i, n)) = x(min(i, n)) + 1", "end do"],
+    ["do i = lbound(grown, 1), ubound(grown, 1)", "y(1) = y(1) + i", "end do"],
+    ["s = s + size(grown)"],
 )
 
 

@@ -179,6 +179,16 @@ class Elements:
         """Whether ``other`` certainly has all these elements."""
         return _is_subset(self.text, other.text)
 
+    def is_there_where(self, other: Elements) -> bool:
+        """Whether there certainly is an element for all values of the parameters for which
+        ``other`` has one."""
+        context = fresh_context()
+        try:
+            mine, theirs = (isl.Set(one.text, context).params() for one in (self, other))
+            return bool(theirs.is_subset(mine))
+        except isl.Error:
+            return False
+
     def box(self) -> tuple[tuple[Poly | None, Poly | None], ...]:
         """The least and the greatest index in each dimension, where they are one polynomial each
         (for sets that are not empty)."""
