@@ -13,6 +13,7 @@ from asphalt.transforms import (
     fission,
     hoisting,
     inline,
+    loop_fission,
     motion,
     nonblocking,
     opening,
@@ -53,7 +54,7 @@ WIDENING = (
 )
 DIVIDING = tuple(
     Transformation(module.NAME, module.check, module.apply)
-    for module in (waits, copies, splitting, peeling, draining)
+    for module in (waits, copies, splitting, peeling, loop_fission, draining)
 )
 SHARING = Transformation(sharing.NAME, sharing.check, sharing.apply)
 SEGMENTING = Transformation(segmentation.NAME, segmentation.check, segmentation.apply)

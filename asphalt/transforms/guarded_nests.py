@@ -38,13 +38,13 @@ def around(node: Node, nests: tuple[Do, ...]) -> tuple[Node, ...]:
     for number, nest in enumerate(nests):
         head, end = arm.head, node.end
         if number > 0:
-            head = replace(head, lead=(), trail=_plain(head.trail))
-            end = replace(end, lead=(), trail=_plain(end.trail))
+            head = replace(head, lead=(), trail=plain(head.trail))
+            end = replace(end, lead=(), trail=plain(end.trail))
         found.append(replace(node, arms=(replace(arm, head=head, body=(nest,)),), end=end))
     return tuple(found)
 
 
-def _plain(trail: str) -> str:
+def plain(trail: str) -> str:
     """The end of a line without its comment."""
     if "!" not in trail:
         return trail

@@ -122,7 +122,7 @@ def without_comments(nest: Do, eol: str) -> Do:
     def change(leaf: Leaf) -> Leaf:
         return replace(leaf, lead=(), trail=eol)
 
-    made = map_leaves(_unlabelled(nest), change)
+    made = map_leaves(unlabelled(nest), change)
     assert isinstance(made, Do)
     return made
 
@@ -141,14 +141,14 @@ def why_not_repeated(nest: Do, facts: UnitFacts) -> str | None:
     return None
 
 
-def _unlabelled(node: Node) -> Node:
+def unlabelled(node: Node) -> Node:
     """A loop, and those in it, with END DO where ``10 continue`` ends one or several of them."""
     if isinstance(node, Branch):
-        arms = (Arm(arm.head, tuple(map(_unlabelled, arm.body))) for arm in node.arms)
+        arms = (Arm(arm.head, tuple(map(unlabelled, arm.body))) for arm in node.arms)
         return replace(node, arms=tuple(arms))
     if not isinstance(node, Do):
         return node
-    body = tuple(_unlabelled(child) for child in node.body if not _only_ends(child))
+    body = tuple(unlabelled(child) for child in node.body if not _only_ends(child))
     what = node.head.what
     if not isinstance(what, DoHead) or what.label is None:
         return replace(node, body=body)

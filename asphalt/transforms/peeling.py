@@ -50,7 +50,7 @@ _COMMENT = "asphalt: the rest of the nest, which no message needs"
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The nests of a unit of which a part can come into the window of a transfer behind them."""
-    return nests(facts, _behind)
+    return nests(facts, to_starts)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
@@ -58,7 +58,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return in_parts(facts, step, _COMMENT, interior_first=False)
 
 
-def _behind(siblings: Run, windows: tuple[Window, ...], position: int) -> list[Run]:
+def to_starts(siblings: Run, windows: tuple[Window, ...], position: int) -> list[Run]:
     """From the nest to each start, the last start first."""
     starts = sorted({w.first for w in windows}, reverse=True)
     return [siblings[position + 1 : start + 1] for start in starts if start > position]

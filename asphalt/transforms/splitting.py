@@ -42,7 +42,7 @@ _COMMENT = "asphalt: the interior of the nest, which meets nothing that is under
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The nests of a unit of which a part can come into the window of a transfer before them."""
-    return nests(facts, _before)
+    return nests(facts, from_waits)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
@@ -50,7 +50,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return in_parts(facts, step, _COMMENT, interior_first=True)
 
 
-def _before(siblings: Run, windows: tuple[Window, ...], position: int) -> list[Run]:
+def from_waits(siblings: Run, windows: tuple[Window, ...], position: int) -> list[Run]:
     """From each wait for a receive to the nest, the earliest wait first."""
     waits = sorted({w.last for w in windows if _receives(w.call)})
     return [siblings[wait:position] for wait in waits if wait < position]
