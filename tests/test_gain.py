@@ -292,3 +292,37 @@ def test_the_usual_segments() -> None:
     assert usual_tile(12, 2e4) == 5
     assert usual_tile(12, 1) == 12
     assert usual_tile(1, 1e6) == 1
+
+
+def test_a_procedure_that_passes_itself_other_numbers_ends(tmp_path: Path) -> None:
+    """What it takes is counted once, whatever level it is given."""
+    text = """\
+program cycle
+  use mpi
+  implicit none
+  real(8) :: a(1000), b(1000)
+  integer :: ierr
+  call MPI_Init(ierr)
+  a = 1
+  b = 0
+  call MPI_Sendrecv_replace(b, 1000, MPI_DOUBLE_PRECISION, 0, 1, 0, 1, MPI_COMM_WORLD, &
+                            MPI_STATUS_IGNORE, ierr)
+  call level(a, 3)
+  print *, sum(a), b(1)
+  call MPI_Finalize(ierr)
+contains
+  recursive subroutine level(x, left)
+    real(8), intent(inout) :: x(:)
+    integer, intent(in) :: left
+    integer :: i
+    do i = 1, size(x)
+      x(i) = x(i) + sqrt(x(i))
+    end do
+    if (left > 0) call level(x, left - 1)
+    if (left > 9) call level(x, left - 2)
+  end subroutine level
+end program cycle
+"""
+    stepped = Stepped.of(tmp_path, {"cycle.f90": text})
+    main = next(facts for facts in stepped.facts() if facts.unit.kind == "program")
+    assert all(seconds > 0 for seconds in Model().price(stepped.tree, main.located).seconds)

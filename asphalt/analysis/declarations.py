@@ -199,7 +199,10 @@ class _Gatherer:
             case "equivalence" | "cray_pointer":
                 for _, entities in decl.groups or (("", decl.entities),):
                     for entity in entities:
-                        self.draft(entity.name, entity.spelled, span).equivalenced = True
+                        draft = self.draft(entity.name, entity.spelled, span)
+                        draft.equivalenced = True
+                        if decl.kind == "cray_pointer":
+                            draft.attrs.add(decl.kind)
                     self.out.equivalences.append(frozenset(e.name for e in entities))
             case "implicit":
                 self.implicit(decl.attrs)

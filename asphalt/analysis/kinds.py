@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asphalt.analysis.accesses import ALIASED, NameKind
 from asphalt.analysis.aliasing import second_name
+from asphalt.analysis.common_views import is_seen_twice
 from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.mpi_call import is_runtime_function, mpi_function
 from asphalt.analysis.objects import designator_name, designators_in, object_named
@@ -25,6 +26,8 @@ def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
     if symbol is None:
         # without a list it cannot be a function reference (F2018 15.5.1)
         return NameKind.UNKNOWN if listed else NameKind.VARIABLE
+    if "cray_pointer" in symbol.attrs:
+        return NameKind.UNKNOWN  # another name of whatever has the address
     if listed and mpi_function(Ref(name, name), scope) is not None:
         return NameKind.PROCEDURE  # MPI_Wtime()
     if symbol.origin in (Origin.PARAMETER, Origin.MPI):
@@ -84,6 +87,8 @@ def storage_of(name: str, scope: Scope) -> str:
     if symbol is None:
         return name
     if symbol.equivalenced:
+        return ALIASED
+    if symbol.common_block is not None and is_seen_twice(symbol.common_block, scope):
         return ALIASED
     if symbol.attrs & {"pointer", "target"} and not second_name(name, scope).no:
         return ALIASED

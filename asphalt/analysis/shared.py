@@ -6,11 +6,10 @@ called procedure does to it is an access to the storage behind the caller's own 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from asphalt.analysis.common_views import visible_scopes
 from asphalt.analysis.constants import constant
-from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.symbols import Origin, Scope, Symbol, element_bytes
 
@@ -124,23 +123,5 @@ def _certainly_unseen(block: str, scope: Scope) -> bool:
     """Whether nothing that a unit sees declares a COMMON block."""
     return all(
         other is not None and block not in other.declared.commons and not other.declared.open
-        for other in _visible_scopes(scope, set())
+        for other in visible_scopes(scope)
     )
-
-
-def _visible_scopes(scope: Scope, seen: set[int]) -> Iterator[Scope | None]:
-    """A unit, its hosts and the modules that they use; None for what cannot be seen."""
-    if id(scope) in seen:
-        return
-    seen.add(id(scope))
-    yield scope
-    if scope.host is not None:
-        yield from _visible_scopes(scope.host, seen)
-    for use in scope.declared.uses:
-        if use.intrinsic or use.module in MPI_MODULES or is_intrinsic_module(use.module):
-            continue
-        module = scope.scopes.module(use.module)
-        if module is None:
-            yield None
-        else:
-            yield from _visible_scopes(module, seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import ALIASED, Effect, EffectKind, Footprint, Names
+from asphalt.analysis.common_views import blocks_seen_twice
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.defined_operations import finalizes_at_end
 from asphalt.analysis.scalars import surely_defines
@@ -77,7 +78,7 @@ def summarise(scope: Scope, footprint: Footprint, names: Names) -> Summary:
         shared = shared_storage(storage, scope)
         if shared is not None:
             (shared_written if access.writes else shared_read)[storage] = shared
-        elif storage == ALIASED and not access.writes:
+        elif storage == ALIASED and not access.writes and not blocks_seen_twice(scope):
             shared_read[storage] = Shared("aliased", ALIASED)
         elif symbol is None or _is_state(symbol):
             effects[EffectKind.STATE, storage] = None

@@ -96,6 +96,7 @@ class Scope:
         self.scopes = scopes
         self._answers: dict[str, Answer] = {}
         self.findings: dict[str, Finding] = {}  # answers about its variables that were asked for
+        self.common_views: dict[str, bool] = {}  # blocks that it sees under two lists of names
         self.procedures: dict[str, Located | None] = {}  # what procedure names resolve to
         # components of derived types, by type and name, with the scopes of their declarations
         self.components: dict[tuple[str, str], tuple[Decl, Entity, Scope] | None] = {}

@@ -43,6 +43,7 @@ class Work:
     procedures: Procedures
     _times: dict[tuple[int, Given], tuple[Node, Amount]] = field(default_factory=dict)
     _bodies: dict[tuple[int, Given], tuple[Located, Amount]] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)
 
     def seconds(self, nodes: tuple[Node, ...], scope: Scope) -> float:
         """How long statements take, without any messages in them."""
@@ -113,8 +114,11 @@ class Work:
         passed = () if call is None else _passed(call, callee, scope, given)
         key = id(located.unit), passed
         if key not in self._bodies:
-            self._bodies[key] = located, Amount()  # of one that calls itself
+            if key[0] in self._open:
+                return Amount()  # of one that calls itself, whatever it passes
+            self._open.add(key[0])
             self._bodies[key] = located, self._list(located.unit.body, inner, passed)
+            self._open.remove(key[0])
         return self._bodies[key][1]
 
 

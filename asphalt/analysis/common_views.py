@@ -1,0 +1,78 @@
+"""COMMON blocks that one scoping unit sees under two lists of names.
+
+A module, or a host, may declare a block, and a unit that uses the module, or is inside of the host,
+may declare it once more, or give its variables other names: then two names that look like two
+variables are one (F2018 8.10.2.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
+from asphalt.analysis.symbols import Scope
+
+
+def is_seen_twice(block: str, scope: Scope) -> bool:
+    """Whether a unit, or one that it contains, sees two declarations of a block."""
+    found = scope.common_views.get(block)
+    if found is None:
+        found = scope.common_views[block] = _is_seen_twice(block, scope)
+    return found
+
+
+def visible_scopes(scope: Scope) -> Iterator[Scope | None]:
+    """A unit, its hosts and the modules that they use; None for what cannot be seen."""
+    yield from _visible(scope, set())
+
+
+def blocks_seen_twice(scope: Scope) -> bool:
+    """Whether a unit sees two declarations of any block."""
+    seen = [s for s in visible_scopes(scope) if s is not None and s.declared.commons]
+    blocks = [block for one in seen for block in one.declared.commons]
+    return len(blocks) != len(set(blocks))
+
+
+def _is_seen_twice(block: str, scope: Scope) -> bool:
+    seen = [s for s in visible_scopes(scope) if s is not None and block in s.declared.commons]
+    members = {name for one in seen for name in one.declared.commons[block]}
+    if len(seen) > 1 or any(_renames(one, members) for one in visible_scopes(scope)):
+        return True
+    return any(
+        block in inner.declared.commons
+        for one in {id(s): s for s in (scope, *seen)}.values()
+        for inner in _contained(one)
+    )
+
+
+def _renames(scope: Scope | None, names: set[str]) -> bool:
+    """Whether a USE statement of a unit gives one of some names another one."""
+    uses = () if scope is None else scope.declared.uses
+    return any(i.local != i.name and i.name in names for use in uses for i in use.items)
+
+
+def _contained(scope: Scope) -> Iterator[Scope]:
+    """The units inside of one."""
+    for unit in scope.unit.contained:
+        located = scope.program.contained(scope.located, unit.name)
+        if located is not None:
+            inner = scope.scopes.of(located)
+            yield inner
+            yield from _contained(inner)
+
+
+def _visible(scope: Scope, seen: set[int]) -> Iterator[Scope | None]:
+    if id(scope) in seen:
+        return
+    seen.add(id(scope))
+    yield scope
+    if scope.host is not None:
+        yield from _visible(scope.host, seen)
+    for use in scope.declared.uses:
+        if use.intrinsic or use.module in MPI_MODULES or is_intrinsic_module(use.module):
+            continue
+        module = scope.scopes.module(use.module)
+        if module is None:
+            yield None
+        else:
+            yield from _visible(module, seen)
