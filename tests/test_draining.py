@@ -213,3 +213,93 @@ STAYING_GUARDED = {
 @pytest.mark.parametrize("name", STAYING_GUARDED)
 def test_the_wait_stays_with_its_start(name: str, tmp_path: Path) -> None:
     assert _found(tmp_path, _LOOP, STAYING_GUARDED[name])[2] == []
+
+
+_OWN = """\
+subroutine unit(a, b, n, other, comm)
+  use mpi
+  implicit none
+  integer, parameter :: few = 9
+  integer, intent(in) :: n, other, comm
+  real(8), intent(inout) :: a(n, few), b(n, few)
+  integer :: i, j, ierr, single, status(MPI_STATUS_SIZE)
+  integer :: each(few)
+  do j = 1, few
+    a(:,j) = 2*a(:,j)
+    call MPI_Isend(a(:,j), n, MPI_DOUBLE_PRECISION, other, 1, comm, {start}, ierr)
+    call MPI_Wait({wait}, {status}, ierr)
+{body}  end do
+{behind}end subroutine unit
+"""
+_OWN_WORK = "    do i = 1, n\n      b(i,j) = sqrt(b(i,j))\n    end do\n"
+
+
+def _own(start: str, wait: str = "", body: str = "", behind: str = "", status: str = "") -> str:
+    return _OWN.format(
+        start=start,
+        wait=wait or start,
+        status=status or "MPI_STATUS_IGNORE",
+        body=body or _OWN_WORK,
+        behind=behind,
+    ).replace("a(:,j), n, MPI", "a(1,j), n, MPI")
+
+
+@pytest.mark.parametrize(
+    ("request_of", "declared"),
+    [
+        ("each(j)", ""),
+        (
+            "single",
+            "  ! asphalt: single for each iteration\n  integer :: asphalt_requests_1(few)\n",
+        ),
+    ],
+)
+def test_waits_of_the_program_leave(request_of: str, declared: str, tmp_path: Path) -> None:
+    """An array of requests stays; a scalar one becomes an array (figure 1, c to e)."""
+    stepped = Stepped.of(tmp_path, {"unit.f90": _own(request_of)})
+    assert stepped.applied(draining) == 1
+    text = stepped.text("unit.f90")
+    element = request_of if declared == "" else "asphalt_requests_1(j)"
+    assert declared in text
+    assert f"comm, {element}, " in text.replace("&\n                   ", "")
+    assert text.endswith(f"""\
+{_OWN_WORK}  end do
+  ! asphalt: what all iterations have started is complete behind these
+  do j = 1, few
+    call MPI_Wait({element}, MPI_STATUS_IGNORE, ierr)
+  end do
+end subroutine unit
+""")
+    (facts,) = stepped.facts()
+    assert all(isinstance(match, Matched) for match in facts.once(Messages).matches)
+
+
+def test_the_last_status_is_that_of_the_last_wait(tmp_path: Path) -> None:
+    """Waits leave in their order."""
+    text = _own("each(j)", behind="  b(1,1) = status(1)\n", status="status")
+    stepped = Stepped.of(tmp_path, {"unit.f90": text})
+    assert stepped.applied(draining) == 1
+    assert "    call MPI_Wait(each(j), status, ierr)\n  end do\n  b(1,1) =" in stepped.text(
+        "unit.f90"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(_own("each(2)"), id="one element for all"),
+        pytest.param(_own("each(j)", "each(few+1-j)"), id="another element"),
+        pytest.param(_own("each(j)", behind="  print *, each\n"), id="requests that are read"),
+        pytest.param(_own("single", behind="  print *, single\n"), id="a request that is read"),
+        pytest.param(
+            _own("single", body=_OWN_WORK + "    a(1,j) = single\n"), id="one that is read there"
+        ),
+        pytest.param(
+            _own("each(j)", body="    b(:,j) = a(1,1)\n    a(1,1) = j\n"), id="what is sent changes"
+        ),
+        pytest.param(_own("each(j)").replace("few", "n"), id="any number of iterations"),
+    ],
+)
+def test_waits_of_the_program_stay(text: str, tmp_path: Path) -> None:
+    stepped = Stepped.of(tmp_path, {"unit.f90": text})
+    assert stepped.applied(draining) == 0

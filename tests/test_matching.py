@@ -109,6 +109,30 @@ CASES = {
         f"{receive('r')}do i = 1, n\n{wait('r')}{receive('r')}end do\n{wait('r')}",
         ["1: matched 3 6", "4: matched 3 6"],
     ),
+    "element-of-each-iteration": (
+        f"do i = 1, n\n{receive('rs(i)')}b(60) = i\n{wait('rs(i)')}end do\n",
+        ["2: matched 4"],
+    ),
+    "element-by-a-variable": (
+        f"k = m\n{receive('rs(2*k-n)')}j = 2\n{wait('rs(2*k-n)')}k = 1\n",
+        ["2: matched 4"],
+    ),
+    "element-whose-number-changes": (
+        f"k = m\n{receive('rs(k)')}k = k + 1\n{wait('rs(k)')}",
+        ["2: unknown"],
+    ),
+    "element-whose-number-may-change": (
+        f"k = m\n{receive('rs(k)')}call other(k)\n{wait('rs(k)')}",
+        ["2: unknown"],
+    ),
+    "element-of-each-iteration-sometimes": (
+        f"do i = 1, n\n{receive('rs(i)')}if (m > 1) cycle\n{wait('rs(i)')}end do\n",
+        ["2: unmatched"],
+    ),
+    "element-of-the-next-iteration": (
+        f"do i = 1, n\nif (i > 1) {wait('rs(i)')}{receive('rs(i)')}end do\n",
+        ["3: unmatched"],
+    ),
     "elements": (
         receive("rs(1)") + send("rs(2)") + wait_all("2"),
         ["1: matched 3", "2: matched 3"],

@@ -29,17 +29,21 @@ _Heads = tuple[tuple[Leaf, ...], ...]
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A start and its wait in one iteration; ``accesses``: to the buffers; ``sizes``: the named
-    constants that have to be positive for these to be all."""
+    constants that have to be positive for these to be all.  ``request``: a scalar, or
+    (``numbered``) an array of which each iteration has an element; ``own``: it is the program's.
+    """
 
     start: Leaf
     wait: Leaf
     request: str
     accesses: tuple[Access, ...]
     sizes: frozenset[str]
+    numbered: bool = False
+    own: bool = False
 
 
 def pairs_of(loop: Do, order: Independence) -> tuple[Pair, ...]:
-    """The starts and waits of a loop, of asphalt's own, each of which has a request for itself."""
+    """The starts and waits of a loop, each of which has a request for itself."""
     return _Pairs(loop, order).found()
 
 
@@ -58,7 +62,8 @@ class _Pairs:
         for node in self.loop.body:
             for wait, call in self.messages.calls(node):
                 started = self.messages.completed_by(wait) or ()
-                if len(started) == 1 and _is_plain(call) and "status" not in call.args:
+                tells = call.binding == "runtime" and "status" in call.args
+                if len(started) == 1 and self._is_plain(call) and not tells:
                     pair = self._pair(started[0].leaf, wait)
                     found += [] if pair is None else [pair]
         return tuple(found)
@@ -66,7 +71,7 @@ class _Pairs:
     def _pair(self, start: Leaf, wait: Leaf) -> Pair | None:
         call, done = self.messages.call(start), self.messages.call(wait)
         ends = self.messages.completion(start) or ()
-        if call is None or done is None or not _is_plain(call) or len(ends) != 1:
+        if call is None or done is None or not self._is_plain(call) or len(ends) != 1:
             return None
         request, other = call.args["request"], done.args["request"]
         assert isinstance(request, Ref)
@@ -95,7 +100,21 @@ class _Pairs:
             if part is not None:
                 buffer, sizes = replace(buffer, subscripts=part[0]), sizes | part[1]
             accesses.append(replace(buffer, loops=(self.loop,)))
-        return Pair(start, wait, request.name, tuple(accesses), sizes)
+        own = call.binding != "runtime"
+        numbered = request.args is not None
+        return Pair(start, wait, request.name, tuple(accesses), sizes, numbered, own)
+
+    def _is_plain(self, call: MpiCall) -> bool:
+        """Whether the request of a call is a scalar variable, or the element of an array that has
+        the number of the iteration."""
+        request, variable = call.args.get("request"), loop_variable(self.loop)
+        if call.queue is not None or not isinstance(request, Ref) or variable is None:
+            return False
+        return request.args is None or (
+            len(request.args) == 1
+            and isinstance(request.args[0], Ref)
+            and folded(request.args[0]) == Ref(variable, variable)
+        )
 
     def _is_kept(self, heads: _Heads) -> bool:
         """Whether nothing in the loop changes what conditions depend on."""
@@ -148,13 +167,6 @@ class _Pairs:
         names = frozenset(atom.name for atom in number.atoms if isinstance(atom, Ref))
         plain = all(isinstance(atom, Ref) and atom.args is None for atom in number.atoms)
         return names if plain and all(map(self.order.is_positive, names)) else None
-
-
-def _is_plain(call: MpiCall) -> bool:
-    """Whether it is a call of the run-time module with a scalar variable as its request."""
-    request = call.args.get("request")
-    own = call.binding == "runtime" and call.queue is None
-    return own and isinstance(request, Ref) and request.args is None
 
 
 def _names(leaf: Leaf) -> frozenset[str]:

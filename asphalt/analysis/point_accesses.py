@@ -35,7 +35,7 @@ from asphalt.analysis.mpi_library import Until, library_row
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.symbols import Origin, Scope
-from asphalt.ir.expr import Arg, Keyword, Ref, Section, names_in, walk
+from asphalt.ir.expr import Arg, Expr, Keyword, Ref, Section, names_in, root_name, walk
 from asphalt.ir.stmt import (
     ArmHead,
     Assign,
@@ -304,8 +304,16 @@ class UnitAccesses:
             for parameter, actual in mpi.bound():
                 kept = parameter.kind == "BUFFER" and parameter.name not in held
                 if kept or parameter.name in held - brief or parameter.written_later:
-                    found |= {self.names.storage(name) for name in names_in(actual)}
+                    found |= {self.names.storage(name) for name in self._given(actual)}
         return frozenset(found)
+
+    def _given(self, actual: Expr) -> Iterable[str]:
+        """The variables of which a call may be given the address: not those of subscripts, whose
+        values are taken when it is made."""
+        name = root_name(actual)
+        if name is None or self.names.kind(name, True) is not NameKind.VARIABLE:
+            return names_in(actual)
+        return (name,)
 
 
 class _Unshadowed(Scope):

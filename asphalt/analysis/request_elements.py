@@ -20,7 +20,7 @@ from asphalt.analysis.regions import Region
 from asphalt.analysis.request_operations import Does, Operation
 from asphalt.analysis.sets.problem import Problem
 from asphalt.analysis.values import Values
-from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Do
 
@@ -51,6 +51,7 @@ class RequestElements:
         self._ahead: dict[int, frozenset[int]] = {}
         self._behind: dict[int, frozenset[int]] = {}
         self._counters: dict[str, bool] = {}
+        self._changed_at: dict[str, frozenset[int]] = {}
         self._completed: dict[
             tuple[int, int, int], tuple[Operation, Operation, ControlFlow, Answer]
         ] = {}
@@ -84,6 +85,8 @@ class RequestElements:
             return True, completion.point
         if self._is_counter(start, completion):
             return True, completion.point
+        if self._is_in_one_iteration(start, completion, ways):
+            return True, completion.point
         equal = self._equal_numbers(start, completion)
         if equal is not None and not _not_around(completion.loops, start.loops):
             return equal, completion.point
@@ -107,6 +110,40 @@ class RequestElements:
             return None
         numbers = [self.values.constants(o).value for o in (one.first, other.first)]
         return None if None in numbers else numbers[0] == numbers[1]
+
+    def _is_in_one_iteration(
+        self, start: Operation, completion: Operation, ways: ControlFlow
+    ) -> bool:
+        """``start(r(j))`` ... ``complete(r(j))``: one element of both, and on no way from the start
+        does a variable of its subscript change before the completion."""
+        first, last = start.first, completion.first
+        if first is None or last is None or folded(first) != folded(last):
+            return False
+        if start.count is not None or completion.count is not None:
+            return False
+        if not all(isinstance(part, Lit | Op | Ref) for part in walk(first)):
+            return False
+        names = names_in(first)
+        symbols = [self.values.scope.lookup(name) for name in names]
+        if any(s is None or s.dims is not None or not s.origin.is_variable for s in symbols):
+            return False
+        storages = {storage_of(name, self.values.scope) for name in names}
+        changes = {point for s in storages for point in self._changes(s)}
+        here = completion.point
+        return path_witness(ways, [start.point], changes - {here}, {here}) is None
+
+    def _changes(self, storage: str) -> frozenset[int]:
+        """The points at which a variable may change."""
+        if storage not in self._changed_at:
+            accesses, points = self.reaching.accesses, range(len(self.graph.points))
+            exposed = accesses.is_exposed(storage)
+            self._changed_at[storage] = frozenset(
+                point
+                for point in points
+                for done in (accesses.at(point),)
+                if done.everything or storage in done.defined or (done.exposed and exposed)
+            )
+        return self._changed_at[storage]
 
     def _outermost(self, start: Operation, completion: Operation) -> int:
         """The head of the outermost loop around a completion that is not around the start."""

@@ -26,16 +26,18 @@ After::
       end if
     end do
 
-Fission of the loop with a request for each iteration (Danalis et al., ICS 2009, section 5, variable
-cloning and loop fission): the work of all later iterations comes beside the transfer.  It needs
-that no iteration touches what the waits of earlier ones complete, and what goes with them
-(``analysis.distribution``); ``expanded_buffers`` gives each iteration a buffer of its own.  Loops
-have bounds that are constant, and at most ``few_iterations.MOST`` iterations, for so many
-operations are under way at a time.
+The program's own starts and waits go in the same way: a scalar request becomes an array.  This is
+fission of the loop with a request for each iteration (Danalis et al., ICS 2009, section 5, variable
+cloning and loop fission; figure 1, c to e): the work of all later iterations comes beside the
+transfer.  It needs that no iteration touches what the waits of earlier ones complete, and what goes
+with them (``analysis.distribution``); ``expanded_buffers`` gives each iteration a buffer of its
+own.  Loops have bounds that are constant, and at most ``few_iterations.MOST`` iterations, for so
+many operations are under way at a time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.distribution import Tail, tails
@@ -43,17 +45,21 @@ from asphalt.analysis.few_iterations import few_iterations
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.iteration_pairs import Pair
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.ir.expr import Expr, Ref
-from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Guarded, Plain
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
+from asphalt.ir.insertion import last_declaration
+from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Entity, Guarded, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, rewrite
 from asphalt.transforms.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.comments import comments_inside
-from asphalt.transforms.declare import column_of
+from asphalt.transforms.declare import column_of, insert_behind
 from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.expansion import step_of
 from asphalt.transforms.make import Maker, num
+from asphalt.transforms.new_names import next_number
 from asphalt.transforms.step import Found, Step, Trial
 from asphalt.transforms.waits import NAME as NAME
+
+_REQUESTS = "asphalt_requests_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     head = loop.head.what
     assert isinstance(head, DoHead)
     assert head.var is not None
-    numbered = tuple(_numbered(node, step.tail.pairs, head.var, facts) for node in loop.body)
+    given = _given(step.tail.pairs, facts)
+    numbered = tuple(_numbered(node, step.tail.pairs, head.var, given, facts) for node in loop.body)
     parts: dict[bool, list[Node]] = {False: [], True: []}
     for place, node in enumerate(numbered):
         parts[place in step.tail.places].append(node)
@@ -110,15 +117,47 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         return (*nodes[: step.position], *made, *nodes[step.position + 1 :])
 
     body = rewrite_list(facts.unit.body, (*step.path, 0), change)
-    requests = frozenset(pair.request for pair in step.tail.pairs)
+    requests = frozenset(p.request for p in step.tail.pairs if not p.own and not p.numbered)
     spec = (map_leaves(n, lambda leaf: _declared(leaf, requests, head)) for n in facts.unit.spec)
     unit = replace(facts.unit, spec=tuple(spec), body=body)
+    new = tuple(_declaration(old, name, head, facts) for old, name in given.items())
+    unit = insert_behind(unit, last_declaration(unit), new) if new else unit
     return with_checked_sizes(unit, step.tail.sizes, facts)
 
 
-def _numbered(node: Node, pairs: tuple[Pair, ...], variable: Expr, facts: UnitFacts) -> Node:
-    """The starts and waits with the request of their iteration; other statements as they are."""
-    own = {id(leaf): pair.request for pair in pairs for leaf in (pair.start, pair.wait)}
+def _given(pairs: tuple[Pair, ...], facts: UnitFacts) -> dict[str, str]:
+    """The arrays that take the place of the program's own scalar requests, by these."""
+    own = [pair.request for pair in pairs if pair.own and not pair.numbered]
+    first = next_number(facts, _REQUESTS)
+    return {name: f"{_REQUESTS}{number}" for number, name in enumerate(own, first)}
+
+
+def _declaration(old: str, name: str, head: DoHead, facts: UnitFacts) -> Leaf:
+    """The declaration of an array of requests of the type of a scalar one."""
+    symbol = facts.scope.lookup(old)
+    assert symbol is not None
+    assert symbol.type is not None
+    entity = Entity(name, name, _dims(head))
+    make = Maker(column_of(facts.unit, facts.located.form), 2, facts.free, facts.eol)
+    text = f"asphalt: {old} for each iteration"
+    return make.leaf(Decl("type", symbol.type, (), None, (entity,)), text)
+
+
+def _numbered(
+    node: Node,
+    pairs: tuple[Pair, ...],
+    variable: Expr,
+    given: Mapping[str, str],
+    facts: UnitFacts,
+) -> Node:
+    """The starts and waits with the request of their iteration; other statements as they are.
+    ``given``: the names of requests that are taken in place of others."""
+    own = {
+        id(leaf): pair.request
+        for pair in pairs
+        if not pair.numbered
+        for leaf in (pair.start, pair.wait)
+    }
 
     def change(leaf: Leaf) -> Leaf:
         request = own.get(id(leaf))
@@ -128,26 +167,31 @@ def _numbered(node: Node, pairs: tuple[Pair, ...], variable: Expr, facts: UnitFa
         if isinstance(what, Guarded):
             assert isinstance(what.action, Call)
             made: Call | Guarded = replace(
-                what, action=_in_iteration(what.action, request, variable)
+                what, action=_in_iteration(what.action, request, variable, given)
             )
         else:
             assert isinstance(what, Call)
-            made = _in_iteration(what, request, variable)
+            made = _in_iteration(what, request, variable, given)
         inside = comments_inside(leaf, facts.free, facts.eol)
         return replace(rewrite(leaf, made), lead=(*leaf.lead, *inside))
 
     return map_leaves(node, change)
 
 
-def _in_iteration(call: Call, request: str, variable: Expr) -> Call:
+def _in_iteration(call: Call, request: str, variable: Expr, given: Mapping[str, str]) -> Call:
     """The call with the request of an iteration."""
-    args = tuple(
-        Ref(arg.name, arg.spelled, (variable,))
-        if isinstance(arg, Ref) and arg.name == request and arg.args is None
-        else arg
-        for arg in call.args
-    )
-    return replace(call, args=args)
+
+    def numbered(arg: Arg) -> Arg:
+        match arg:
+            case Keyword(value=value):
+                changed = numbered(value)
+                assert not isinstance(changed, Keyword | AltReturn | Section)
+                return replace(arg, value=changed)
+            case Ref(name=name, spelled=spelled, args=None) if name == request:
+                return Ref(given.get(name, name), given.get(name, spelled), (variable,))
+        return arg
+
+    return replace(call, args=tuple(map(numbered, call.args)))
 
 
 def _behind(loop: Do, body: tuple[Node, ...], facts: UnitFacts) -> Do:
@@ -169,8 +213,12 @@ def _declared(leaf: Leaf, requests: frozenset[str], head: DoHead) -> Leaf:
     what = leaf.what
     if not isinstance(what, Decl) or all(e.name not in requests for e in what.entities):
         return leaf
-    assert head.first is not None
-    lower = None if head.first == num(1) else head.first
-    dims = (Dim("explicit", lower, head.last),)
+    dims = _dims(head)
     entities = (replace(e, dims=dims) if e.name in requests else e for e in what.entities)
     return rewrite(leaf, replace(what, entities=tuple(entities)))
+
+
+def _dims(head: DoHead) -> tuple[Dim, ...]:
+    """An element for each iteration."""
+    assert head.first is not None
+    return (Dim("explicit", None if head.first == num(1) else head.first, head.last),)
