@@ -38,6 +38,7 @@ from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.reading import disagreement
 from asphalt.optimiser.segmenting import Segmenting
+from asphalt.optimiser.waves import Waves
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import inline, rotation, sends_first
 from asphalt.transforms.expanded_buffers import ExpandBuffers
@@ -51,6 +52,7 @@ class Driver:
         self.shop = shop
         self.overlap = Overlap(shop)
         self.segments = Segmenting(shop, self.overlap)
+        self.waves = Waves(shop)
 
     def disagreement(self) -> str | None:
         """Why the unit is not touched: two units of one name, parsers that read it differently, or
@@ -215,15 +217,28 @@ class Driver:
             begin = replace(begin, tree=self.shop.known.tree(found.content))
         elif not self.shop.tilings(begin):
             begin = prepared
-        steps = self.shop.tilings(begin)
-        while steps and len(begin.steps) < MOST_STEPS:
-            step = steps[0]
+        tried: set[str] = set()
+        while len(begin.steps) < MOST_STEPS:
+            steps = (s for s in self.shop.tilings(begin) if s.does not in tried)
+            step = next(steps, None)
+            if step is None:
+                break
+            prices = self.waves.prices(begin, step)
+            if not prices[1].gains(prices[0]):
+                tried.add(step.does)
+                lost = not_kept(self.shop, begin.tree, TILING.name, step, prices)
+                found = told_with(found, lost)
+                continue
             does = f"is cut into tiles along {step.along}, K and D of {step.site} in {HEADER}"
             new = (Transfer(line, operation, 1, does=does) for line, operation in step.blocking)
             placed = tuple(self.shop.placed(begin.tree, transfer) for transfer in new)
             place = self.shop.place(begin.tree, step.line)
             tiled = Tiled(step.site, place.line, step.receive.operation, step.along, place.path)
             begin = self.shop.applied(begin, self.shop.facts(begin.tree), TILING, step)
+            gained = dict(zip(self.shop.model.names, prices[1].saved(prices[0]), strict=True))
+            begin = replace(
+                begin, steps=(*begin.steps[:-1], replace(begin.steps[-1], gained=gained))
+            )
             found = replace(
                 found,
                 content=begin.tree.content(self.shop.path),
@@ -232,7 +247,6 @@ class Driver:
                 transfers=tuple(sorted((*found.transfers, *placed), key=lambda t: t.line)),
                 tiled=(*found.tiled, tiled),
             )
-            steps = self.shop.tilings(begin)
         return found
 
     def _cloned(self, begin: State) -> Optimised:
