@@ -28,6 +28,9 @@ TRANSFERS = (
 STARTING = ("nonblocking", "pipelining")
 """Of these, the passes that make starts and waits of blocking calls; others move what they make,
 or what the program starts itself."""
+GAINING = ("stores", "expansion", "decomposition", "motion", "pipelining")
+"""Of these, the passes by which a program can gain; what others do is only kept with their steps.
+"""
 PASSES = (PREPUSH, *TRANSFERS)
 DEFAULT = (PREPUSH,)
 GROUPS = {"transfers": TRANSFERS, "all": PASSES}

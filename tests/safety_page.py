@@ -19,10 +19,12 @@ _HEAD = [
 ]
 _LEGEND = [
     "",
-    "A number: so many programs of the tests have a step of the pass that would break the rule, "
-    "and is not taken. Those of [tests/safety_pairs.py](../tests/safety_pairs.py) stand beside "
-    "nearly the same program, in which it is taken. A letter: why the pass cannot break the rule. "
-    "What each pass does is told at the beginning of its modules in `asphalt/transforms/`.",
+    "A number `n`: so many pairs of programs of the tests "
+    "([tests/safety_pairs.py](../tests/safety_pairs.py)). In one of a pair the pass takes a step; "
+    "in the other one, which is nearly the same, the step would break the rule, and there is none. "
+    "`+n`: so many other tests with a program in which the pass does not do what would break the "
+    "rule; they are listed below. A letter: why the pass cannot break the rule. What each pass "
+    "does is told at the beginning of its modules in `asphalt/transforms/`.",
     "",
 ]
 
@@ -32,16 +34,24 @@ def page() -> str:
     rules = [f"{n}. **{rule}**: {text}." for n, (rule, text) in enumerate(RULES.items(), 1)]
     table = ["", f"| pass | {' | '.join(RULES)} |", f"| --- |{' --- |' * len(RULES)}"]
     letters: dict[str, str] = {}
+    tests: list[str] = []
     for name, row in MATRIX.items():
         cells = []
         for rule, cell in row.cells.items():
             if isinstance(cell, Never):
                 cells.append(letters.setdefault(cell.reason, chr(ord("a") + len(letters))))
-            else:
-                cells.append(str(len(pairs(name, rule)) + sum(len(one.names) for one in cell)))
+                continue
+            cells.append(_counts(len(pairs(name, rule)), len(cell)))
+            tests += (f"- `{name}`, {rule}: `{one.node}`" for one in cell)
         table.append(f"| `{name}` | {' | '.join(cells)} |")
     reasons = [f"- {letter}: {reason}" for reason, letter in letters.items()]
-    return "\n".join([*_HEAD, *rules, *table, *_LEGEND, *reasons]) + "\n"
+    listed = ["", "## The other tests", "", *tests]
+    return "\n".join([*_HEAD, *rules, *table, *_LEGEND, *reasons, *listed]) + "\n"
+
+
+def _counts(in_pairs: int, others: int) -> str:
+    first = str(in_pairs) if in_pairs else ""
+    return f"{first} +{others}".strip() if others else first
 
 
 if __name__ == "__main__":

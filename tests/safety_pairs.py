@@ -6,11 +6,11 @@ that step would break the rule, and there is none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from types import ModuleType
-
-import shifts
-from safety_programs import branch, grid, irecv, isend, program, recv, wait, work
+import safety_pairs_buffers
+import safety_pairs_tiles
+import safety_pairs_waits
+from safety_pair import Pair
+from safety_programs import branch, flagged, grid, irecv, isend, program, recv, under, wait, work
 
 from asphalt.transforms import (
     branches,
@@ -20,24 +20,9 @@ from asphalt.transforms import (
     nonblocking,
     peeling,
     renaming,
-    segmentation,
     splitting,
     unrolling,
 )
-
-
-@dataclass(frozen=True)
-class Pair:
-    """``free``: a program to whose procedure a step of the transformation applies; ``bound``: one
-    to which none applies.  ``about``: what is said of the steps that count.  ``before``: the
-    transformations that prepare both."""
-
-    transformation: ModuleType
-    free: str
-    bound: str
-    about: str = ""
-    before: tuple[ModuleType, ...] = ()
-
 
 _ANY = "MPI_ANY_TAG"
 _ANYONE = "MPI_ANY_SOURCE"
@@ -59,21 +44,16 @@ subroutine post(x, source)
   implicit none
   real(8), intent(inout) :: x(200)
   integer, intent(in) :: source
-  integer{attribute} :: request
-  integer :: ierr
+  integer{request} :: request
+  integer{status} :: status(MPI_STATUS_SIZE)
+  integer :: i, ierr
   call MPI_Irecv(x, 200, MPI_DOUBLE_PRECISION, source, 1, MPI_COMM_WORLD, request, ierr)
-  call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+  call MPI_Wait(request, status, ierr)
+  do i = 1, 200
+    if (x(i) > 1d9) {then}
+  end do
 end subroutine post
 """
-
-
-def _if(condition: str, call: str) -> str:
-    return call.replace("  call", f"  if ({condition}) call", 1)
-
-
-def _flag(text: str, value: str) -> str:
-    """The program with one value of the flag in all turns."""
-    return text.replace("flag = modulo(turn, 2) == 1", f"flag = {value}")
 
 
 # Preliminary transformations
@@ -85,9 +65,11 @@ def _each(last: str = "") -> str:
     )
 
 
-def _posted(attribute: str) -> str:
-    call = "  call post(a, left)\n"
-    return program(call, other=_POST.format(attribute=attribute))
+def _posted(buffer: str = "a", **parts: str) -> str:
+    """A call of a procedure that receives."""
+    text = _POST.format(**{"request": "", "status": "", "then": "x(i) = 0"} | parts)
+    call = f"  w = 0\n  call post({buffer}, left)\n  c(1) = sum(w)\n"
+    return program(call, other=text, declared="  real(8) :: w(n,n)\n")
 
 
 def _decided(between: str = "") -> str:
@@ -96,8 +78,8 @@ def _decided(between: str = "") -> str:
 
 def _live(*second: str) -> str:
     """What the second receive brings has nothing to do with the first one."""
-    return _flag(program(recv("x", 1), work("c", "x(i)"), *second, work("d", "x(i)"), sends=_BOTH),
-                 ".true.")  # fmt: skip
+    body = recv("x", 1), work("c", "x(i)"), *second, work("d", "x(i)")
+    return flagged(program(*body, sends=_BOTH), ".true.")
 
 
 # Non-blocking transfers, and fission
@@ -106,13 +88,19 @@ def _live(*second: str) -> str:
 def _guarded(condition: str) -> str:
     declared = "  logical, external :: asks\n"
     sends = () if "asks" in condition else (1,)
-    return program(_if(condition, recv("a", 1)), declared=declared, sends=sends, other=_ASKS)
+    return program(under(condition, recv("a", 1)), declared=declared, sends=sends, other=_ASKS)
+
+
+def _received_in(buffer: str) -> str:
+    return program(
+        "  w = 0\n", recv(buffer, 1), "  c(1) = sum(w)\n", declared="  real(8) :: w(2*n)\n"
+    )
 
 
 def _in_branch(tag: object, second: int = 2) -> str:
     """A start that could leave the branch, past the receive in front of it."""
     body = branch(recv("a", tag), irecv("b", second), work("c"), wait())
-    return _flag(program(body, sends=(1, second)), ".true.")
+    return flagged(program(body, sends=(1, second)), ".true.")
 
 
 def _waited(condition: str, between: str = "", **parts: str) -> str:
@@ -131,7 +119,7 @@ def _status_in_branch(status: str) -> str:
 
 def _request_in_branch(request: str) -> str:
     second = branch(wait("r1"), irecv("b", 2, request), work("c"), wait(request))
-    return _flag(program(branch(irecv("a", 1, "r1")), second, sends=_BOTH), ".true.")
+    return flagged(program(branch(irecv("a", 1, "r1")), second, sends=_BOTH), ".true.")
 
 
 # Code motion
@@ -164,8 +152,8 @@ def _sent(*behind: str) -> str:
 
 
 def _now_and_then(value: str) -> str:
-    body = _if("flag", irecv("a", 1)), _if("flag", wait()), work("c", value)
-    return _flag(program(*body, sends=()), ".false.")
+    body = under("flag", irecv("a", 1)), under("flag", wait()), work("c", value)
+    return flagged(program(*body, sends=()), ".false.")
 
 
 def _in_front(between: str) -> str:
@@ -189,30 +177,28 @@ def _last_is_sent(*before: str, value: str = "b(n)", sends: tuple[int, ...] = (1
     return program(*before, *sent, sends=sends, takes=(2,), declared="  x = 0\n")
 
 
-def _segments(*, filled: str = shifts.FILL, between: str = "", behind: str = "") -> Pair:
-    """A message that leaves in segments while a nest fills it, or as a whole."""
-    sent = shifts.SENDRECV + "  t = sum(west)\n"
-    whole = shifts.program(filled + between + sent + behind)
-    free = shifts.program(shifts.FILL + sent)
-    return Pair(segmentation, free, whole, before=(nonblocking, fission, motion))
-
-
 _KEPT = "  integer :: keep\n  common /kept/ keep\n"
-_EITHER = _if("flag", wait()) + _if(".not. flag", wait())
+_EITHER = under("flag", wait()) + under(".not. flag", wait())
 _AGAIN = isend("b", 1), work("c", "b(i)"), wait(), work("b"), isend("b", 2), wait()
 
-PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
+_PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
     "unrolling": {
         "path": (Pair(unrolling, _each(), _each("    if (x(1) > 0) exit\n")),),
         "return": (Pair(unrolling, _each(), _each("    if (x(1) > 0) return\n")),),
     },
-    "inline": {"request": (Pair(inline, _posted(""), _posted(", save")),)},
+    "inline": {
+        "status": (Pair(inline, _posted(), _posted(status=", save")),),
+        "buffer": (Pair(inline, _posted(), _posted("w(1,:)")),),
+        "return": (Pair(inline, _posted(), _posted(then="return")),),
+        "request": (Pair(inline, _posted(), _posted(request=", save")),),
+    },
     "branches": {"path": (Pair(branches, _decided(), _decided("  if (turn < 0) j = 0\n")),)},
     "renaming": {
         "path": (Pair(renaming, _live(recv("x", 2)), _live(branch(recv("x", 2)))),),
         "request": (Pair(renaming, _live(recv("x", 2)), _live(irecv("x", 2), wait())),),
     },
     "nonblocking": {
+        "buffer": (Pair(nonblocking, _received_in("w(1:n)"), _received_in("w(1:2*n:2)")),),
         "path": (Pair(nonblocking, _guarded("turn > 0"), _guarded("asks(k)")),),
     },
     "fission": {
@@ -292,9 +278,15 @@ PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
             ),
         ),
     },
-    "pipelining": {
-        "status": (_segments(behind="  t = t + status(MPI_TAG)\n"),),
-        "path": (_segments(filled=shifts.branch("me > 0", shifts.FILL)),),
-        "return": (_segments(between="  if (u(1,1) < -1d9) return\n"),),
-    },
 }  # fmt: skip
+
+_ALL = (_PAIRS, safety_pairs_buffers.PAIRS, safety_pairs_waits.PAIRS, safety_pairs_tiles.PAIRS)
+PAIRS = {
+    name: {
+        rule: tuple(pair for group in _ALL for pair in group.get(name, {}).get(rule, ()))
+        for rules in (group.get(name, {}) for group in _ALL)
+        for rule in rules
+    }
+    for name in dict.fromkeys(name for group in _ALL for name in group)
+}
+"""All pairs, by pass and rule."""

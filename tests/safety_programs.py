@@ -136,3 +136,13 @@ def grid(
     waited = wait("r1", "status") if awaited is None else awaited
     body = "  u = me; other = 0\n", irecv("u(1,0)", 1), waited, nest, "  c(:) = v(:,1) + v(:,9)\n"
     return program(*body, declared=f"  real(8) :: u(n,0:9), v(n,9)\n{declared}")
+
+
+def under(condition: str, call: str) -> str:
+    """A call under a condition."""
+    return call.replace("  call", f"  if ({condition}) call", 1)
+
+
+def flagged(text: str, value: str) -> str:
+    """The program with one value of the flag in all turns."""
+    return text.replace("flag = modulo(turn, 2) == 1", f"flag = {value}")

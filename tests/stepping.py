@@ -24,10 +24,12 @@ MANY = 60
 
 @dataclass
 class Stepped:
-    """A tree of files that are given as texts, by name."""
+    """A tree of files that are given as texts, by name; ``uniform``: what all ranks have in
+    common is asked."""
 
     tree: Tree
     any_sizes: bool = False
+    uniform: bool = False
 
     @staticmethod
     def of(folder: Path, files: dict[str, str]) -> Stepped:
@@ -44,9 +46,10 @@ class Stepped:
 
     def facts(self) -> list[UnitFacts]:
         """All units."""
-        effects, _ = Analyses(self.tree).of(any_sizes=self.any_sizes)
+        effects, common = Analyses(self.tree).of(any_sizes=self.any_sizes)
+        known = common if self.uniform else None
         return [
-            UnitFacts(located, effects, self.tree.file(entry.path).eol)
+            UnitFacts(located, effects, self.tree.file(entry.path).eol, known)
             for entry in self.tree.files
             for located in self.tree.units_of(entry.path)
         ]

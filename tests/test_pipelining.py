@@ -12,6 +12,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 from mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed
 from stepping import Stepped
+from sweeps import GRID, MAIN, POINT, RECV, SEND, SWEEP, changed, nest, program, with_other
 from tiled_runs import output, transformed, with_values
 
 from asphalt.analysis.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
@@ -21,148 +22,43 @@ from asphalt.report.examples import examples_of
 from asphalt.settings import Settings
 from asphalt.transforms import nonblocking, pipelining
 
-GRID = """\
-module grid
-  implicit none
-  integer, parameter :: n = 12, m = 2000
-end module grid
-"""
-SWEEP = """\
-subroutine sweep(u, left, right, comm, k)
-  use mpi
-  use grid
-  implicit none
-  real(8), intent(inout) :: u(0:m, 0:n+1)
-  integer, intent(in) :: comm, k
-  integer :: left, right
-  real(8) :: west(n), east(n)
-  integer :: i, j, ierr, status(MPI_STATUS_SIZE)
-  real(8) :: t, row(m)
-{declared}
-  if (left /= MPI_PROC_NULL) then
-    call MPI_Recv(west, n, MPI_DOUBLE_PRECISION, left, 1, comm, status, ierr)  ! from the west
-    do j = 1, n
-      u(0,j) = west(j)
-    end do
-  end if
-  ! the work
-{nest}
-  ! to the next
-  if (right /= MPI_PROC_NULL) then
-    do j = 1, n
-      east(j) = u(m,j)
-    end do
-    call MPI_Send(east, n, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)  ! to the east
-  end if
-{behind}
-end subroutine sweep
-"""
-MAIN = """\
-program main
-  use mpi
-  use grid
-  implicit none
-  real(8) :: u(0:m, 0:n+1)
-  integer :: me, np, left, right, step, i, j, ierr
-  call MPI_Init(ierr)
-  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
-  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
-  left = MPI_PROC_NULL
-  right = MPI_PROC_NULL
-  if (me > 0) left = me - 1
-  if (me < np - 1) right = me + 1
-  do j = 0, n + 1
-    do i = 0, m
-      u(i,j) = modulo(7*i + 3*j + me, 11)
-    end do
-  end do
-  do step = 1, 60
-    call sweep(u, left, right, MPI_COMM_WORLD, step)
-  end do
-{more}
-  print '(i3, 3es25.17)', me, u(m,n), u(1,1), sum(u(1:,1:n))
-  call MPI_Finalize(ierr)
-end program main
-"""
-OTHERS = """\
-subroutine other(u, k)
-  use mpi
-  implicit none
-  real(8) :: u(*)
-  integer :: k, ierr
-  {what}
-end subroutine other
-"""
-POINT = "u(i,j) = 0.5d0*u(i,j) + 0.25d0*(u(i-1,j) + u(i,j-1))"
-
-
-def nest(*statements: str, rows: str = "1, n") -> str:
-    inside = "".join(f"      {statement}\n" for statement in statements or (POINT,))
-    return f"  do j = {rows}\n    do i = 1, m\n{inside}    end do\n  end do\n"
-
-
-def program(
-    work: str = "", declared: str = "", behind: str = "", more: str = "", other: str = ""
-) -> str:
-    sweep = SWEEP.format(nest=work or nest(), declared=declared, behind=behind)
-    return GRID + sweep + (OTHERS.format(what=other) if other else "") + MAIN.format(more=more)
-
-
-_CALL = "  call other(u, 1)\n"
-_SEND = "if (k < 0) call MPI_Send(u, 1, MPI_DOUBLE_PRECISION, 0, {tag}, MPI_COMM_WORLD, ierr)"
-_RECV = (
-    "if (k < 0) call MPI_Recv(u, 1, MPI_DOUBLE_PRECISION, {source}, {tag}, MPI_COMM_WORLD, &\n"
-    "    MPI_STATUS_IGNORE, ierr)"
-)
-
-
-def _sweep(before: str, after: str, **parts: str) -> str:
-    text = program(**parts)
-    assert before in text
-    return text.replace(before, after)
-
-
-def _with(call: str) -> str:
-    return program(other=call, more=_CALL)
-
-
 REFUSED: dict[str, tuple[Code, str]] = {
-    "another_send": (MESSAGES, _with(_SEND.format(tag=1))),
-    "another_tag_not_known": (MESSAGES, _with(_SEND.format(tag="k"))),
-    "another_receive": (MESSAGES, _with(_RECV.format(source=0, tag=1))),
-    "two_in_the_unit": (MESSAGES, program(behind="  " + _SEND.format(tag=1))),
-    "any_tag_elsewhere": (MESSAGES, _with(_RECV.format(source=0, tag="MPI_ANY_TAG"))),
-    "any_source_elsewhere": (MESSAGES, _with(_RECV.format(source="MPI_ANY_SOURCE", tag=3))),
-    "any_source": (MESSAGES, _sweep("left, 1, comm, s", "MPI_ANY_SOURCE, 1, comm, s")),
-    "any_tag": (MESSAGES, _sweep("left, 1, comm, s", "left, MPI_ANY_TAG, comm, s")),
+    "another_send": (MESSAGES, with_other(SEND.format(tag=1))),
+    "another_tag_not_known": (MESSAGES, with_other(SEND.format(tag="k"))),
+    "another_receive": (MESSAGES, with_other(RECV.format(source=0, tag=1))),
+    "two_in_the_unit": (MESSAGES, program(behind="  " + SEND.format(tag=1))),
+    "any_tag_elsewhere": (MESSAGES, with_other(RECV.format(source=0, tag="MPI_ANY_TAG"))),
+    "any_source_elsewhere": (MESSAGES, with_other(RECV.format(source="MPI_ANY_SOURCE", tag=3))),
+    "any_source": (MESSAGES, changed("left, 1, comm, s", "MPI_ANY_SOURCE, 1, comm, s")),
+    "any_tag": (MESSAGES, changed("left, 1, comm, s", "left, MPI_ANY_TAG, comm, s")),
     "a_probe": (
         MESSAGES,
-        _with("if (k < 0) call MPI_Probe(0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"),
+        with_other("if (k < 0) call MPI_Probe(0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"),
     ),
     "sent_and_received": (
         MESSAGES,
-        _with(
+        with_other(
             "if (k < 0) call MPI_Sendrecv(u, 1, MPI_DOUBLE_PRECISION, 0, 2, u(9), 1, &\n"
             "    MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)"
         ),
     ),
     "prepared": (
         MESSAGES,
-        _with(
+        with_other(
             "if (k < 0) call MPI_Send_init(u, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, &\n"
             "    i, ierr)"
         ).replace("integer :: k, ierr", "integer :: k, ierr, i"),
     ),
     "a_send_by_another_name": (
         MESSAGES,
-        _with("call give(u, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, ierr)").replace(
+        with_other("call give(u, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, ierr)").replace(
             "  use mpi\n  implicit none\n  real(8) :: u(*)",
             "  use mpi, give => MPI_Send\n  implicit none\n  real(8) :: u(*)",
         ),
     ),
     "a_send_of_a_generic_name": (
         MESSAGES,
-        _with("call give(u, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, ierr)").replace(
+        with_other("call give(u, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, ierr)").replace(
             "subroutine other", "module gives\n  use mpi\n  interface give\n"
             "    procedure MPI_Send\n  end interface\nend module gives\nsubroutine other", 1
         ).replace("  use mpi\n  implicit none\n  real(8) :: u(*)",
@@ -170,20 +66,20 @@ REFUSED: dict[str, tuple[Code, str]] = {
     ),
     "a_send_as_an_argument": (
         MESSAGES,
-        _with("call MPI_Barrier(MPI_COMM_WORLD, ierr)\n  call pass(MPI_Send)")
+        with_other("call MPI_Barrier(MPI_COMM_WORLD, ierr)\n  call pass(MPI_Send)")
         + "subroutine pass(f)\n  external :: f\nend subroutine pass\n",
     ),
     "unknown_procedure": (MESSAGES, program(more="  call somewhere(u)")),
     "no_main": (MESSAGES, program().split("program main", maxsplit=1)[0]),
-    "ready_send": (MESSAGES, _with(_SEND.format(tag=2).replace("MPI_Send", "MPI_Rsend"))),
+    "ready_send": (MESSAGES, with_other(SEND.format(tag=2).replace("MPI_Send", "MPI_Rsend"))),
     "datatype": (
         MESSAGES,
-        _sweep(
+        changed(
             "MPI_Recv(west, n, MPI_DOUBLE_PRECISION", "MPI_Recv(west, n, MPI_REAL8"
         ),
     ),
-    "shorter": (PARTS, _sweep("MPI_Send(east, n,", "MPI_Send(east, n - 1,")),
-    "halves": (PARTS, _sweep("MPI_Recv(west, n,", "MPI_Recv(west, n/2,")),
+    "shorter": (PARTS, changed("MPI_Send(east, n,", "MPI_Send(east, n - 1,")),
+    "halves": (PARTS, changed("MPI_Recv(west, n,", "MPI_Recv(west, n/2,")),
     "number_varies": (
         PARTS,
         program()
@@ -201,11 +97,11 @@ REFUSED: dict[str, tuple[Code, str]] = {
     "anywhere": (NEEDED, program(nest("u(i,k) = u(i,j)"))),
     "sent_before_it_is_complete": (NEEDED, program(nest(POINT, "east(1) = u(i,j)"))),
     "unpacked_over": (
-        NEEDED, _sweep("      u(0,j) = west(j)\n", "      u(0,j) = west(j)\n      u(m,1) = 0\n")
+        NEEDED, changed("      u(0,j) = west(j)\n", "      u(0,j) = west(j)\n      u(m,1) = 0\n")
     ),
     "carried": (
         NEEDED,
-        _sweep("u(0,j) = west(j)", "t = west(j)", work=nest("u(i,j) = t + u(i-1,j)")),
+        changed("u(0,j) = west(j)", "t = west(j)", work=nest("u(i,j) = t + u(i-1,j)")),
     ),
     "condition": (BETWEEN, program(nest(POINT, "if (u(i,j) < 0) left = MPI_PROC_NULL"))),
     "printed": (BETWEEN, program("  print *, u(0,n)\n" + nest())),
@@ -256,11 +152,11 @@ _STATUS = "  call MPI_Get_count(status, MPI_DOUBLE_PRECISION, i, ierr)\n  u(0,0)
     [
         program(behind=_STATUS),  # the count of the whole message
         program(nest() + "  if (ierr /= 0) u = 0\n"),  # its error
-        _sweep("  if (right /= MPI_PROC_NULL) then", "  if (k == 1) then\n    u = 0\n  else"),
-        _sweep("  if (left /= MPI_PROC_NULL) then", "  do while (left /= MPI_PROC_NULL)").replace(
+        changed("  if (right /= MPI_PROC_NULL) then", "  if (k == 1) then\n    u = 0\n  else"),
+        changed("  if (left /= MPI_PROC_NULL) then", "  do while (left /= MPI_PROC_NULL)").replace(
             "  end if\n  ! the work", "    exit\n  end do\n  ! the work"
         ),
-        _sweep("call MPI_Send(", "call MPI_Bsend("),
+        changed("call MPI_Send(", "call MPI_Bsend("),
     ],
     ids=["status", "error", "one_path", "in_a_loop", "buffered"],
 )
@@ -278,7 +174,7 @@ _SENDS = """\
     call MPI_Send(east, n, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)  ! to the east
   end if
 """
-ALONE = _sweep(
+ALONE = changed(
     _SENDS,
     "  call MPI_Send(east, n, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)\n",
     work=nest().replace("    end do\n", "    end do\n    east(j) = u(m,j)\n"),
@@ -320,7 +216,7 @@ TOKEN = (
 ALLOWED = {
     "plain": program(),
     "alone": ALONE,
-    "another_tag": _with(_SEND.format(tag=2) + "\n  " + _RECV.format(source=0, tag=2)),
+    "another_tag": with_other(SEND.format(tag=2) + "\n  " + RECV.format(source=0, tag=2)),
     "own_part_of_the_buffer": program(nest("u(i,j) = u(i,j) + u(i-1,j) + west(j)")),
     "earlier_parts": program(nest("u(i,j) = u(i,j) + u(i-1,j-1)")),
     "two_nests": program(nest("u(i,j) = u(i,j) + u(i-1,j)") + nest("u(i,j) = u(i,j) + u(i,j-1)")),
@@ -328,8 +224,8 @@ ALLOWED = {
     "row": program(nest("row(i) = u(i-1,j)", "u(i,j) = u(i,j) + row(i)")),
     "moved_before": program("  u(3,0) = u(2,0)\n" + nest()),
     "moved_behind": program(nest() + "  t = u(1,n)\n  u(m,0) = t\n"),
-    "elements": _sweep("(west, n,", "(west(1), n,"),
-    "unconditional": _sweep("if (left /= MPI_PROC_NULL) then", "if (.true.) then"),
+    "elements": changed("(west, n,", "(west(1), n,"),
+    "unconditional": changed("if (left /= MPI_PROC_NULL) then", "if (.true.) then"),
 }
 
 

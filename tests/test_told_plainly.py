@@ -3,14 +3,26 @@ calls, advice that was followed already, procedures that are left alone."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from asphalt.cli.main import main
-from asphalt.report.model import GainReport, ProcedureReport, SiteReport, StepReport, store_before
+from asphalt.cli.unchanged import missing_passes, why_unchanged
+from asphalt.optimiser import order
+from asphalt.passes import GAINING, PASSES
+from asphalt.report.model import (
+    DroppedReport,
+    GainReport,
+    ProcedureReport,
+    SiteReport,
+    StepReport,
+    store_before,
+)
 from asphalt.report.steps import procedure_lines
 from asphalt.report.text import summary
+from asphalt.transforms import pipelining
 
 _QUIET = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
 _RING = """\
@@ -27,6 +39,15 @@ program ring
   print *, sum(b), sum(c)
   call MPI_Finalize(ierr)
 end program ring
+"""
+_EXCHANGE = """\
+subroutine ring(a, b, n, to, from)
+  use mpi
+  integer :: n, to, from, ierr
+  real(8) :: a(n), b(n)
+  call MPI_Sendrecv(a, n, MPI_REAL8, to, 1, b, n, MPI_REAL8, from, 1, &
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+end subroutine
 """
 _RECEIVE = "call MPI_Irecv(b, n, MPI_REAL8, modulo(me-1,np), 9, MPI_COMM_WORLD, one, ierr)\n"
 _SEND = "call MPI_Isend(a, n, MPI_REAL8, modulo(me+1,np), 9, MPI_COMM_WORLD, two, ierr)\n"
@@ -119,18 +140,63 @@ def test_who_finds_no_exchange_is_told_of_messages(
     passes: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "ring.f90"
-    path.write_text(
-        "subroutine ring(a, b, n, to, from)\n  use mpi\n  integer :: n, to, from, ierr\n"
-        "  real(8) :: a(n), b(n)\n"
-        "  call MPI_Sendrecv(a, n, MPI_REAL8, to, 1, b, n, MPI_REAL8, from, 1, &\n"
-        "                    MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)\nend subroutine\n"
-    )
+    path.write_text(_EXCHANGE)
     out = ("--output", str(tmp_path / "out"))
     assert main(["apply", "--no-cache", "--jobs", "1", "--passes", passes, *out, str(path)]) == 0
     errors = capsys.readouterr().err
     assert "no exchange found" in errors
     assert "there are messages between two ranks: " in errors
     assert told in errors
+
+
+_ALONE = "these passes gain nothing by themselves"
+_NO_STEP = "no transformation finds another step"
+_PASSES = {
+    "nonblocking": (_ALONE, "nonblocking gains only beside other passes, motion above all: "
+                    "--passes nonblocking,motion"),
+    "waits,inline": (_ALONE, "inline, waits gain only beside other passes, motion above all: "
+                     "--passes inline,nonblocking,motion,waits"),
+    "motion": (_NO_STEP, "only nonblocking makes starts and waits of blocking calls: "
+               "--passes nonblocking,motion"),
+    "stores": (_NO_STEP, "only nonblocking makes starts and waits of blocking calls: "
+               "--passes stores,nonblocking,motion"),
+    "nonblocking,motion": (_NO_STEP, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["diff", "apply"])
+@pytest.mark.parametrize("passes", _PASSES)
+def test_it_is_told_why_nothing_changes(
+    passes: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended, missing = _PASSES[passes]
+    path = tmp_path / "ring.f90"
+    path.write_text(_EXCHANGE)
+    out = ["--output", str(tmp_path / "out")] if command == "apply" else []
+    assert main([command, "--no-cache", "--jobs", "1", "--passes", passes, *out, str(path)]) == 0
+    told = capsys.readouterr().err.splitlines()
+    (line,) = (line for line in told if "stays as it is" in line)
+    assert line.startswith(f"asphalt: {path}: ring stays as it is: {ended}")
+    assert not missing or [one.endswith(missing) for one in told].count(True) == 1
+
+
+def test_passes_that_gain_are_those_of_the_optimiser() -> None:
+    assert set(GAINING) == order.GAINING | {pipelining.NAME}
+    assert missing_passes(PASSES) is missing_passes(["prepush"]) is None
+
+
+def test_procedures_that_stay_are_told_together() -> None:
+    stays = ProcedureReport("a.f90", "", False, (), (), "that is all", 1, 9)
+    dropped = DroppedReport("waits", "step", "a.f90", 1, "too little", ())
+    assert why_unchanged([stays], ["prepush"]) == "a.f90: main stays as it is: that is all"
+    two = [stays, replace(stays, ended="too many"), stays]
+    assert why_unchanged(two, ["prepush"]) == (
+        "3 procedures with messages stay as they are: that is all, or too many"
+    )
+    told = replace(stays, dropped=(dropped,))
+    assert why_unchanged([told], ["nonblocking", "motion"]) is None
+    assert why_unchanged([], ["waits"]) is None
+    assert why_unchanged([told], ["waits"]) == missing_passes(["waits"])
 
 
 def test_what_has_errors_is_not_inlined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asphalt.frontend.expressions import parse_expression
+from asphalt.frontend.parse import parse_file
 from asphalt.frontend.source_text import SourceText
 from asphalt.frontend.split import split
 from asphalt.frontend.statements import statement
@@ -34,10 +35,10 @@ from asphalt.ir.stmt import (
     UseItem,
     What,
 )
-from asphalt.unparse.writer import Style, comment_of, expr_text, lines_of, statement_text
+from asphalt.unparse.writer import Style, comment_of, expr_text, lines_of, statement_text, style_of
 
 FREE = Style(Form.FREE, 132, False, "\n")
-FIXED = Style(Form.FIXED, 72, True, "\n")
+FIXED = Style(Form.FIXED, 72, True, "\n", upper_names=True)
 
 
 def name(spelled: str) -> Ref:
@@ -95,7 +96,33 @@ def test_upper_case_leaves_the_users_spelling() -> None:
         ".and.",
         (Lit("logical", ".true."), Op(">", (name("asphalt_k"), Ref("mod", "mod", (A, B))))),
     )
-    assert expr_text(expr, upper=True) == ".TRUE. .AND. ASPHALT_K > MOD(a, b)"
+    assert expr_text(expr, True, True) == ".TRUE. .AND. ASPHALT_K > MOD(a, b)"
+    assert expr_text(expr, True) == ".TRUE. .AND. asphalt_k > mod(a, b)"
+    assert expr_text(expr, upper_names=True) == ".true. .and. ASPHALT_K > MOD(a, b)"
+
+
+@pytest.mark.parametrize(
+    ("text", "keywords", "names"),
+    [
+        ("  integer :: i\n  call MPI_Wait(i, MPI_STATUS_IGNORE, MPI_ERR)\n" * 9, False, False),
+        ("  INTEGER :: ierr\n  CALL mpi_barrier(mpi_comm_world, ierr)\n", True, False),
+        ("  INTEGER :: IERR\n  CALL MPI_BARRIER(MPI_COMM_WORLD, IERR)\n", True, True),
+        ("  Integer :: N\n  Call F(N, DX)\n", False, True),
+        ("  print *, 'DO NOT STOP', \"IF\"\n  do k = 1, 2\n  end do ! END DO\n", False, False),
+        ("  print *, .TRUE.\n", False, False),
+        ("  x = 1D0\n", False, False),
+    ],
+)
+def test_new_statements_are_in_the_letter_case_of_their_file(
+    text: str, keywords: bool, names: bool
+) -> None:
+    style = style_of(parse_file(SourceText("a.f90", text, Form.FREE, 132, "\n", "")))
+    assert (style.upper, style.upper_names) == (keywords, names)
+    use, call = Use("mpi", True, (UseItem("mpi_send", "mpi_send"),)), Call(name("asphalt_x"), (A,))
+    assert lines_of(use, style, 2).startswith("  USE " if keywords else "  use ")
+    assert ("MPI, " if names else "mpi, ") in lines_of(use, style, 2)
+    assert lines_of(call, style, 2).startswith("  CALL " if keywords else "  call ")
+    assert (" ASPHALT_X(a)" if names else " asphalt_x(a)") in lines_of(call, style, 2)
 
 
 @pytest.mark.parametrize(

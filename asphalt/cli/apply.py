@@ -19,6 +19,7 @@ from asphalt.cli.options import (
     tile_option,
 )
 from asphalt.cli.session import note, open_project, report_of, reports_after, tell, warn_of
+from asphalt.cli.unchanged import why_unchanged
 from asphalt.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
@@ -101,6 +102,11 @@ def apply(
         write_atomically(report, report_of(project, sites, changed).encode(), 0o644)
     tell(common, project, sites, changed)
     _tell_what_was_tried(not_kept(outcome.procedures))
+    if not changes and common.format == "text":
+        advised = not sites and project.has_messages
+        why = why_unchanged(outcome.procedures, project.settings.passes, advised=advised)
+        if why is not None:
+            note(why)
     _tell_what_was_written(written, len(changes), output)
     if makefile is None:
         for line in needs_of_a_build(written):

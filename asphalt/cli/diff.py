@@ -22,6 +22,7 @@ from asphalt.cli.options import (
     tile_option,
 )
 from asphalt.cli.session import note, open_project, reports_of, show, tell, warn_of
+from asphalt.cli.unchanged import why_unchanged
 from asphalt.limits import HEADER
 from asphalt.project import Change
 from asphalt.report.model import Problem
@@ -68,6 +69,9 @@ def diff(
             note(f"apply would also write {RUNTIME}, the runtime of new code")
         else:
             note("apply would change nothing")
+            why = why_unchanged(outcome.procedures, project.settings.passes)
+            if why is not None:
+                note(why)
     else:
         changed = {str(change.path) for change in changes}
         tell(common, project, (*reports_of(project), *project.findings), changed)

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from asphalt.cli.options import CommonOptions
+from asphalt.cli.unchanged import missing_passes
 from asphalt.errors import InputError, UsageError
-from asphalt.passes import STARTING, TRANSFERS, in_order
+from asphalt.passes import TRANSFERS
 from asphalt.project import Outcome, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
@@ -164,11 +165,10 @@ def tell(
 
 def _what_tells(project: Project) -> str:
     """How to learn about messages that nothing was said of."""
-    chosen = [name for name in TRANSFERS if name in project.settings.passes]
-    if chosen and not set(chosen) & set(STARTING):
-        together = ",".join(in_order({STARTING[0], *chosen}))
-        return f"only {STARTING[0]} makes starts and waits of blocking calls: --passes {together}"
-    if chosen:
+    chosen = project.settings.passes
+    if (missing := missing_passes(chosen)) is not None:
+        return missing
+    if set(chosen) & set(TRANSFERS):
         return "nothing more comes beside them with these --passes; scan --all lists them"
     return "scan --all lists them, --passes transfers tells what would come beside them"
 

@@ -66,5 +66,6 @@ _ALL = (
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
 PREPARING_NAMES = frozenset(t.name for t in PREPARING)
 GAINING = frozenset({decomposition.NAME, expansion.NAME, motion.NAME, stores.NAME})
+"""Those whose steps gain by themselves; tiles and segments are judged on their own."""
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""

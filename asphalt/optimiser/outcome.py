@@ -10,6 +10,7 @@ from asphalt.frontend.tree import Tree
 from asphalt.optimiser.origins import Place
 
 FIXPOINT = "no transformation finds another step"
+UNGAINED = "these passes gain nothing by themselves"
 LOSING = "the unit would lose by all of it together"
 
 

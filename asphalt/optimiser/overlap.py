@@ -35,6 +35,7 @@ from asphalt.optimiser.order import (
 from asphalt.optimiser.outcome import (
     FIXPOINT,
     LOSING,
+    UNGAINED,
     Cleared,
     Done,
     Dropped,
@@ -42,6 +43,7 @@ from asphalt.optimiser.outcome import (
     Transfer,
 )
 from asphalt.optimiser.workshop import State, Workshop
+from asphalt.passes import GAINING as GAINING_PASSES
 from asphalt.transforms import (
     decomposition,
     departure,
@@ -301,7 +303,7 @@ class Overlap:
         content = state.tree.content(self.shop.path)
         gained = any(step.transformation in GAINING for step in state.steps)
         changed = gained and content != self.shop.tree.content(self.shop.path)
-        ended = FIXPOINT
+        ended = FIXPOINT if set(self.shop.passes) & set(GAINING_PASSES) else UNGAINED
         if len(state.steps) >= MOST_STEPS:
             ended = f"the limit of {MOST_STEPS} steps"
             changed = False

@@ -48,19 +48,20 @@ _GENERATED = _FUNCTIONS | {"kind", "size", "storage_size"}
 _STRING = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 
 
-def expr_text(expr: Arg, upper: bool = False) -> str:
+def expr_text(expr: Arg, upper: bool = False, upper_names: bool = False) -> str:
     """The text of an expression or argument, e.g. ``a + b*s(1,lo,p+1)``.
 
-    ``upper``: names and operators that asphalt makes are in upper case.
+    ``upper``: operators that asphalt makes are in upper case; ``upper_names``: names that it makes.
     """
-    return ExprPrinter(upper).text(expr)
+    return ExprPrinter(upper, upper_names).text(expr)
 
 
 class ExprPrinter:
-    """Prints expressions in one letter case."""
+    """Prints expressions, words of the language and names in one letter case each."""
 
-    def __init__(self, upper: bool = False) -> None:
+    def __init__(self, upper: bool = False, upper_names: bool = False) -> None:
         self.upper = upper
+        self.upper_names = upper_names
 
     def keyword(self, word: str) -> str:
         """A word of the language, in the case of the file."""
@@ -69,7 +70,7 @@ class ExprPrinter:
     def name(self, spelled: str) -> str:
         """A name as spelled, but one that asphalt makes in the case of the file."""
         low = spelled.lower()
-        if self.upper and (low.startswith(("asphalt_", "mpi_")) or low in _GENERATED):
+        if self.upper_names and (low.startswith(("asphalt_", "mpi_")) or low in _GENERATED):
             return spelled.upper()
         return spelled
 

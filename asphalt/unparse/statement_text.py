@@ -54,14 +54,15 @@ _LIST_HEADS = {
 }
 
 
-def statement_text(what: What, upper: bool = False) -> str:
-    """A statement as one logical line, e.g. ``call f(a, n)``; ``upper``: keywords in upper case.
+def statement_text(what: What, upper: bool = False, upper_names: bool = False) -> str:
+    """A statement as one logical line, e.g. ``call f(a, n)``; ``upper``: keywords in upper case,
+    ``upper_names``: names that asphalt makes.
 
     Raises:
         ValueError: the IR does not hold the whole statement (input and output, for instance):
             such a statement is only ever printed from its own text.
     """
-    return _StatementPrinter(upper).statement(what)
+    return _StatementPrinter(upper, upper_names).statement(what)
 
 
 class _StatementPrinter(ExprPrinter):
@@ -168,10 +169,10 @@ class _StatementPrinter(ExprPrinter):
         return "".join(of_type) + ", ".join((*map(self.text, objects), *rest))
 
     def _use(self, use: Use) -> str:
-        items = ", ".join(self._use_item(item) for item in use.items)
-        head = self.keyword("use, intrinsic :: " if use.intrinsic else "use ") + use.module
-        if self.upper:
-            head, items = head.upper(), items.upper()
+        items, module = ", ".join(self._use_item(item) for item in use.items), use.module
+        if self.upper_names:
+            items, module = items.upper(), module.upper()
+        head = self.keyword("use, intrinsic :: " if use.intrinsic else "use ") + module
         if use.only:
             return f"{head}, {self.keyword('only:')} {items}".rstrip()
         return f"{head}, {items}" if items else head
@@ -196,7 +197,8 @@ class _StatementPrinter(ExprPrinter):
         raise ValueError(f"no Fortran text for {decl!r}")
 
     def _common(self, block: str, entities: tuple[Entity, ...]) -> str:
-        return f"/{self.keyword(block)}/ {', '.join(self._entity(entity) for entity in entities)}"
+        block = block.upper() if self.upper_names else block
+        return f"/{block}/ {', '.join(self._entity(entity) for entity in entities)}"
 
     def _type(self, spec: TypeSpec) -> str:
         base = self.keyword(spec.base.replace("_", " "))

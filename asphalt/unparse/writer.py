@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,24 +23,53 @@ _LATER_ARMS = frozenset(
         *("type_is", "class_is", "class_default"),
     )
 )
+# words that are hardly ever names; in fixed form they are often written together
+_KEYWORDS = frozenset(
+    (
+        *("allocatable", "allocate", "call", "character", "common", "complex", "contains"),
+        *("continue", "cycle", "data", "deallocate", "dimension", "do", "double", "else"),
+        *("elseif", "end", "enddo", "endif", "exit", "external", "function", "go", "goto", "if"),
+        *("implicit", "integer", "intent", "interface", "intrinsic", "logical", "module", "none"),
+        *("only", "parameter", "pointer", "precision", "private", "program", "public", "real"),
+        *("return", "save", "select", "stop", "subroutine", "then", "type", "use", "while"),
+    )
+)
+_WORD = re.compile(r"(?<![\w.])[a-z]\w*", re.IGNORECASE)
+_NO_CODE = re.compile(r"""'(?:[^'\n]|'')*'|"(?:[^"\n]|"")*"|!.*""")
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a file writes its statements; ``width``: the line limit in columns, 0 for none."""
+    """How a file writes its statements; ``width``: the line limit in columns, 0 for none.
+
+    ``upper``, ``upper_names``: words of the language and names are in upper case.
+    """
 
     form: Form
     width: int
     upper: bool
     eol: str
+    upper_names: bool = False
 
 
 def style_of(file: File) -> Style:
-    """The style of a file: upper case if most of its letters outside of comments are."""
-    bodies = [leaf.body for leaf in leaves(file) if leaf.body]
-    lower = sum(sum(map(str.islower, body)) for body in bodies)
-    upper = sum(sum(map(str.isupper, body)) for body in bodies)
-    return Style(file.form, file.width, upper > lower, file.eol)
+    """The style of a file: words of the language, and names, are in upper case if most are.
+
+    The names of MPI are written alike in files of either letter case, and do not count.
+    """
+    upper: list[bool] = []
+    upper_names: list[bool] = []
+    for leaf in leaves(file):
+        for word in _WORD.findall(_NO_CODE.sub(" ", leaf.body or "")):
+            if word.lower() in _KEYWORDS:
+                upper.append(word.isupper())
+            elif not word.lower().startswith("mpi_"):
+                upper_names.append(word.isupper())
+    return Style(file.form, file.width, _most(upper), file.eol, _most(upper_names))
+
+
+def _most(found: list[bool]) -> bool:
+    return 2 * sum(found) > len(found)
 
 
 def printer(style: Style) -> Callable[[Leaf, int], str]:
@@ -62,7 +92,7 @@ def lines_of(
     Raises:
         ValueError: the statement cannot be printed from its meaning (see ``statement_text``).
     """
-    code = statement_text(what, style.upper)
+    code = statement_text(what, style.upper, style.upper_names)
     if name is not None:
         later = isinstance(what, Plain) or (isinstance(what, ArmHead) and what.kind in _LATER_ARMS)
         code = f"{code} {name}" if later else f"{name}: {code}"
