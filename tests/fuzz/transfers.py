@@ -23,7 +23,17 @@ from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
 from asphalt.settings import Settings
 from asphalt.unparse.params import Parameter, merge_header
-from fuzz import alltoalls, arrays, close, exchanges, gathers, halos, shifts, waves
+from fuzz import (
+    alltoalls,
+    arrays,
+    close,
+    exchanges,
+    fissions,
+    gathers,
+    halos,
+    shifts,
+    waves,
+)
 from fuzz.batch import _MAIN, SUPPORT, _checked, _common, _compiled, execute
 from fuzz.codes import is_code_seen
 from fuzz.typed_handles import typed
@@ -39,6 +49,7 @@ KINDS = {
     "close": close.procedure,
     "exchanges": exchanges.procedure,
     "fields": gathers.fields,
+    "fissions": fissions.procedure,
     "gathers": gathers.procedure,
     "halos": halos.procedure,
     "shifts": shifts.procedure,
