@@ -277,6 +277,27 @@ def nothing_beside(
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
+def kept_whole(
+    analyses: Analyses, sites: Sequence[SiteReport], accepted: frozenset[str] = frozenset()
+) -> tuple[SiteReport, ...]:
+    """The ``sites`` that changes are about; those that overlap with work as whole messages say what
+    keeps them whole, if a nest beside them would have been executed in tiles."""
+    wanted = {site.file for site in sites if site.overlaps}
+    why: dict[tuple[str, int], str] = {}
+    for located in user_units(analyses.tree, nonblocking_operations()):
+        found = blocking.kept_whole(analyses, located, accepted) if located.path in wanted else ()
+        for one in found:
+            if one.span is not None:
+                told = f"; {one.message} ({one.code.id})"
+                why.setdefault((located.path, one.span.first), told)
+    return tuple(
+        replace(site, message=site.message + why.get((site.file, site.line), ""))
+        if site.overlaps
+        else site
+        for site in sites
+    )
+
+
 def kept_stores(analyses: Analyses) -> tuple[SiteReport, ...]:
     """A report for each statement that stores to a receive buffer of a tree, and has to stay
     although a receive follows."""

@@ -24,7 +24,14 @@ from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.change import Change as Change
 from asphalt.change import Judges as Judges
 from asphalt.change import Outcome as Outcome
-from asphalt.change import Values, kept_blocking, kept_stores, nothing_beside, optimised
+from asphalt.change import (
+    Values,
+    kept_blocking,
+    kept_stores,
+    kept_whole,
+    nothing_beside,
+    optimised,
+)
 from asphalt.findings import findings
 from asphalt.frontend.raw_text import called_names
 from asphalt.frontend.tree import Tree, load_tree
@@ -153,6 +160,13 @@ class Project:
         return nothing_beside(
             self._analyses, changes, own.assume, own.passes, own.clone_limit, wrong
         )
+
+    def kept_whole(self, sites: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
+        """The sites that changes are about, with what keeps messages from being cut into segments
+        where the settings ask for it."""
+        if not {"nonblocking", "pipelining"} <= set(self.settings.passes):
+            return tuple(sites)
+        return kept_whole(self._analyses, sites, self.settings.assume)
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from asphalt.analysis.protocol import Fault
 from asphalt.analysis.protocol_segments import (
+    Posted,
     Shift,
     check_segments,
     check_shift,
@@ -19,7 +20,15 @@ from asphalt.analysis.protocol_segments import (
 from asphalt.analysis.schedule import Compute, Event, RankProgram, Send, Wait
 
 USUAL = Shift(
-    ranks=3, trips=5, elements=2, tile=2, depth=1, turns=2, paced=True, ahead=True, ring=True
+    ranks=3,
+    trips=5,
+    elements=2,
+    tile=2,
+    depth=1,
+    turns=2,
+    paced=True,
+    posted=Posted.AHEAD,
+    ring=True,
 )
 
 
@@ -35,9 +44,14 @@ def fault(
 
 
 @pytest.mark.parametrize("paced", [True, False])
-@pytest.mark.parametrize("ahead", [True, False])
-def test_what_is_emitted_is_right_for_small_sizes(paced: bool, ahead: bool) -> None:
-    assert check_segments(paced, ahead, 4) is None
+@pytest.mark.parametrize("posted", list(Posted))
+def test_what_is_emitted_is_right_for_small_sizes(paced: bool, posted: Posted) -> None:
+    found = check_segments(paced, posted, 4)
+    if paced and posted is Posted.BETWEEN:  # all wait for segments that nobody has asked for
+        assert found is not None
+        assert found.kind is Fault.WAIT_CYCLE
+    else:
+        assert found is None
 
 
 @given(
@@ -48,19 +62,21 @@ def test_what_is_emitted_is_right_for_small_sizes(paced: bool, ahead: bool) -> N
     st.integers(1, 6),
     st.integers(1, 3),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from(list(Posted)),
     st.booleans(),
 )
 def test_what_is_emitted_is_right_for_other_sizes(
     ranks: int, trips: int, elements: int, tile: int, depth: int, turns: int, paced: bool,
-    ahead: bool, ring: bool,
+    posted: Posted, ring: bool,
 ) -> None:  # fmt: skip
-    sizes = Shift(ranks, trips, elements, tile, depth, turns, paced, ahead, ring and ahead)
+    ring = ring and posted is not Posted.BEHIND
+    paced = paced and not (ring and posted is Posted.BETWEEN)
+    sizes = Shift(ranks, trips, elements, tile, depth, turns, paced, posted, ring)
     assert fault(sizes) is None
 
 
 def test_a_ring_that_waits_before_it_posts_stops() -> None:
-    assert fault(replace(USUAL, ahead=False)) is Fault.WAIT_CYCLE
+    assert fault(replace(USUAL, posted=Posted.BEHIND)) is Fault.WAIT_CYCLE
 
 
 def test_other_cuts_on_one_rank_do_not_pair_up() -> None:

@@ -23,7 +23,7 @@ def transformed(
     for name, text in files.items():
         (folder / name).write_text(text)
     settings = replace(Settings(cache=False, jobs=1), passes=("inline", "nonblocking", "motion",
-                       "fission", "renaming", "branches", "pipelining"))  # fmt: skip
+                       "fission", "renaming", "branches", "waits", "pipelining"))  # fmt: skip
     changes = Project(folder, settings=settings).transform(tile, depth)
     made = dict(files)
     header = ""

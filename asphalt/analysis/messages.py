@@ -8,12 +8,13 @@ defines its buffer until the call that completes it, which knows the buffer by i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
 
 from asphalt.analysis.accesses import Access
+from asphalt.analysis.control_flow import ENTRY
 from asphalt.analysis.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import (
@@ -25,7 +26,7 @@ from asphalt.analysis.mpi_library import (
 )
 from asphalt.analysis.mpi_table import Procedure, Timing
 from asphalt.analysis.own_requests import OwnRequests
-from asphalt.analysis.paths import path_witness
+from asphalt.analysis.paths import leads_to, path_witness
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.request_operations import operations
 from asphalt.analysis.transfer_buffers import touched_buffers, transfer_buffers
@@ -236,6 +237,19 @@ class Messages:
         if self._unknown & {None, self._requests.operations[id(leaf)].root}:
             return None
         return tuple(self._starts.get(id(leaf), ()))
+
+    def follows(self, end: Leaf, starts: Iterable[Leaf], ends: Iterable[Leaf]) -> bool:
+        """Whether every way to a completion, from the entry or from one of some completions, passes
+        one of some starts."""
+        graph = self.facts.reaching.graph
+        target = graph.action(end)
+        before = {point for leaf in ends if (point := graph.action(leaf)) is not None}
+        between = {point for leaf in starts if (point := graph.action(leaf)) is not None}
+        if target is None:
+            return False
+        known = self._requests.branches.knowing(self._requests.changed_by)
+        excluded = known.excluded_before(target)
+        return not leads_to(graph, {ENTRY, *before}, target, between, excluded)
 
     def pending(self, leaf: Leaf) -> tuple[Access, ...] | None:
         """The accesses to buffers of what a completion completes; None: not known."""

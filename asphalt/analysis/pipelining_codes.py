@@ -35,9 +35,13 @@ BETWEEN = Code(
     "a statement stands between receive and send",
     "It can neither be executed before the receive nor behind the send, and is no loop over the "
     "same iterations; or a loop has another way out, or a condition changes inside; or the IF "
-    "construct around a message has an ELSE arm, or holds more than the message and loops.",
+    "construct around a message has an ELSE arm, or holds more than the message and loops; or a "
+    "message that the program starts itself (MPI_Isend, MPI_Irecv) is completed by more than one "
+    "MPI_Wait for it alone, the status or the error code of a call is read, or something else "
+    "knows the request.",
     "Move it in front of the receive or behind the send.  What an ELSE arm does can stand in an IF "
-    "of its own in front of the receive.",
+    "of its own in front of the receive.  A request may be a scalar local variable for one "
+    "message, or an element with a constant subscript of a local array.",
 )
 
 CODES = (MESSAGES, PARTS, NEEDED, BETWEEN)

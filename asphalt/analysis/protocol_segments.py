@@ -9,11 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 
 from asphalt.analysis.protocol import ProtocolError, check
 from asphalt.analysis.protocol_pipeline import need_fault, small_sizes
 from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
+
+
+class Posted(Enum):
+    """Where a rank posts what it receives: in front of the nest that fills what it sends; behind
+    that, while its send is under way; or when that is complete, as where another branch receives.
+    """
+
+    AHEAD = "ahead"
+    BETWEEN = "between"
+    BEHIND = "behind"
+
+    @classmethod
+    def at(cls, receives: int, sends: int, waits: int) -> Posted:
+        """Where a receive is posted, by the places of it, of the start of a send, and of the wait
+        for that."""
+        if receives < sends:
+            return cls.AHEAD
+        return cls.BETWEEN if receives < waits else cls.BEHIND
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +41,8 @@ class Shift:
 
     ``trips``: iterations of either nest; ``elements``: of the message for each of them; ``turns``:
     how often all of it is executed; ``tile``, ``depth``: K and D; ``paced``: a segment is sent when
-    that of D tiles before it is complete, else all waits come behind.  ``ahead``: receives are
-    posted in front of the first nest, else behind the waits of the send, as where another branch
-    receives.  ``ring``: the last rank sends to the first one.
+    that of D tiles before it is complete, else all waits come behind.  ``posted``: where receives
+    are.  ``ring``: the last rank sends to the first one.
     """
 
     ranks: int
@@ -34,7 +52,7 @@ class Shift:
     depth: int
     turns: int
     paced: bool
-    ahead: bool
+    posted: Posted
     ring: bool
 
     def trips_of(self, rank: int) -> int:
@@ -92,7 +110,7 @@ def _turn(rank: int, turn: int, sizes: Shift) -> Iterator[Event]:
             if target is not None:
                 yield Wait(step, (sizes.trips + lo,))
 
-    if sizes.ahead:
+    if sizes.posted is Posted.AHEAD:
         yield from posted()
     for step, lo in enumerate(tiles):
         yield Compute(step, iterations(lo))
@@ -100,15 +118,16 @@ def _turn(rank: int, turn: int, sizes: Shift) -> Iterator[Event]:
             if sizes.paced and step >= sizes.depth:
                 yield Wait(step, (sizes.trips + lo - sizes.depth * sizes.tile,))
             yield Send(step, target, *part(lo), slot=sizes.trips + lo)
-    if not sizes.ahead:
+    if sizes.posted is Posted.BEHIND:
         yield from waited()
+    if sizes.posted is not Posted.AHEAD:
         yield from posted()
     for step, lo in enumerate(tiles):
         if source is not None:
             yield Wait(step, (lo,))
             own = iterations(lo)
             yield Compute(step, range(all_first + own.start, all_first + own.stop))
-    if sizes.ahead:
+    if sizes.posted is not Posted.BEHIND:
         yield from waited()
 
 
@@ -120,15 +139,15 @@ def check_shift(programs: Sequence[RankProgram], sizes: Shift) -> ProtocolError 
 
 
 @cache
-def check_segments(paced: bool, ahead: bool, most: int = 3) -> ProtocolError | None:
+def check_segments(paced: bool, posted: Posted, most: int = 3) -> ProtocolError | None:
     """The first fault of rings and chains over small sizes.
 
-    A ring whose ranks send before they post is none that a program can rely on.
+    A ring whose ranks wait for what they send before they post is none that a program can rely on.
     """
-    rings = (False, True) if ahead else (False,)
+    rings = (False,) if posted is Posted.BEHIND else (False, True)
     for numbers in small_sizes(most):
         for ring in rings:
-            one = Shift(*numbers, paced, ahead, ring)
+            one = Shift(*numbers, paced, posted, ring)
             programs = [shift_schedule(rank, one) for rank in range(one.ranks)]
             fault = check_shift(programs, one)
             if fault is not None:

@@ -78,7 +78,8 @@ def reports_after(project: Project, outcome: Outcome) -> tuple[SiteReport, ...]:
     A call that stays in one place and was changed where it is inlined is told as changed.
     """
     changes = outcome.changes
-    applied = {_key(site): site for change in changes for site in change.sites}
+    changed = [site for change in changes for site in change.sites]
+    applied = {_key(site): site for site in project.kept_whole(changed)}
     done = {(site.file, site.line, site.operation) for site in applied.values()}
     sites = [applied.pop(_key(site), site) for site in reports_of(project)]
     found = list(project.findings)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Mark, Refused
@@ -26,6 +26,8 @@ from asphalt.transforms import (
     stores,
 )
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
+
+_NO_MORE = "no more work comes beside it"
 
 
 def kept_blocking(
@@ -54,7 +56,7 @@ def nothing_beside(
     Each with what keeps its window empty, as far as one thing does; and with what keeps it whole,
     or in its loop, or its procedure at its call, where one of the ``passes`` would change that.
     And with the assumptions that it would rest on.  ``untouched``: why nothing of the unit is
-    changed.
+    changed.  Behind them, the messages that the program starts itself, with what keeps them whole.
     """
     facts = _facts(analyses, located, accepted)
     idle = [
@@ -62,7 +64,9 @@ def nothing_beside(
         for found, spelled in _judged(facts)
         if isinstance(found, nonblocking.Split) and found.line not in overlapped
     ]
-    if not idle:
+    segments = segmentation.refusals(facts) if pipelining.NAME in passes else ()
+    own = _own_that_stay(facts, segments, overlapped)
+    if not idle and not own:
         return ()
     chain = tuple(unit.name for unit in located.chain)
     untouched = untouched or disagreement(analyses.tree, located.path, chain)
@@ -75,7 +79,7 @@ def nothing_beside(
         )
     stay: list[Refused] = []
     if pipelining.NAME in passes:
-        stay += segmentation.refusals(facts)
+        stay += segments
         stay += pipelining.refusals(facts)
     if decomposition.NAME in passes:
         stay += decomposition.refusals(facts)
@@ -84,13 +88,40 @@ def nothing_beside(
     more = {one.span: one for one in stay}
     windows = EmptyWindows(facts)
     calls = _calls_that_stay(analyses, located, accepted) if inline.NAME in passes else ()
-    return tuple(
+    blocking = (
         (
             _idle(found, windows.of(found), more.get(found.leaf.span), calls, passes),
             spelled,
             found.assumed,
         )
         for found, spelled in idle
+    )
+    return (*blocking, *own)
+
+
+def kept_whole(
+    analyses: Analyses, located: Located, accepted: frozenset[str] = frozenset()
+) -> tuple[Refused, ...]:
+    """What keeps a message whole beside whose send or receive a nest stands, one for each call."""
+    return segmentation.refusals(_facts(analyses, located, accepted))
+
+
+def _own_that_stay(
+    facts: UnitFacts, segments: Collection[Refused], overlapped: Collection[int]
+) -> tuple[tuple[Refused, str, tuple[str, ...]], ...]:
+    """The messages that the program starts itself, and that no more work comes beside; one for each
+    start that could be several."""
+    started = {
+        leaf.span: call.procedure.spelled
+        for leaf, call in facts.once(Messages).own_calls()
+        if call.binding != "runtime"
+        and part_of(call) is Part.START
+        and line_of(leaf) not in overlapped
+    }
+    told = {one.span: one for one in reversed(tuple(segments)) if one.span in started}
+    return tuple(
+        (replace(one, message=f"{_NO_MORE}; {one.message}"), started[span], ())
+        for span, one in told.items()
     )
 
 

@@ -52,9 +52,13 @@ WIDENING = (
     Transformation(fission.NAME, fission.check, fission.apply),
     Transformation(motion.NAME, motion.moves, motion.apply),
 )
-DIVIDING = tuple(
-    Transformation(module.NAME, module.check, module.apply)
-    for module in (waits, copies, splitting, peeling, loop_fission, draining)
+WAITING = Transformation(waits.NAME, waits.check, waits.apply)
+DIVIDING = (
+    WAITING,
+    *(
+        Transformation(module.NAME, module.check, module.apply)
+        for module in (copies, splitting, peeling, loop_fission, draining)
+    ),
 )
 SHARING = Transformation(sharing.NAME, sharing.check, sharing.apply)
 SEGMENTING = Transformation(segmentation.NAME, segmentation.check, segmentation.apply)

@@ -6,7 +6,7 @@ beyond that is asked of the model (``gain.segments``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from asphalt.analysis.constants import constant, element_bytes
@@ -22,15 +22,16 @@ from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf, Node
 from asphalt.limits import HEADER, USUAL_DEPTH
 from asphalt.optimiser.dropped import not_kept, together_not_kept, told_with
-from asphalt.optimiser.order import MOST_STEPS, SEGMENTING, WIDENING
+from asphalt.optimiser.order import MOST_STEPS, SEGMENTING, WAITING, WIDENING
 from asphalt.optimiser.origins import Place
-from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled
+from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import fission, inline, nonblocking
 from asphalt.transforms.pipelining import LEAST_WORK
 from asphalt.transforms.segment_tiles import Side
 from asphalt.transforms.segmented_sides import Segmented
+from asphalt.transforms.waits import SplitWait
 
 IN_SEGMENTS = "messages leave and come in segments without it"
 
@@ -83,10 +84,9 @@ class Segmenting:
         than."""
         tried = 0
         while len(begin.steps) < MOST_STEPS:
-            pairs = list(_pairs(self.shop.facts(begin.tree)))
-            if tried >= len(pairs):
+            if tried >= len(self._pairs(begin)):
                 break
-            more = self._one(found, begin, *pairs[tried], before)
+            more = self._one(found, begin, tried, before)
             if isinstance(more, Optimised):
                 found, tried = more, tried + 1
             else:
@@ -94,17 +94,19 @@ class Segmenting:
                 before = begin.tree
         return found
 
+    def _pairs(self, state: State) -> list[tuple[Leaf, Leaf]]:
+        return list(_pairs(self.shop.facts(state.tree)))
+
     def _one(
-        self, found: Optimised, begin: State, send: Leaf, receive: Leaf, before: Tree
+        self, found: Optimised, begin: State, number: int, before: Tree
     ) -> Optimised | tuple[State, Optimised]:
-        """The state with one message in segments, if it can be and that gains."""
-        lines = {line_of(send), line_of(receive)}
-        calls = nonblocking.check(self.shop.facts(begin.tree))
-        others = frozenset(call.line for call in calls if isinstance(call, nonblocking.Split))
-        split, _ = self.overlap.split(begin, others - lines)
-        whole = [t for t in WIDENING if t.name != fission.NAME]  # without branches split
-        ways = (self._possible(self.shop.closure(split, way)) for way in (WIDENING, whole))
-        state, step = next((way for way in ways if way is not None), (split, None))
+        """The state with one message in segments, if it can be and that gains; ``number``: among
+        those of the unit."""
+        state, step = self._found(begin, *self._pairs(begin)[number])
+        if step is None:
+            parted = self._waits_apart(begin, *self._pairs(begin)[number])
+            if parted is not begin:
+                state, step = self._found(parted, *self._pairs(parted)[number])
         prices = None if step is None else self._prices(before, state, step)
         if step is None or prices is None:
             return found
@@ -112,6 +114,26 @@ class Segmenting:
             lost = not_kept(self.shop, state.tree, SEGMENTING.name, step, prices)
             return told_with(found, lost)
         return self._applied(found, begin, state, step, prices)
+
+    def _found(self, begin: State, send: Leaf, receive: Leaf) -> tuple[State, Segmented | None]:
+        """The state in which one message can be cut."""
+        lines = {line_of(send), line_of(receive)}
+        calls = nonblocking.check(self.shop.facts(begin.tree))
+        others = frozenset(call.line for call in calls if isinstance(call, nonblocking.Split))
+        split, _ = self.overlap.split(begin, others - lines)
+        whole = [t for t in WIDENING if t.name != fission.NAME]  # without branches split
+        ways = (self._possible(self.shop.closure(split, way)) for way in (WIDENING, whole))
+        return next((way for way in ways if way is not None), (split, None))
+
+    def _waits_apart(self, begin: State, send: Leaf, receive: Leaf) -> State:
+        """The state in which a message that the program starts itself is waited for alone."""
+        for leaf in (send, receive) if WAITING.name in self.shop.passes else ():
+            facts = self.shop.facts(begin.tree)
+            ends = facts.once(Messages).completion(leaf) or ()
+            for step in WAITING.check(facts):
+                if isinstance(step, SplitWait) and any(step.leaf is end for end in ends):
+                    return self.shop.applied(begin, facts, WAITING, step)
+        return begin
 
     def _possible(self, state: State) -> tuple[State, Segmented] | None:
         """A message that can be cut, where its nests are worth two tiles."""
@@ -137,6 +159,7 @@ class Segmenting:
             replace(one, does=does, beside=()) if Place(one.path, one.line) in places else one
             for one in found.transfers
         ]
+        new += self._own(state, step, does, {Place(one.path, one.line) for one in (*told, *new)})
         place = self.shop.place(state.tree, step.line)
         operation = next(
             (one.operation for one in (*new, *told) if Place(one.path, one.line) == place),
@@ -156,6 +179,15 @@ class Segmenting:
             tiled=(*found.tiled, tiled),
         )
         return after, found
+
+    def _own(
+        self, state: State, step: Segmented, does: str, told: Collection[Place]
+    ) -> list[Transfer]:
+        """The ends of a message that the program starts itself, of which nothing is told yet."""
+        ends = (Transfer(line_of(one.message.start), one.message.operation, 1, does=does)
+                for one in (step.receive, step.send) if one.message.is_own)  # fmt: skip
+        placed = (self.shop.placed(state.tree, one) for one in ends)
+        return [one for one in placed if Place(one.path, one.line) not in told]
 
     def _prices(self, tree: Tree, state: State, step: Segmented) -> tuple[Price, Price] | None:
         """What the unit costs before, and with a message in segments; None: its sizes are not

@@ -42,7 +42,8 @@ class Message:
 
     ``starter``: the procedure of the run-time module; ``arguments``: those of it up to the
     communicator.  ``parts``: once it is known how it is cut.  ``paced``: whether a part may wait
-    for that of D tiles before it; otherwise all waits stay behind.
+    for that of D tiles before it; otherwise all waits stay behind.  ``is_own``: the program starts
+    and completes it by two calls; ``stays``: why they stay as they are.
     """
 
     receives: bool
@@ -55,6 +56,8 @@ class Message:
     end_position: int
     parts: Parts | None = None
     paced: bool = True
+    is_own: bool = False
+    stays: str | None = None
 
     @property
     def content(self) -> tuple[Expr, Expr, Expr]:

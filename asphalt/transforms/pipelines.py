@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import Access, Mode
+from asphalt.analysis.accesses import Access, EffectKind, Mode
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.constant_dummies import ConstantDummies
@@ -31,6 +31,11 @@ from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.message_tiles import Message
 from asphalt.transforms.step import Found, Step
 from asphalt.transforms.whole_messages import messages_of
+
+_TOGETHER = frozenset(
+    {EffectKind.MPI, EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.IO, EffectKind.ASSUMED}
+)
+"""Effects by which another rank may get what it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +253,10 @@ class Finder:
         what is sent before it has got that, so that no wait comes in front of it."""
         behind = siblings[send.start_position + 1 : send.end_position + 1]
         calls = (call for node in behind for _, call in self.messages.calls(node))
-        return any(part_of(call) not in (Part.COMPLETE, Part.NOTHING) for call in calls)
+        if any(part_of(call) not in (Part.COMPLETE, Part.NOTHING) for call in calls):
+            return True
+        others = (x for n in behind for x in leaves(n) if self.messages.call(x) is None)
+        return any(e.kind in _TOGETHER for x in others for e in self.facts.footprint(x).effects)
 
     def _moved(
         self, siblings: tuple[Node, ...], groups: tuple[Group, ...], others: list[int]

@@ -41,7 +41,8 @@ each tile of the second one waits for its own::
 
 (Danalis et al., ICS 2009, section 5, "CCTP", and figure 3.)  One of the nests may be missing: its
 end starts all segments, or waits for all, where the whole message was.  Both ends may stand in
-different statement lists, under conditions that choose ranks.
+different statement lists, under conditions that choose ranks.  Calls of the program itself
+(``MPI_Irecv``, ``MPI_Isend``, and an ``MPI_Wait`` for each) are replaced alike (``own_starts``).
 
 The message meets no other of the program, so that both ends cut it alike: the n-th message that a
 rank sends to another is the n-th one that the other receives from it, and so are their segments.

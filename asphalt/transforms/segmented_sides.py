@@ -16,7 +16,7 @@ from asphalt.analysis.message_parts import Trips, parts_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.objects import designator_name
 from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
-from asphalt.analysis.protocol_segments import check_segments
+from asphalt.analysis.protocol_segments import Posted, check_segments
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Group, group_at
 from asphalt.analysis.unit_facts import UnitFacts, line_of
@@ -27,6 +27,7 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Node, leaves
 from asphalt.transforms.edit import lists_in
 from asphalt.transforms.message_tiles import Message
+from asphalt.transforms.own_starts import OwnStarts
 from asphalt.transforms.pipelines import Finder, plain
 from asphalt.transforms.segment_tiles import Side
 from asphalt.transforms.step import Found, Step
@@ -109,15 +110,19 @@ class Ends(Finder):
                     yield send.message, receive.message, found
 
     def _in(self, siblings: tuple[Node, ...]) -> tuple[Message, ...]:
+        own = tuple(self.facts.once(OwnStarts).messages_of(siblings))
         if self._blocking:
             alone = messages_of(siblings, self.facts, self.messages)
-            return (*alone, *exchanged_messages(siblings, self.facts))
-        return started_messages(siblings, self.messages)
+            return (*own, *alone, *exchanged_messages(siblings, self.facts))
+        return (*own, *started_messages(siblings, self.messages))
 
     def _of(self, send: _Place, receive: _Place) -> Found | None:
         nests = [*self._nests(send), *self._nests(receive)]
         if not nests:
             return None
+        stays = send.message.stays or receive.message.stays
+        if stays is not None:
+            return self._refused(BETWEEN, receive.message, send.message, stays)
         reason = "no loop has constant bounds and the step 1"
         lost: Refused | None = None
         tried: list[Trips] = []
@@ -183,8 +188,8 @@ class Ends(Finder):
         if reason is not None:
             return self._refused(MESSAGES, come, out, reason)
         paced = not self._starts_within(send.siblings, out)
-        ahead = receive.start < send.start
-        fault = check_segments(paced, ahead)
+        posted = Posted.at(receive.start, send.start, send.order[id(out.end)])
+        fault = check_segments(paced, posted)
         if fault is not None:
             return self._refused(PROTOCOL, come, out, str(fault))
         ends[0] = replace(ends[0], message=replace(out, paced=paced))
@@ -270,7 +275,10 @@ class Ends(Finder):
     def _buffers_of_others(self, place: _Place) -> frozenset[str]:
         """The buffers of the other messages of a list: their nests are tiled with them."""
         own = place.message.start
-        found = started_messages(place.siblings, self.messages)
+        found = (
+            *self.facts.once(OwnStarts).messages_of(place.siblings),
+            *started_messages(place.siblings, self.messages),
+        )
         names = (designator_name(m.arguments[0]) for m in found if m.start is not own)
         return frozenset(self.facts.names.storage(name) for name in names if name is not None)
 

@@ -88,6 +88,13 @@ def sides_of(call: MpiCall, scope: Scope) -> tuple[Side, ...]:
     return known if len(known) == len(found) else ()
 
 
+def started_side(call: MpiCall) -> Side | None:
+    """The message between two ranks that a non-blocking call starts; None: the run-time module
+    cannot start it."""
+    peer = "source" if "source" in call.args else "dest"
+    return _side(call, call.operation, ("buf", "count", "datatype", peer, "tag", "comm"))
+
+
 def starts_nothing(call: MpiCall) -> bool:
     """Whether MPI has a non-blocking form of a collective operation that is not used: barriers, and
     operations of neighbours."""

@@ -5,11 +5,13 @@ gets from another one.
 message leave and come in segments is varied, and what forbids that: nests that fill or need other
 parts than their own, in another order, in several nests or in none, statements between nests and
 messages, equal tags, one or several messages, in rings and chains, under conditions, in a time loop
-or not.  Sizes are such that segments are worth their messages.
+or not, blocking or started and waited for by the procedure itself.  Sizes are such that segments
+are worth their messages.
 """
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from fuzz.text import free_form
@@ -22,7 +24,8 @@ subroutine {tag}
   real(8) :: u(m, -1:n+2), v(m, -1:n+2), a(m, {low}:n+2), b(m, {low}:n+2)
   real(8) :: d(m, {low}:n+2), e(m, {low}:n+2), row(m), s, t
   integer :: me, np, left, right, before, behind, i, j, it, ierr
-  integer :: status(MPI_STATUS_SIZE)
+  integer :: status(MPI_STATUS_SIZE), sreq, rreq, req(2)
+  logical :: flag
 
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
@@ -79,6 +82,8 @@ class _Shifts:
         self.tag += 0 if self.chance(0.04) else 1
         out, come = self.random.choice([("a", "b"), ("a", "b"), ("d", "e"), ("d", "b")])
         fill, use = self.filled(out, come), self.used(come, out)
+        if self.chance(0.4):
+            return self.started(out, come, fill, use)
         match self.random.randrange(6):
             case 0 | 1:
                 ring = self.random.choice([("behind", "before"), ("before", "behind")])
@@ -100,6 +105,53 @@ class _Shifts:
         first, second = (receive, send) if odd else (send, receive)
         condition = f"mod(me, 2) == {int(odd)}"
         return [f"if ({condition}) then", *first, "else", *second, "end if"]
+
+    def started(self, out: str, come: str, fill: Lines, use: Lines) -> Lines:
+        """The same with starts and waits; nothing touches a buffer that MPI has."""
+        target, source = self.random.choice(
+            [("behind", "before"), ("before", "behind"), ("right", "left"), ("right", "left")]
+        )
+        several = self.chance(0.35)
+        sent, came = ("req(2)", "req(1)") if several else ("sreq", "rreq")
+        kind = self.random.choice(["Isend", "Isend", "Isend", "Issend"])
+        end = "MPI_COMM_WORLD"
+        start = f"call MPI_{kind}({self.message(out)}, {target}, {self.tag}, {end}, {sent}, ierr)"
+        post = f"call MPI_Irecv({self.message(come)}, {source}, {self.tag}, {end}, {came}, ierr)"
+        ignored = self.random.choice(["status", "MPI_STATUS_IGNORE"])
+        waits = [f"call MPI_Wait({one}, {ignored}, ierr)" for one in (sent, came)]
+        conditions = [
+            f"if ({rank} >= 0) " if self.chance(0.15) else "" for rank in (target, source)
+        ]
+        null = self.chance(0.5)
+        lines: Lines = []
+        for number, condition in enumerate(conditions):
+            if condition and null:
+                lines.append(f"{(sent, came)[number]} = MPI_REQUEST_NULL")
+            elif condition:
+                waits[number] = condition + waits[number]
+        start, post = conditions[0] + start, conditions[1] + post
+        free = not _touched(come, fill)
+        if free and self.chance(0.75):
+            lines += [post, *fill, start]
+        else:
+            lines += [*fill, *self.random.choice([[post, start], [start, post]])]
+        beside = self.random.choice([[], [], [], ["s = s + 1"], self.nest("v(i,j) = v(i,j) + 1")])
+        if self.chance(0.08):
+            asked = self.random.choice([sent, came])
+            beside = [*beside, f"call MPI_Test({asked}, flag, MPI_STATUS_IGNORE, ierr)"]
+        if self.chance(0.05):
+            beside = [*beside, f"if ({came} /= MPI_REQUEST_NULL) s = s + 1"]
+        both = all(not wait.startswith("if") for wait in waits)
+        if several and both and self.chance(0.7):
+            return [*lines, *beside, "call MPI_Waitall(2, req, MPI_STATUSES_IGNORE, ierr)", *use]
+        if not _touched(out, use) and self.chance(0.4):
+            return [*lines, *beside, waits[1], *use, waits[0]]
+        if self.chance(0.5):
+            waits.reverse()
+        last = waits[-1].startswith("call") and came in waits[-1] and source in ("before", "behind")
+        read = last and ignored == "status" and self.chance(0.2)  # one that is defined
+        use = ["s = s + status(MPI_TAG)", *use] if read else use
+        return [*lines, *beside, *waits, *use]
 
     def send(self, out: str) -> Lines:
         """A send along the chain."""
@@ -207,6 +259,11 @@ class _Shifts:
         if self.chance(0.4):
             lines = [f"do it = 1, {self.random.randint(0, 3)}", *lines, "end do"]
         return lines
+
+
+def _touched(buffer: str, lines: Lines) -> bool:
+    """Whether a statement has a buffer in it."""
+    return any(re.search(rf"\b{buffer}\b", line) for line in lines)
 
 
 def procedure(seed: int, number: int) -> tuple[str, str]:

@@ -19,8 +19,8 @@ _CLEARED = re.compile(r"^(\s*)(status|statuses|stats) = 0$", re.MULTILINE)
 _ONE_CLEARED = re.compile(r"^(\s*)status%MPI_SOURCE = 0$", re.MULTILINE)  # its count is asked for
 _ERROR = re.compile(r",\s*(?:&\s*)?(?:\n\s*&?\s*)?ierr\)$", re.MULTILINE)
 _ASKS = re.compile(r"MPI_Comm_(?:rank|size)\(.*$")
-# arrays of requests, and which variables are statuses and data types
-_REQUESTS = re.compile(r"(req|r|requests|more)\(|pend_")
+# requests, and which variables are statuses and data types
+_REQUESTS = re.compile(r"(req|r|requests|more)\(|[sr]req\b|pend_")
 _STATUSES = re.compile(r"(status|statuses|stats)\(")
 _SEVERAL = re.compile(r"\(MPI_STATUS_SIZE,(\w+)\)")
 _DATATYPES = ("row", "column", "rows")  # declared together
