@@ -7,7 +7,7 @@ from fortran_program import FortranProgram
 
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
-from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf, leaves
 
@@ -33,7 +33,10 @@ class Site:
     def __init__(self, program: FortranProgram, comm: str = "mpi_comm_world") -> None:
         self.scopes = Scopes(program)
         self.uniformity = Uniformity(self.scopes)
-        self.comm = Ref(comm, comm)
+        root, *path = comm.split("%")
+        self.comm: Expr = Ref(root, root)
+        for name in path:
+            self.comm = Component(self.comm, name, name)
         self.leaf: Leaf
         self.scope: Scope
         self.expr: Expr

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from asphalt.analysis.call_sites import Context
+from asphalt.analysis.communicators import Group
 from asphalt.analysis.derived_types import is_derived_type
 from asphalt.analysis.mpi_call import mpi_function
 from asphalt.analysis.mpi_table import procedure
@@ -23,7 +24,12 @@ from asphalt.ir.stmt import Jump, JumpKind, Plain, UnitHead
 
 
 class FunctionFlow(ShapeFlow):
-    """The part of the graph that is about functions."""
+    """The part of the graph that is about functions.
+
+    ``communicator``: the ranks that are asked about; None: not known.
+    """
+
+    communicator: Group | None
 
     @abstractmethod
     def assumed_uniform(self, name: str, context: Context, at: int, facts: Facts) -> bool:
@@ -69,6 +75,7 @@ class FunctionFlow(ShapeFlow):
     def result(self, callee: Located, facts: Facts) -> None:
         """What a function gives."""
         inside = self.sites.of(callee)
+        self.left(inside, facts)
         result = next(
             (n for n, s in inside.scope.own.items() if s.origin is Origin.RESULT), callee.unit.name
         )
@@ -81,6 +88,14 @@ class FunctionFlow(ShapeFlow):
             facts.note(Level.UNKNOWN, f"{callee.unit.name} has an ENTRY, which shares its result")
         if not self.assumed_uniform(result, inside, ALL, facts):
             facts.depends[Variable(inside, result, place_of_return(inside))] = None
+
+    def left(self, inside: Context, facts: Facts) -> None:
+        """A value leaves a procedure: where each execution of that has a communicator of its own,
+        it may come into one with another."""
+        around = () if self.communicator is None else self.communicator.and_around()
+        if any(group.execution == inside.key for group in around):
+            name = inside.scope.unit.name
+            facts.note(Level.UNKNOWN, f"{name} gave it, perhaps on another communicator")
 
     def assumed_pure(self, procedure: Expr, context: Context, facts: Facts) -> bool:
         """Whether a reference is to a procedure that gives the same for the same arguments."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.assumed_values import UniformDirectives
-from asphalt.analysis.call_sites import CallSites, Context
-from asphalt.analysis.communicators import WORLD, Communicators, Identity
+from asphalt.analysis.call_sites import CallSites, Context, UnitKey
+from asphalt.analysis.communicators import Communicators, Group, is_within
 from asphalt.analysis.defined_operations import may_be_function
 from asphalt.analysis.definitions import Definition, Source, component
 from asphalt.analysis.derived_types import may_be_allocatable, may_be_pointer
@@ -35,7 +35,7 @@ class ValueFlow(FunctionFlow):
     """The graph, relative to one communicator."""
 
     def __init__(
-        self, sites: CallSites, communicators: Communicators, communicator: Identity | None
+        self, sites: CallSites, communicators: Communicators, communicator: Group | None
     ) -> None:
         super().__init__()
         self.sites = sites
@@ -244,11 +244,13 @@ class ValueFlow(FunctionFlow):
             given, cut = _reaching(given, node)
         for definition in given:
             returned = saved or node.top == ALL
-            self._definition(context, definition, node.path, facts, returned=returned)
+            lives = () if saved else None
+            self._definition(context, definition, node.path, facts, lives, returned=returned)
             if saved:  # how often it was executed decides, too
                 facts.depends[Reached(context, definition.statement.position)] = None
         for inner, definition in inside:
-            self._definition(inner, definition, node.path, facts, returned=True)
+            here = () if saved else (context.key,)
+            self._definition(inner, definition, node.path, facts, here, returned=True)
             facts.depends[Reached(inner, definition.statement.position)] = None
         if symbol.initial is not None and not cut:
             self.expression(symbol.initial, context, ALL, facts)
@@ -279,7 +281,7 @@ class ValueFlow(FunctionFlow):
             return
         found = tuple((c, d) for c, d in found if _overlap(d.path, path))
         for context, definition in found:
-            self._definition(context, definition, path, facts, elsewhere=True, returned=True)
+            self._definition(context, definition, path, facts, (), returned=True)
             facts.depends[Reached(context, definition.statement.position)] = None
         if symbol.initial is None and not found:
             facts.note(Level.UNKNOWN, f"{symbol.name} is never defined")
@@ -290,12 +292,13 @@ class ValueFlow(FunctionFlow):
         definition: Definition,
         path: tuple[str, ...],
         facts: Facts,
-        elsewhere: bool = False,
+        lives: tuple[UnitKey, ...] | None = None,
         returned: bool = False,
     ) -> None:
         """What a definition makes of the component ``path``.
 
-        ``elsewhere``: the value is used in another execution of another unit.
+        ``lives``: the units in one execution of which the value is used; (): perhaps in another
+        execution; None: in that of its own unit.
         """
         statement = definition.statement
         self.decided(context, statement, facts, returned)
@@ -319,7 +322,7 @@ class ValueFlow(FunctionFlow):
             return
         match definition.source:
             case Source.SHARED:
-                same = self._shared(context, definition, elsewhere)
+                same = self._shared(context, definition, lives)
                 note = "" if same else ", on another communicator"
                 facts.note(Level.UNIFORM if same else Level.UNKNOWN, where + note)
             case Source.DIFFERENT:
@@ -340,18 +343,22 @@ class ValueFlow(FunctionFlow):
             inner = [c for c in context.flow.conditions(statement) if c not in outer]
             self.conditions(context, inner, facts)
 
-    def _shared(self, context: Context, definition: Definition, elsewhere: bool) -> bool:
+    def _shared(
+        self, context: Context, definition: Definition, lives: tuple[UnitKey, ...] | None
+    ) -> bool:
+        """Whether what all ranks of a communicator get is the same on those asked about."""
         if definition.communicator is None:
             return False
-        identity = self.communicators.identity(definition.communicator, context)
-        if identity is None or (elsewhere and identity[0] == "local"):
+        group = self.communicators.group(definition.communicator, context)
+        if group is None or (lives is not None and group.execution not in (None, *lives)):
             return False
-        return identity in (WORLD, self.communicator)
+        return is_within(self.communicator, group)
 
     def _returned(self, definition: Definition, path: tuple[str, ...], facts: Facts) -> None:
         """What a dummy is when the procedure returns."""
         assert definition.callee is not None
         inside = self.sites.of(definition.callee)
+        self.left(inside, facts)
         facts.depends[Variable(inside, definition.dummy, place_of_return(inside), path)] = None
 
 
