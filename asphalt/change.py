@@ -112,6 +112,7 @@ def optimised(
     clone_limit: int | None = None,
     values: Values | None = None,
     judges: Judges | None = None,
+    units: Collection[tuple[str, str]] | None = None,
 ) -> Outcome:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
@@ -119,13 +120,15 @@ def optimised(
     errors in their messages: they stay as they are.  ``accepted``: assumptions.  ``clone_limit``:
     MiB that copies of message buffers may have; None: as usual.  ``values``: K and D of nests that
     are executed in tiles; None: the usual ones.
-    ``judges``: what decides about the steps of a unit; None: the usual model.
+    ``judges``: what decides about the steps of a unit; None: the usual model.  ``units``: file and
+    name of those that are asked about; None: all.
     """
     if not passes:
         return Outcome(tuple(changes))
     with collected_seldom(), not_looked_through():
+        given = values or Values()
         return _optimised(
-            analyses, changes, passes, wrong, accepted, clone_limit, values or Values(), judges
+            analyses, changes, passes, wrong, accepted, clone_limit, given, judges, units
         )
 
 
@@ -138,6 +141,7 @@ def _optimised(
     clone_limit: int | None,
     values: Values,
     judges: Judges | None,
+    units: Collection[tuple[str, str]] | None,
 ) -> Outcome:
     procedures: list[ProcedureReport] = []
     by_path = {str(change.path): change for change in changes}
@@ -147,7 +151,7 @@ def _optimised(
         now = tree.edited({path: change.after for path, change in by_path.items()})
         analyses = analyses.followed_by(now)
     done: set[Key] = set()
-    for path, chain in _places(now, "inline" in passes, wrong):
+    for path, chain in _places(now, "inline" in passes, wrong, units):
         located = next(
             (one for one in now.units_of(path) if tuple(u.name for u in one.chain) == chain), None
         )
@@ -189,12 +193,16 @@ def _optimised(
 
 
 def _places(
-    tree: Tree, callers: bool, wrong: Collection[tuple[str, str]]
+    tree: Tree,
+    callers: bool,
+    wrong: Collection[tuple[str, str]],
+    units: Collection[tuple[str, str]] | None,
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """File and names of the units with transfers, without those that are ``wrong``; ``callers``:
-    also of those that may call them, first those that are called by no other of them."""
+    also of those that may call them, first those that are called by no other of them.  ``units``:
+    these alone, with their callers."""
     found: dict[tuple[str, tuple[str, ...]], None] = {}
-    level = list(user_units(tree, nonblocking_operations()))
+    level = list(_asked_about(tree, units))
     for _ in range(_LEVELS if callers else 1):
         new = [
             one
@@ -211,6 +219,13 @@ def _places(
             if mention.unit.name and mention.unit.name != one.unit.name
         ]
     return tuple(reversed(found))
+
+
+def _asked_about(tree: Tree, units: Collection[tuple[str, str]] | None) -> Iterator[Located]:
+    """The units with transfers, or those of them that are asked about."""
+    for located in user_units(tree, nonblocking_operations()):
+        if units is None or (located.path, located.unit.name) in units:
+            yield located
 
 
 def _is_left_behind(located: Located, given: Tree, now: Tree) -> bool:
@@ -255,12 +270,14 @@ def nothing_beside(
     passes: Collection[str] = (),
     clone_limit: int | None = None,
     wrong: Mapping[tuple[str, str], int] = MappingProxyType({}),
+    units: Collection[tuple[str, str]] | None = None,
 ) -> tuple[SiteReport, ...]:
     """A report for each that could be, and that none of the changes is about; ``passes``: those
     that would have parted its blocks, or posted it ahead.  ``wrong``: the line of an error in the
-    messages of a unit, by file and name."""
+    messages of a unit, by file and name.  ``units``: file and name of those that are asked about;
+    None: all."""
     found: list[SiteReport] = []
-    for located in user_units(analyses.tree, nonblocking_operations()):
+    for located in _asked_about(analyses.tree, units):
         lines = {
             site.line
             for change in changes

@@ -41,6 +41,7 @@ from asphalt.ir.tree import leaves
 from asphalt.limits import HEADER
 from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.prepushing import AskedFor, prepushed
+from asphalt.promised import as_promised
 from asphalt.report.model import Problem, SiteReport
 from asphalt.settings import Settings
 from asphalt.sites import Judging, Site
@@ -146,6 +147,14 @@ class Project:
         if "nonblocking" not in self.settings.passes:
             return ()
         return kept_blocking(self._analyses, self.settings.assume)
+
+    def promised(self, stay: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
+        """Reports on transfers that stay; of those that an assumption would change, with what would
+        become of them: their procedures are optimised once more."""
+        own = self.settings
+        passes = [name for name in own.passes if name in TRANSFERS]
+        wrong = {(found.file, found.unit): found.line for found in self.findings}
+        return as_promised(self._analyses, stay, passes, own.assume, own.clone_limit, wrong)
 
     def kept_stores(self) -> tuple[SiteReport, ...]:
         """The stores in front of receives that the settings ask to leave out, and that stay."""

@@ -32,7 +32,8 @@ SEEN = (*LOCALS, "g", "h", "e(1)", "e(2)", "t%x", "t%y", "d")
 FEW = """
 module few
   use mpi, only: MPI_Comm_rank, MPI_Comm_size, MPI_Bcast, MPI_Allreduce, MPI_Sendrecv, MPI_Scan, &
-    MPI_Reduce, MPI_COMM_WORLD, MPI_INTEGER, MPI_MAX, MPI_SUM, MPI_STATUS_IGNORE
+    MPI_Reduce, MPI_COMM_WORLD, MPI_INTEGER, MPI_MAX, MPI_SUM, &
+    MPI_STATUS_IGNORE, MPI_IN_PLACE
   type pair
     integer :: x, y
   end type
@@ -84,6 +85,9 @@ contains
     c = {me}
     d = 3
     k = 0
+    i1 = 0
+    i2 = 0
+    i3 = 0
     e = 1
     h = 2
     hh = 5
@@ -135,6 +139,26 @@ contains
     b = 0
     if (a > 0 .and. a < 9) b = down(a - 1) + 1
   end function
+  integer function most(a)
+    integer, intent(in) :: a
+    integer :: ierr
+    most = a
+    call MPI_Allreduce(a, most, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierr)
+    most = modulo(most, 7)
+  end function
+  integer function partial(a, b) result(c)
+    integer, intent(in) :: a, b
+    integer :: ierr
+    call MPI_Allreduce(a, c, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierr)
+    if (b > 1) c = a
+  end function
+  subroutine reduced(a, b)
+    integer, intent(in) :: a
+    integer, intent(out) :: b
+    integer :: ierr
+    b = a
+    call MPI_Allreduce(MPI_IN_PLACE, b, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierr)
+  end subroutine
 end module
 """
 
@@ -222,6 +246,9 @@ end module
                 f"call MPI_Bcast({variable}, 1, MPI_INTEGER, 1, MPI_COMM_WORLD, ierr)",
                 f"call MPI_Allreduce({self.atom()}, {variable}, 1, MPI_INTEGER, MPI_MAX, &\n"
                 "  MPI_COMM_WORLD, ierr)",
+                f"{variable} = most({self.atom()})",
+                f"{variable} = partial({self.atom()}, {self.atom()})",
+                f"call reduced({self.atom()}, {variable})",
             ]
         ).replace(f"({variable}, {variable}", f"(np, {variable}")
 

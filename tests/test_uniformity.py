@@ -7,7 +7,7 @@ from fortran_program import FortranProgram
 
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
-from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf, leaves
 
@@ -33,7 +33,10 @@ class Site:
     def __init__(self, program: FortranProgram, comm: str = "mpi_comm_world") -> None:
         self.scopes = Scopes(program)
         self.uniformity = Uniformity(self.scopes)
-        self.comm = Ref(comm, comm)
+        root, *path = comm.split("%")
+        self.comm: Expr = Ref(root, root)
+        for name in path:
+            self.comm = Component(self.comm, name, name)
         self.leaf: Leaf
         self.scope: Scope
         self.expr: Expr
@@ -277,6 +280,78 @@ def test_functions_of_the_tree() -> None:
     assert level(main("call site(twice(np))", declared, text).value()) is U
     assert level(main("call site(twice(me))", declared, text).value()) is V
     assert level(main("call site(other(np))", "integer, external :: other").value()) is Q
+
+
+DOT = (
+    "module sums\nuse mpi\nimplicit none\ncontains\n"
+    "integer function total(x) result(s)\ninteger, intent(in) :: x(:)\ninteger :: part, ierr\n"
+    "part = sum(x)\n{}\nend function\n"
+    "subroutine summed(x, s)\ninteger, intent(in) :: x(:)\ninteger, intent(out) :: s\n"
+    "integer :: part, ierr\npart = sum(x)\n{}\nend subroutine\nend module\n"
+)
+ALLREDUCE = "call MPI_Allreduce(part, s, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)"
+
+
+@pytest.mark.parametrize(
+    ("text", "uniform"),
+    [
+        (ALLREDUCE, True),
+        (f"s = part\n{ALLREDUCE}\ns = 2*s + 1", True),
+        (ALLREDUCE.replace("part, s", "MPI_IN_PLACE, part") + "\ns = part", True),
+        (f"{ALLREDUCE}\nif (s > 3) s = part", False),
+        (f"if (size(x) > 3) then\n{ALLREDUCE}\nelse\ns = 0\nend if", False),
+        (f"s = 0\nif (size(x) > 3) return\n{ALLREDUCE}", False),
+        ("call MPI_Scan(part, s, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)", False),
+        ("call MPI_Recv(s, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)", False),
+    ],
+)
+def test_what_a_procedure_gives_depends_on_what_makes_its_result(text: str, uniform: bool) -> None:
+    caller = (
+        "program p\nuse mpi\nuse sums\ninteger :: me, n, ierr, a(10)\n"
+        "call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\na = me\n{}\ncall site(n)\nend program\n"
+    )
+    for call in ("n = total(a(1:me))", "call summed(a(1:me), n)"):
+        site = Site(FortranProgram(caller.format(call), SITE, DOT.format(text, text)))
+        assert isinstance(site.value(), Uniform) is uniform
+
+
+def test_a_call_among_the_declarations_gives_dummies_values_too() -> None:
+    """The calls that are looked for stand among the statements."""
+    more = (
+        "module sizes\ncontains\npure integer function twice(k)\ninteger, intent(in) :: k\n"
+        "twice = 2*k\nend function\nsubroutine work(me)\ninteger, intent(in) :: me\n"
+        "integer :: b(twice(me)), c(twice(3))\nc = twice(4)\ncall site({})\n"
+        "end subroutine\nend module\n"
+    )
+    caller = (
+        "program p\nuse mpi\nuse sizes\ninteger :: me, ierr\n"
+        "call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\ncall work(me)\nend program\n"
+    )
+    assert level(Site(FortranProgram(caller, SITE, more.format("size(b)"))).value()) is V
+    assert level(Site(FortranProgram(caller, SITE, more.format("size(c)"))).value()) is U
+
+
+def test_an_elemental_function_has_the_shape_of_its_argument() -> None:
+    text = (
+        "module ones\ncontains\n{} integer function one(k)\ninteger, intent(in) :: k\none = 1\n"
+        "end function\nend module\n"
+    )
+    caller = (
+        "program p\nuse mpi\nuse ones\ninteger :: me, ierr, a(10)\na = 1\n"
+        "call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\ncall site({})\nend program\n"
+    )
+    mapped = FortranProgram(caller.format("sum(one(a(1:me)))"), SITE, text.format("elemental"))
+    assert level(Site(mapped).value()) is V
+    single = FortranProgram(caller.format("one(me)"), SITE, text.format("pure"))
+    assert level(Site(single).value()) is U
+
+
+def test_an_entry_shares_the_result_of_its_function() -> None:
+    text = (
+        "integer function twice(k)\ninteger, intent(in) :: k\ninteger :: other\ntwice = 2\nreturn\n"
+        "entry other(k)\nother = k\nend function\n"
+    )
+    assert level(main("call site(twice(np))", "integer, external :: twice", text).value()) is Q
 
 
 def test_recursion_ends() -> None:

@@ -1,98 +1,352 @@
-"""Which communicator an expression is, as far as two of them can be told to be the same group."""
+"""Which communicator an expression is: the group of its ranks, and the groups that this is part of.
+
+A variable names one communicator as far as nothing but one statement gives it a value, and this is
+executed once, or once in the execution of a unit in which it is asked for.
+"""
 
 from __future__ import annotations
 
-from asphalt.analysis.call_sites import CallSites, Context
-from asphalt.analysis.definitions import Definition, Source
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from asphalt.analysis.call_sites import CallSites, Context, UnitKey
+from asphalt.analysis.definitions import MAX_PATH, Definition, Source, component
+from asphalt.analysis.derived_types import component_declarations
+from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
+from asphalt.analysis.mpi_table import procedure
 from asphalt.analysis.mpi_types import mpi_constant
 from asphalt.analysis.symbols import Origin, Symbol
+from asphalt.analysis.unit_flow import Statement
+from asphalt.analysis.whole_grids import NumberOfRanks, grid_has_all
 from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.stmt import UnitHead
 
-WORLD = ("mpi_comm_world",)
 
-# Equal identities: the same group of processes.  The first item of a longer one says where the
-# value lives: in a module, in COMMON, or (``local``) in one execution of a unit.
-Identity = tuple[object, ...]
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The ranks of a communicator; equal ones are the same ranks, seen from each of them.
+
+    ``within``: a group that all of them are in; all are in that of MPI_COMM_WORLD.
+    ``execution``: the unit in one execution of which it is one group; None: in all of the run.
+    """
+
+    name: tuple[object, ...]
+    within: Group | None = field(default=None, compare=False)
+    execution: UnitKey | None = field(default=None, compare=False)
+
+    def and_around(self) -> Iterator[Group]:
+        """The group itself and those that it is known to be part of, from the inside."""
+        yield self
+        if self.within is not None:
+            yield from self.within.and_around()
+
+
+WORLD = Group(("mpi_comm_world",))
+
+
+def is_within(inner: Group | None, outer: Group) -> bool:
+    """Whether all ranks of a group are in another one; None: a group that is not known."""
+    return outer == WORLD or (inner is not None and outer in inner.and_around())
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    """A communicator that a statement makes, or takes from where it is not followed.
+
+    ``within``: the group that its ranks are of, if that is known; ``repeated``: it may be made more
+    than once in one execution of the unit.
+    """
+
+    within: Group | None
+    repeated: bool
+
+
+_OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
+_Given = tuple[Context, Definition]
 
 
 class Communicators:
-    """The identities of communicators in one program."""
+    """The groups of communicators in one program."""
 
     def __init__(self, sites: CallSites) -> None:
         self.sites = sites
+        self._has_two_groups: bool | None = None
 
-    def identity(self, expr: Expr, context: Context, depth: int = 10) -> Identity | None:
-        """What a communicator is; None: not known."""
-        while isinstance(expr, Component | Op):
-            match expr:
-                case Component(base=base, name="mpi_val"):
-                    expr = base
-                case Op(op="()", operands=(inner,)):
-                    expr = inner
-                case _:
+    def group(self, expr: Expr, context: Context, depth: int = 10) -> Group | None:
+        """The ranks of a communicator; None: not known."""
+        while isinstance(expr, Op) or (isinstance(expr, Component) and expr.name == "mpi_val"):
+            if isinstance(expr, Op):
+                if expr.op != "()" or not isinstance(expr.operands[0], Expr):
                     return None
-        if depth == 0 or not isinstance(expr, Ref) or expr.args is not None:
-            return None
+                expr = expr.operands[0]
+            else:
+                expr = expr.base
         constant = mpi_constant(expr, context.scope)
         if constant is not None:
-            return (constant,)
-        symbol = context.scope.lookup(expr.name)
-        if symbol is None or symbol.equivalenced or symbol.attrs & {"pointer", "target"}:
+            return WORLD if (constant,) == WORLD.name else Group((constant,), WORLD)
+        part = component(expr)
+        if part is None or part.subscripts or len(part.path) == MAX_PATH or depth == 0:
             return None
-        return self._variable(symbol, expr.name, context, depth)
+        symbol = context.scope.lookup(part.root)
+        if symbol is None or not _is_followed(symbol, part.path):
+            return None
+        return self._variable(symbol, part.root, part.path, context, depth)
 
-    def _variable(self, symbol: Symbol, name: str, context: Context, depth: int) -> Identity | None:
-        head = context.scope.unit.head
-        if head is not None and isinstance(head.what, UnitHead) and "recursive" in head.what.prefix:
-            return None
-        if "*" in context.defined or _defined_inside(context, name, self.sites):
-            return None
-        given = [d for d in context.defined.get(name, ()) if self.sites.changes(d)]
-        match symbol.origin:
-            case Origin.MODULE | Origin.COMMON:
-                found = self.sites.shared_definitions(symbol)
-                if isinstance(found, str) or len(found) != 1:
-                    return None
-                holder = symbol.common_block or symbol.owner
-                return self._defined(*found[0], (symbol.origin, holder, symbol.name), depth)
-            case Origin.LOCAL if len(given) == 1:
-                own = ("local", context.key, name)
-                return self._defined(context, given[0], own, depth)
-            case Origin.DUMMY if not given:
-                return self._dummy(name, context, depth)
-            case _:
+    def _variable(
+        self, symbol: Symbol, name: str, path: tuple[str, ...], context: Context, depth: int
+    ) -> Group | None:
+        if symbol.origin is Origin.HOST:
+            host = _declaring(symbol, context, self.sites)
+            own = None if host is None else host.scope.own.get(symbol.name)
+            if host is None or own is None or not _is_followed(own, path):
                 return None
-
-    def _defined(
-        self, context: Context, definition: Definition, own: Identity, depth: int
-    ) -> Identity | None:
-        if not definition.whole or definition.path or definition.statement.loops:
+            return self._variable(own, own.name, path, host, depth)
+        if symbol.origin in (Origin.MODULE, Origin.COMMON):
+            found = self.sites.shared_definitions(symbol)
+            if isinstance(found, str):
+                return None
+            holder = symbol.common_block or symbol.owner
+            name_of_it = (symbol.origin, holder, symbol.name, path)
+            return self._given(found, path, name_of_it, None, depth)
+        if symbol.origin not in (Origin.LOCAL, Origin.DUMMY) or _is_recursive(context):
             return None
-        if definition.source is Source.EXPRESSIONS and len(definition.exprs) == 1:
-            value = definition.exprs[0]
-            if isinstance(value, Ref | Op | Component):
-                return self.identity(value, context, depth - 1)
-        if definition.old_communicator is not None:
-            return self.identity(definition.old_communicator, context, depth - 1)
-        return own
+        units = (context, *self.sites.all_contained(context))
+        if any("*" in unit.defined for unit in units):
+            return None
+        given = [
+            (unit, definition)
+            for unit in units
+            if unit is context or name not in unit.scope.own
+            for definition in unit.defined.get(name, ())
+            if self.sites.changes(definition)
+        ]
+        own_name = ("local", context.key, name, path)
+        if symbol.origin is Origin.DUMMY and symbol.intent != "out":
+            if any(_concerns(definition, path) for _, definition in given):
+                return None
+            return self._dummy(name, path, own_name, context, depth)
+        saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
+        return self._given(given, path, own_name, None if saved else context, depth)
 
-    def _dummy(self, name: str, context: Context, depth: int) -> Identity | None:
+    def _given(
+        self,
+        given: Iterable[_Given],
+        path: tuple[str, ...],
+        name: tuple[object, ...],
+        home: Context | None,
+        depth: int,
+    ) -> Group | None:
+        """The group of a variable with all its definitions.
+
+        ``home``: the unit in whose execution the variable lives; None: it lives on.
+        """
+        given = tuple(given)
+        made = self._made(given, path, depth)
+        if made is None:
+            return None
+        groups = {one for one in made if isinstance(one, Group)}
+        if len(groups) == 1 and len(groups) == len(set(made)):
+            (group,) = groups
+            return group if home is not None or group.execution is None else None
+        if len(made) != 1 or not isinstance(made[0], _New) or made[0].repeated:
+            return None
+        within = made[0].within
+        if within is None and self._may_have_two_groups():
+            return None
+        ((unit, definition),) = [g for g in given if self._made([g], path, depth)]
+        if self._is_executed_once(unit, definition.statement):
+            return Group(name, within)
+        own = home is not None and unit.key == home.key
+        return Group(name, within, home.key) if home is not None and own else None
+
+    def _made(
+        self, given: Iterable[_Given], path: tuple[str, ...], depth: int
+    ) -> list[Group | _New] | None:
+        """What some definitions make of the component ``path``; None: that is not clear."""
+        found: list[Group | _New] = []
+        for context, definition in given:
+            if _concerns(definition, path):
+                made = self._made_by(context, definition, path, depth - 1) if depth else None
+                if made is None:
+                    return None
+                found += made
+        return found
+
+    def _made_by(
+        self, context: Context, definition: Definition, path: tuple[str, ...], depth: int
+    ) -> list[Group | _New] | None:
+        statement = definition.statement
+        repeated = bool(statement.loops) or context.flow.has_gotos or statement.threaded
+        rest = path[len(definition.path) :]
+        if definition.source is Source.CALLEE:
+            return self._returned(definition, rest, repeated, depth)
+        if definition.old_communicator is not None and not rest:
+            group = self.group(definition.old_communicator, context, depth)
+            return [_New(None, repeated) if group is None else group]
+        if definition.parent_communicator is not None and not rest:
+            group = self.group(definition.parent_communicator, context, depth)
+            lasting = group is not None and group.execution is None
+            if lasting and grid_has_all(statement, context, group, _Number(self, depth)):
+                return [group]  # type: ignore[list-item]
+            return [_New(group, repeated)]
+        if definition.source is not Source.EXPRESSIONS or not definition.whole:
+            return None
+        if len(definition.exprs) != 1 or definition.lasting:
+            return None
+        value: object = definition.exprs[0]
+        for name in rest:
+            value = Component(value, name, name) if isinstance(value, Ref | Component) else None
+        group = self.group(value, context, depth) if isinstance(value, Expr) else None
+        return [_New(None, repeated) if group is None else group]
+
+    def _returned(
+        self, definition: Definition, path: tuple[str, ...], repeated: bool, depth: int
+    ) -> list[Group | _New] | None:
+        """What a procedure makes of an argument."""
+        if definition.callee is None or definition.exprs:
+            return None
+        inside = self.sites.of(definition.callee)
+        symbol = inside.scope.lookup(definition.dummy)
+        units = (inside, *self.sites.all_contained(inside))
+        if symbol is None or not _is_followed(symbol, path) or _is_recursive(inside):
+            return None
+        if any("*" in unit.defined for unit in units):
+            return None
+        if any(definition.dummy in unit.defined for unit in units[1:]):
+            return None
+        given = inside.defined.get(definition.dummy, ())
+        made = self._made([(inside, d) for d in given if self.sites.changes(d)], path, depth)
+        if made is None:
+            return None
+        return [
+            _New(_outlasting(one.within, inside), one.repeated or repeated)
+            if isinstance(one, _New)
+            else _outlasting(one, inside) or _New(None, repeated)
+            for one in made
+        ]
+
+    def _dummy(
+        self,
+        name: str,
+        path: tuple[str, ...],
+        own_name: tuple[object, ...],
+        context: Context,
+        depth: int,
+    ) -> Group | None:
         """The actual argument, where all callers pass the same; else the dummy itself."""
-        own = ("local", context.key, name)
         callers = self.sites.callers(context)
-        if isinstance(callers, str):
-            return own
-        found = {
-            self.identity(site.args[name], site.context, depth - 1) if name in site.args else None
-            for site in callers
-        }
+        found: set[Group | None] = set()
+        for site in callers if not isinstance(callers, str) else ():
+            actual: object = site.args.get(name)
+            for step in path:
+                known = isinstance(actual, Ref | Component)
+                actual = Component(actual, step, step) if known else None  # type: ignore[arg-type]
+            given = isinstance(actual, Expr)
+            found.add(self.group(actual, site.context, depth - 1) if given else None)  # type: ignore[arg-type]
         only = found.pop() if len(found) == 1 else None
-        return own if only is None else only
+        if only is not None:
+            return only
+        if self._may_have_two_groups():
+            return None
+        once = not isinstance(callers, str) and self._unit_is_executed_once(context)
+        return Group(own_name, None, None if once else context.key)
+
+    def _is_executed_once(self, context: Context, statement: Statement, depth: int = 8) -> bool:
+        """Whether a statement is executed at most once in the run."""
+        if statement.loops or context.flow.has_gotos or statement.threaded:
+            return False
+        return self._unit_is_executed_once(context, depth)
+
+    def _unit_is_executed_once(self, context: Context, depth: int = 8) -> bool:
+        if context.scope.unit.kind == "program":
+            return True
+        callers = self.sites.callers(context) if depth else ""
+        if isinstance(callers, str) or len(callers) != 1:
+            return False
+        return self._is_executed_once(callers[0].context, callers[0].statement, depth - 1)
+
+    def _may_have_two_groups(self) -> bool:
+        """Whether the program may have an intercommunicator."""
+        if self._has_two_groups is None:
+            names = {f"mpi_{name}" for row in OTHER_PROGRAMS for name in row.names}
+            names.add("mpi_intercomm_create")
+            mentioned = {m.operation for m in self.sites.scopes.program.mpi_calls()}
+            folded = {found.name for one in mentioned if (found := procedure(one)) is not None}
+            self._has_two_groups = bool((folded | mentioned) & names)
+        return self._has_two_groups
 
 
-def _defined_inside(context: Context, name: str, sites: CallSites) -> bool:
-    """Whether an internal procedure may define a variable of its host."""
-    return context.scope.unit.kind != "module" and any(
-        name in inner.defined and name not in inner.scope.own for inner in sites.contained(context)
+class _Number(NumberOfRanks):
+    """Asks for the group whose size a variable has."""
+
+    def __init__(self, communicators: Communicators, depth: int) -> None:
+        self._communicators = communicators
+        self._depth = depth
+
+    def group(self, communicator: Expr, context: Context) -> object:
+        return self._communicators.group(communicator, context, self._depth)
+
+    def definitions(self, symbol: Symbol, context: Context) -> tuple[_Given, ...] | None:
+        sites = self._communicators.sites
+        if symbol.origin in (Origin.MODULE, Origin.COMMON):
+            found = sites.shared_definitions(symbol)
+            return None if isinstance(found, str) else found
+        if symbol.origin is not Origin.LOCAL or "*" in context.defined:
+            return None
+        for inner in sites.all_contained(context):
+            seen = symbol.name in inner.defined and symbol.name not in inner.scope.own
+            if seen or "*" in inner.defined:
+                return None
+        given = context.defined.get(symbol.name, ())
+        return tuple((context, d) for d in given if sites.changes(d))
+
+
+def _outlasting(group: Group | None, inside: Context) -> Group | None:
+    """A group, if it is the same one in other executions of a unit."""
+    return None if group is None or group.execution == inside.key else group
+
+
+def _concerns(definition: Definition, path: tuple[str, ...]) -> bool:
+    """Whether a definition may give a component a value with which it can be used."""
+    same = all(a == b for a, b in zip(definition.path, path, strict=False))
+    return same and not definition.freed
+
+
+def _is_followed(symbol: Symbol, path: tuple[str, ...]) -> bool:
+    """Whether a scalar variable or component has no other names, and no value from the start that
+    could be used as a communicator."""
+    if symbol.equivalenced or symbol.attrs & (_OTHER_NAMES | {"data"}) or symbol.dims is not None:
+        return False
+    if symbol.initial is not None and (symbol.home is None or not _is_null(symbol)):
+        return False
+    declared = component_declarations(symbol, path)
+    if declared is None or any(c.dims is not None for c in declared):
+        return False
+    if any(attribute in c.decl.attrs for c in declared for attribute in ("pointer", "allocatable")):
+        return False
+    return all(
+        c.entity.initial is None or mpi_constant(c.entity.initial, c.home) == "mpi_comm_null"
+        for c in declared
     )
+
+
+def _is_null(symbol: Symbol) -> bool:
+    home, initial = symbol.home, symbol.initial
+    known = home is not None and initial is not None
+    return known and mpi_constant(initial, home) == "mpi_comm_null"  # type: ignore[arg-type]
+
+
+def _is_recursive(context: Context) -> bool:
+    head = context.scope.unit.head
+    return head is not None and isinstance(head.what, UnitHead) and "recursive" in head.what.prefix
+
+
+def _declaring(symbol: Symbol, context: Context, sites: CallSites) -> Context | None:
+    """The unit around ``context`` that declares a variable."""
+    scope = context.scope.host
+    while scope is not None:
+        own = scope.own.get(symbol.name)
+        if own is not None and own.identity == symbol.identity:
+            return sites.context(scope)
+        scope = scope.host
+    return None

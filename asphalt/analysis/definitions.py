@@ -62,7 +62,8 @@ class Definition:
     """One statement that may define a variable.
 
     ``whole``: it defines all of a scalar, for certain when it is executed.  ``broadcast``: by
-    MPI_BCAST.  ``old_communicator``: it is a communicator, of the group of that one.
+    MPI_BCAST.  ``old_communicator``: it is a communicator, of the group of that one;
+    ``parent_communicator``: of ranks of that one.  ``freed``: it is no communicator any more.
     ``path``: the component of ``name`` that is defined.  ``lasting``: MPI keeps its address and
     may define it at any later time.  ``call``: the user's procedure that may define it.
     """
@@ -78,6 +79,8 @@ class Definition:
     dummy: str = ""
     detail: str = ""
     old_communicator: Expr | None = None
+    parent_communicator: Expr | None = None
+    freed: bool = False
     path: tuple[str, ...] = ()
     lasting: bool = False
     call: Call | None = None
@@ -277,6 +280,7 @@ def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definitio
             source, exprs = Source.EXPRESSIONS, inputs
         for found in _target(actual, statement, source, exprs, procedure.spelled):
             old, new = procedure.same_group or ("", "")
+            parent, part = procedure.part_of_group or ("", "")
             whole = found.whole and not found.path and not _is_array(found.name, scope)
             if whole and parameter.kind == "BUFFER" and not _fills(mpi, found.name, scope):
                 whole = False
@@ -287,11 +291,14 @@ def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definitio
                 communicator=mpi.args.get("comm"), detail=procedure.spelled,
                 path=found.path, lasting=lasting,
                 old_communicator=mpi.args.get(old) if parameter.name == new else None,
+                parent_communicator=mpi.args.get(parent) if parameter.name == part else None,
+                freed=procedure.name in _FREEING and parameter.kind == "COMMUNICATOR",
             )  # fmt: skip
 
 
 # Dummies whose address the caller (MPI_GET_ADDRESS) or the library keeps.
 _KEPT = frozenset({"location", "base"})
+_FREEING = frozenset({"mpi_comm_free", "mpi_comm_disconnect"})
 _FAMILIES = {"double_precision": "real", "double_complex": "complex"}
 
 

@@ -330,11 +330,26 @@ SAME_ON_ALL = {
 # What one rank has and all get: each rank's own value before the call does not matter (6.4).
 BROADCAST = (Row(words("bcast ibcast bcast_init"), "6.4, 6.12.2, 6.13.2"),)
 
-# New communicators with the group of the one they are made from, as procedure: (old, new) (7.4.2).
+# New communicators with the group of the one they are made from, as procedure: (old, new) (7.4.2,
+# 8.5.4).
 SAME_GROUP = {
     "comm_dup": ("comm", "newcomm"),
     "comm_dup_with_info": ("comm", "newcomm"),
     "comm_idup": ("comm", "newcomm"),
+    "comm_idup_with_info": ("comm", "newcomm"),
+    "dist_graph_create": ("comm_old", "comm_dist_graph"),
+    "dist_graph_create_adjacent": ("comm_old", "comm_dist_graph"),
+}
+
+# New communicators of ranks of the one they are made from, perhaps not all (7.4.2, 8.5.1, 8.5.3).
+PART_OF_GROUP = {
+    "cart_create": ("comm_old", "comm_cart"),
+    "cart_sub": ("comm", "newcomm"),
+    "graph_create": ("comm_old", "comm_graph"),
+    "comm_create": ("comm", "newcomm"),
+    "comm_create_group": ("comm", "newcomm"),
+    "comm_split": ("comm", "newcomm"),
+    "comm_split_type": ("comm", "newcomm"),
 }
 
 # Whoever defines this procedure implements MPI: every MPI program calls it (11.2).

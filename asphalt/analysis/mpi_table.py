@@ -76,8 +76,8 @@ class Procedure:
     ``varying``: it gives different values to different ranks.  ``removed``: from MPI-1, gone since
     MPI-3.0.  ``function``: called as a function, not by CALL.  ``same_on_all``: arguments that get
     the same value on all ranks of the communicator.  ``same_group``: the arguments of an old and a
-    new communicator of the same group.  ``functional``: its results follow from its arguments.
-    ``broadcast``: all ranks get what one rank has.
+    new communicator of the same group; ``part_of_group``: of a part of it.  ``functional``: its
+    results follow from its arguments.  ``broadcast``: all ranks get what one rank has.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Procedure:
     exchange: supplement.Exchange | None
     same_on_all: tuple[str, ...] = ()
     same_group: tuple[str, str] | None = None
+    part_of_group: tuple[str, str] | None = None
     functional: bool = False
     broadcast: bool = False
 
@@ -190,6 +191,7 @@ def _procedure(
         exchange=supplement.EXCHANGES.get(short),
         same_on_all=supplement.SAME_ON_ALL.get(short, ()),
         same_group=supplement.SAME_GROUP.get(short),
+        part_of_group=supplement.PART_OF_GROUP.get(short),
         broadcast=_in(supplement.BROADCAST, short),
         functional=short in supplement.FUNCTIONS_OF_ARGUMENTS.names,
     )

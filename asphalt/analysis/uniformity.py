@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.call_sites import CallSites
-from asphalt.analysis.communicators import Communicators, Identity
+from asphalt.analysis.communicators import Communicators, Group
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.value_flow import ValueFlow
 from asphalt.analysis.value_graph import ALL, Control, Facts, Node, Reached, Variable
@@ -74,7 +74,7 @@ class Uniformity:
     def __init__(self, scopes: Scopes, assumed: Assumed | None = None) -> None:
         self._sites = CallSites(scopes, assumed)
         self._communicators = Communicators(self._sites)
-        self._flows: dict[Identity | None, ValueFlow] = {}
+        self._flows: dict[Group | None, ValueFlow] = {}
 
     def value(
         self, expr: Expr, scope: Scope, leaf: Leaf, communicator: Expr | None
@@ -116,12 +116,12 @@ class Uniformity:
         return Judgement(facts.level, _evidence(facts, flow), assumptions)
 
     def _flow(self, scope: Scope, communicator: Expr | None) -> ValueFlow:
-        identity = None
+        group = None
         if communicator is not None:
-            identity = self._communicators.identity(communicator, self._sites.context(scope))
-        if identity not in self._flows:
-            self._flows[identity] = ValueFlow(self._sites, self._communicators, identity)
-        return self._flows[identity]
+            group = self._communicators.group(communicator, self._sites.context(scope))
+        if group not in self._flows:
+            self._flows[group] = ValueFlow(self._sites, self._communicators, group)
+        return self._flows[group]
 
 
 def _assumptions(facts: Facts, flow: ValueFlow) -> tuple[str, ...]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.assumed_values import UniformDirectives
-from asphalt.analysis.call_sites import CallSites, Context
-from asphalt.analysis.communicators import WORLD, Communicators, Identity
+from asphalt.analysis.call_sites import CallSites, Context, UnitKey
+from asphalt.analysis.communicators import Communicators, Group, is_within
 from asphalt.analysis.defined_operations import may_be_function
 from asphalt.analysis.definitions import Definition, Source, component
-from asphalt.analysis.derived_types import is_derived_type, may_be_allocatable, may_be_pointer
+from asphalt.analysis.derived_types import may_be_allocatable, may_be_pointer
+from asphalt.analysis.function_flow import FunctionFlow, place_of_return
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
-from asphalt.analysis.mpi_call import mpi_function
 from asphalt.analysis.mpi_table import procedure
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.shape_flow import OF_A_TYPE, ShapeFlow
+from asphalt.analysis.shape_flow import OF_A_TYPE
 from asphalt.analysis.symbols import Origin, Symbol
 from asphalt.analysis.unit_flow import Condition, Statement, expressions
 from asphalt.analysis.value_graph import (
@@ -26,17 +25,17 @@ from asphalt.analysis.value_graph import (
     Reached,
     Variable,
 )
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, children
-from asphalt.ir.stmt import Assign, DoHead, Jump, JumpKind
+from asphalt.ir.expr import Arg, Component, Lit, Op, OpaqueExpr, Ref, Section, children
+from asphalt.ir.stmt import Assign, DoHead
 
 _FAR = (Origin.DUMMY, Origin.MODULE, Origin.COMMON)
 
 
-class ValueFlow(ShapeFlow):
+class ValueFlow(FunctionFlow):
     """The graph, relative to one communicator."""
 
     def __init__(
-        self, sites: CallSites, communicators: Communicators, communicator: Identity | None
+        self, sites: CallSites, communicators: Communicators, communicator: Group | None
     ) -> None:
         super().__init__()
         self.sites = sites
@@ -115,13 +114,19 @@ class ValueFlow(ShapeFlow):
         self, name: str, path: tuple[str, ...], context: Context, at: int, facts: Facts
     ) -> None:
         """The value of a variable where statement ``at`` reads it."""
-        directive = self.uniform.in_force(name, context, at)
-        if directive is not None:
-            where = f"{directive.file}:{directive.line}"
-            facts.assume(f"uniform:{name}", f"{name} is assumed to be uniform at {where}")
+        if self.assumed_uniform(name, context, at, facts):
             return
         top = ALL if at == ALL else context.flow.statements[at].top
         facts.depends[Variable(context, name, top, path)] = None
+
+    def assumed_uniform(self, name: str, context: Context, at: int, facts: Facts) -> bool:
+        """Whether a directive makes a variable uniform where statement ``at`` reads it."""
+        directive = self.uniform.in_force(name, context, at)
+        if directive is None:
+            return False
+        where = f"{directive.file}:{directive.line}"
+        facts.assume(f"uniform:{name}", f"{name} is assumed to be uniform at {where}")
+        return True
 
     def _hidden_call(self, name: str, context: Context, facts: Facts) -> None:
         """A name in an expression that is not understood may be that of a function."""
@@ -160,6 +165,10 @@ class ValueFlow(ShapeFlow):
         if symbol is not None and symbol.origin is Origin.INTRINSIC and is_inquiry(ref.name):
             self.inquiry(ref, args, context, at, facts)
             return
+        callee = None if variable else self.called(ref, args, context, at)
+        if callee is not None:
+            self.result(callee, facts)
+            return
         for arg in args:
             self.expression(arg, context, at, facts)
         if variable:
@@ -171,40 +180,7 @@ class ValueFlow(ShapeFlow):
             if not is_pure_function(ref.name):
                 facts.note(Level.UNKNOWN, f"{ref.name} has hidden state")
         else:
-            self._function(ref, context, facts)
-
-    def _function(self, ref: Ref, context: Context, facts: Facts) -> None:
-        mpi = mpi_function(ref, context.scope)
-        if mpi is not None:
-            found = procedure(mpi)
-            varying = found is not None and found.varying
-            facts.note(Level.VARYING if varying else Level.UNKNOWN, f"{ref.spelled}()")
-            return
-        if is_derived_type(ref.name, context.scope):
-            return  # a structure constructor: the arguments say all
-        if self._assumed_pure(ref, context, facts):
-            return  # the arguments say all
-        callee = procedure_named(ref, context.scope)
-        if callee is None or callee.unit.kind != "function":
-            facts.note(Level.UNKNOWN, f"{ref.spelled} is not known")
-            return
-        inside = self.sites.of(callee)
-        result = next(
-            (n for n, s in inside.scope.own.items() if s.origin is Origin.RESULT), callee.unit.name
-        )
-        self._all_of(result, inside, ALL, facts)
-
-    def _assumed_pure(self, procedure: Expr, context: Context, facts: Facts) -> bool:
-        """Whether a reference is to a procedure that gives the same for the same arguments."""
-        if not isinstance(procedure, Ref):
-            return False
-        symbol = context.scope.lookup(procedure.name)
-        if symbol is not None and symbol.origin in (Origin.INTRINSIC, Origin.MPI):
-            return False
-        if not self.sites.assumed.pure(procedure.name, context.scope):
-            return False
-        facts.assume(f"pure:{procedure.name}", f"{procedure.name} is assumed to be pure")
-        return True
+            self.function(ref, context, facts)
 
     def decided(
         self, context: Context, statement: Statement, facts: Facts, returned: bool = False
@@ -268,11 +244,13 @@ class ValueFlow(ShapeFlow):
             given, cut = _reaching(given, node)
         for definition in given:
             returned = saved or node.top == ALL
-            self._definition(context, definition, node.path, facts, returned=returned)
+            lives = () if saved else None
+            self._definition(context, definition, node.path, facts, lives, returned=returned)
             if saved:  # how often it was executed decides, too
                 facts.depends[Reached(context, definition.statement.position)] = None
         for inner, definition in inside:
-            self._definition(inner, definition, node.path, facts, returned=True)
+            here = () if saved else (context.key,)
+            self._definition(inner, definition, node.path, facts, here, returned=True)
             facts.depends[Reached(inner, definition.statement.position)] = None
         if symbol.initial is not None and not cut:
             self.expression(symbol.initial, context, ALL, facts)
@@ -303,7 +281,7 @@ class ValueFlow(ShapeFlow):
             return
         found = tuple((c, d) for c, d in found if _overlap(d.path, path))
         for context, definition in found:
-            self._definition(context, definition, path, facts, elsewhere=True, returned=True)
+            self._definition(context, definition, path, facts, (), returned=True)
             facts.depends[Reached(context, definition.statement.position)] = None
         if symbol.initial is None and not found:
             facts.note(Level.UNKNOWN, f"{symbol.name} is never defined")
@@ -314,12 +292,13 @@ class ValueFlow(ShapeFlow):
         definition: Definition,
         path: tuple[str, ...],
         facts: Facts,
-        elsewhere: bool = False,
+        lives: tuple[UnitKey, ...] | None = None,
         returned: bool = False,
     ) -> None:
         """What a definition makes of the component ``path``.
 
-        ``elsewhere``: the value is used in another execution of another unit.
+        ``lives``: the units in one execution of which the value is used; (): perhaps in another
+        execution; None: in that of its own unit.
         """
         statement = definition.statement
         self.decided(context, statement, facts, returned)
@@ -335,7 +314,7 @@ class ValueFlow(ShapeFlow):
         where = f"{definition.name}: {definition.detail} at {statement.leaf.span}"
         if statement.threaded:
             facts.note(Level.UNKNOWN, f"{where}, which several threads may execute")
-        if definition.call is not None and self._assumed_pure(
+        if definition.call is not None and self.assumed_pure(
             definition.call.procedure, context, facts
         ):
             for arg in definition.call.args:
@@ -343,7 +322,7 @@ class ValueFlow(ShapeFlow):
             return
         match definition.source:
             case Source.SHARED:
-                same = self._shared(context, definition, elsewhere)
+                same = self._shared(context, definition, lives)
                 note = "" if same else ", on another communicator"
                 facts.note(Level.UNIFORM if same else Level.UNKNOWN, where + note)
             case Source.DIFFERENT:
@@ -364,24 +343,23 @@ class ValueFlow(ShapeFlow):
             inner = [c for c in context.flow.conditions(statement) if c not in outer]
             self.conditions(context, inner, facts)
 
-    def _shared(self, context: Context, definition: Definition, elsewhere: bool) -> bool:
+    def _shared(
+        self, context: Context, definition: Definition, lives: tuple[UnitKey, ...] | None
+    ) -> bool:
+        """Whether what all ranks of a communicator get is the same on those asked about."""
         if definition.communicator is None:
             return False
-        identity = self.communicators.identity(definition.communicator, context)
-        if identity is None or (elsewhere and identity[0] == "local"):
+        group = self.communicators.group(definition.communicator, context)
+        if group is None or (lives is not None and group.execution not in (None, *lives)):
             return False
-        return identity in (WORLD, self.communicator)
+        return is_within(self.communicator, group)
 
     def _returned(self, definition: Definition, path: tuple[str, ...], facts: Facts) -> None:
         """What a dummy is when the procedure returns."""
         assert definition.callee is not None
         inside = self.sites.of(definition.callee)
-        leaves_early = any(
-            isinstance(s.what, Jump) and s.what.kind is JumpKind.RETURN
-            for s in inside.flow.statements
-        )
-        top = ALL if leaves_early else len(inside.scope.unit.body)
-        facts.depends[Variable(inside, definition.dummy, top, path)] = None
+        self.left(inside, facts)
+        facts.depends[Variable(inside, definition.dummy, place_of_return(inside), path)] = None
 
 
 def _reaching(given: list[Definition], node: Variable) -> tuple[list[Definition], bool]:

@@ -71,9 +71,12 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
     return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
 
 
-def reports_after(project: Project, outcome: Outcome) -> tuple[SiteReport, ...]:
+def reports_after(
+    project: Project, outcome: Outcome, promise: bool = False
+) -> tuple[SiteReport, ...]:
     """The reports of all sites, those that changes are about as these left them; with the
     transfers that changes are about, or that stay as they are, and the findings; sorted.
+    ``promise``: with what would become of those that an assumption would change.
 
     A call that stays in one place and was changed where it is inlined is told as changed.
     """
@@ -85,7 +88,10 @@ def reports_after(project: Project, outcome: Outcome) -> tuple[SiteReport, ...]:
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
     idle = map(outcome.tried, project.nothing_beside(changes))
-    stay = (*project.kept_blocking(), *idle, *project.kept_stores())
+    blocking = project.kept_blocking()
+    if promise:
+        blocking = project.promised(blocking)
+    stay = (*blocking, *idle, *project.kept_stores())
     found += [
         site
         for site in stay
@@ -106,7 +112,7 @@ def reports_before(project: Project) -> tuple[SiteReport, ...]:
         return together(reports_of(project), project.findings, project.settings.passes)
     with Console(stderr=True).status("looking for work beside transfers"):
         sites = {(site.file, site.id): site for site in reports_of(project)}
-        found = reports_after(project, project.outcome())
+        found = reports_after(project, project.outcome(), promise=True)
     return tuple(
         sites.get((site.file, site.id), replace(site, verdict="proved"))
         if site.verdict == "applied"

@@ -12,6 +12,7 @@ from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Mark, Refused
 from asphalt.ir.program import Located
+from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.reading import disagreement
 from asphalt.transforms import (
@@ -34,12 +35,27 @@ def kept_blocking(
     analyses: Analyses, located: Located, accepted: frozenset[str] = frozenset()
 ) -> tuple[tuple[Refused, str], ...]:
     """The blocking transfers and collective operations of a unit that cannot be made non-blocking,
-    with the procedure."""
-    return tuple(
-        (found, spelled)
+    with the procedure.
+
+    What an assumption alone keeps from it is told with that; what would stay nevertheless, why.
+    """
+    kept = _refused(analyses, located, accepted)
+    lifted = {found.lifted_by for found, _ in kept.values() if found.lifted_by is not None}
+    if lifted:
+        still = _refused(analyses, located, accepted | lifted)
+        kept = {span: still.get(span, found) for span, found in kept.items()}
+    return tuple(kept.values())
+
+
+def _refused(
+    analyses: Analyses, located: Located, accepted: frozenset[str]
+) -> dict[Span | None, tuple[Refused, str]]:
+    """Those that are refused under some assumptions, by where they stand."""
+    return {
+        found.span: (found, spelled)
         for found, spelled in _judged(_facts(analyses, located, accepted))
         if isinstance(found, Refused)
-    )
+    }
 
 
 def nothing_beside(

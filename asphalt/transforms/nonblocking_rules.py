@@ -50,6 +50,9 @@ from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.sides import Side, handle_arrays, is_f08
 from asphalt.transforms.statuses import is_status_array, is_typed_status, may_be_another
 
+COULD = "it could be non-blocking, if work comes beside it"
+"""What is told of a call that an assumption would let become non-blocking."""
+
 
 class Rules:
     """The rules, with what they ask again and again of one unit."""
@@ -163,7 +166,7 @@ class Rules:
             if line_of(leaf) not in self.facts.elsewhere:
                 said |= self.said.assumed_by_all
             if not is_accepted(BITS.word, self.facts.accepted | said, site):
-                message = f"it could be non-blocking, where {digits},"
+                message = f"{COULD}, where {digits},"
                 return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
             assumed = (BITS.word,)
         if call.operation not in self._together:

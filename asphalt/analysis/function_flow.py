@@ -1,0 +1,118 @@
+"""What the results of functions come from.
+
+A function is known by what makes its result, and no more: the sum over all ranks that it returns is
+the same on all of them, though it reads what each rank has.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from asphalt.analysis.call_sites import Context
+from asphalt.analysis.communicators import Group
+from asphalt.analysis.derived_types import is_derived_type
+from asphalt.analysis.mpi_call import mpi_function
+from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.references import references
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.shape_flow import ShapeFlow
+from asphalt.analysis.symbols import Origin
+from asphalt.analysis.value_graph import ALL, Facts, Level, Variable
+from asphalt.ir.expr import Arg, Expr, Ref
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Jump, JumpKind, Plain, UnitHead
+
+
+class FunctionFlow(ShapeFlow):
+    """The part of the graph that is about functions.
+
+    ``communicator``: the ranks that are asked about; None: not known.
+    """
+
+    communicator: Group | None
+
+    @abstractmethod
+    def assumed_uniform(self, name: str, context: Context, at: int, facts: Facts) -> bool:
+        """Whether a directive makes a variable uniform where statement ``at`` reads it."""
+
+    def function(self, ref: Ref, context: Context, facts: Facts) -> None:
+        mpi = mpi_function(ref, context.scope)
+        if mpi is not None:
+            found = procedure(mpi)
+            varying = found is not None and found.varying
+            facts.note(Level.VARYING if varying else Level.UNKNOWN, f"{ref.spelled}()")
+            return
+        if is_derived_type(ref.name, context.scope):
+            return  # a structure constructor: the arguments say all
+        if self.assumed_pure(ref, context, facts):
+            return  # the arguments say all
+        callee = procedure_named(ref, context.scope)
+        if callee is None or callee.unit.kind != "function":
+            facts.note(Level.UNKNOWN, f"{ref.spelled} is not known")
+            return
+        self.result(callee, facts)
+
+    def called(self, ref: Ref, args: tuple[Arg, ...], context: Context, at: int) -> Located | None:
+        """The function that ``name(args)`` calls, if all that its result has of the arguments is
+        what it makes of its dummies: this call is among the calls that give these their values."""
+        symbol = context.scope.lookup(ref.name)
+        known = symbol is not None and symbol.origin in (Origin.INTRINSIC, Origin.MPI)
+        known = known or is_derived_type(ref.name, context.scope)
+        if known or at == ALL or self.sites.assumed.pure(ref.name, context.scope):
+            return None
+        statement = context.flow.statements[at]
+        written = [
+            *references(statement.what, ref.name),
+            *references(statement.leaf.what, ref.name),
+        ]
+        callee = procedure_named(ref, context.scope) if args in written else None
+        if callee is None or callee.unit.kind != "function" or callee.unit.name != ref.name:
+            return None
+        head = callee.unit.head.what if callee.unit.head is not None else None
+        whole = isinstance(head, UnitHead) and "elemental" not in head.prefix
+        return callee if whole else None
+
+    def result(self, callee: Located, facts: Facts) -> None:
+        """What a function gives."""
+        inside = self.sites.of(callee)
+        self.left(inside, facts)
+        result = next(
+            (n for n, s in inside.scope.own.items() if s.origin is Origin.RESULT), callee.unit.name
+        )
+        symbol = inside.scope.lookup(result)
+        if symbol is not None and symbol.dims is not None:
+            self.shape(result, symbol, inside, facts)
+        if any(
+            isinstance(s.what, Plain) and s.what.keyword == "entry" for s in inside.flow.statements
+        ):
+            facts.note(Level.UNKNOWN, f"{callee.unit.name} has an ENTRY, which shares its result")
+        if not self.assumed_uniform(result, inside, ALL, facts):
+            facts.depends[Variable(inside, result, place_of_return(inside))] = None
+
+    def left(self, inside: Context, facts: Facts) -> None:
+        """A value leaves a procedure: where each execution of that has a communicator of its own,
+        it may come into one with another."""
+        around = () if self.communicator is None else self.communicator.and_around()
+        if any(group.execution == inside.key for group in around):
+            name = inside.scope.unit.name
+            facts.note(Level.UNKNOWN, f"{name} gave it, perhaps on another communicator")
+
+    def assumed_pure(self, procedure: Expr, context: Context, facts: Facts) -> bool:
+        """Whether a reference is to a procedure that gives the same for the same arguments."""
+        if not isinstance(procedure, Ref):
+            return False
+        symbol = context.scope.lookup(procedure.name)
+        if symbol is not None and symbol.origin in (Origin.INTRINSIC, Origin.MPI):
+            return False
+        if not self.sites.assumed.pure(procedure.name, context.scope):
+            return False
+        facts.assume(f"pure:{procedure.name}", f"{procedure.name} is assumed to be pure")
+        return True
+
+
+def place_of_return(context: Context) -> int:
+    """The place where a procedure returns: ``ALL``, if that may be anywhere."""
+    leaves_early = any(
+        isinstance(s.what, Jump) and s.what.kind is JumpKind.RETURN for s in context.flow.statements
+    )
+    return ALL if leaves_early else len(context.scope.unit.body)

@@ -1,0 +1,154 @@
+"""Whether all ranks are in a Cartesian grid: the extents are those that MPI_Dims_create gives for
+as many ranks as there are.
+
+    call MPI_Comm_size(comm, np, ierr)
+    dims = 0
+    call MPI_Dims_create(np, 2, dims, ierr)
+    call MPI_Cart_create(comm, 2, dims, periods, reorder, grid, ierr)
+
+The product of the extents is the number of ranks then (MPI-4.0 section 8.5.2); of a smaller grid,
+the ranks that are left over get no communicator (8.5.1).
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from asphalt.analysis.call_sites import Context
+from asphalt.analysis.definitions import Definition, is_user_function
+from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.references import expressions_of
+from asphalt.analysis.symbols import Origin, Symbol
+from asphalt.analysis.unit_flow import Statement
+from asphalt.ir.expr import Component, Expr, Lit, OpaqueExpr, Ref, walk
+from asphalt.ir.stmt import Assign, Call, Guarded
+
+_OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
+_ZEROS = re.compile(r"(\(/|\[)\s*0(\s*,\s*0)*\s*(/\)|\])")
+
+
+class NumberOfRanks(ABC):
+    """What is known of communicators, and of the variables that have their sizes."""
+
+    @abstractmethod
+    def group(self, communicator: Expr, context: Context) -> object:
+        """The ranks of a communicator; None: not known."""
+
+    @abstractmethod
+    def definitions(
+        self, symbol: Symbol, context: Context
+    ) -> tuple[tuple[Context, Definition], ...] | None:
+        """All definitions of a variable; None: not known."""
+
+
+def grid_has_all(
+    statement: Statement, context: Context, group: object, number: NumberOfRanks
+) -> bool:
+    """Whether a statement makes a Cartesian grid of all ranks of a group."""
+    call = _mpi(statement, context)
+    dims = call.args.get("dims") if call is not None else None
+    if call is None or call.procedure.name != "mpi_cart_create" or context.flow.has_gotos:
+        return False
+    if not isinstance(dims, Ref) or dims.args is not None:
+        return False
+    symbol = context.scope.lookup(dims.name)
+    if symbol is None or symbol.equivalenced or symbol.attrs & _OTHER_NAMES:
+        return False
+    zeros, sized = _set_before(statement, dims.name, symbol, context)
+    made = _mpi(sized, context) if sized is not None else None
+    if zeros is None or sized is None or made is None or made.procedure.name != "mpi_dims_create":
+        return False
+    sizes = made.args.get("dims")
+    if not isinstance(sizes, Ref) or (sizes.name, sizes.args) != (dims.name, None):
+        return False
+    if not _is_fixed(made.args.get("ndims"), context):
+        return False
+    if made.args.get("ndims") != call.args.get("ndims"):
+        return False
+    between = context.flow.statements[zeros.position + 1 : statement.position]
+    quiet = not any(_may_call(one, context) for one in between)
+    own = symbol.origin is Origin.LOCAL and not context.scope.unit.contained
+    return (own or quiet) and _is_size(made.args.get("nnodes"), context, group, number)
+
+
+def _set_before(
+    statement: Statement, name: str, symbol: Symbol, context: Context
+) -> tuple[Statement | None, Statement | None]:
+    """The statement that makes all extents zero, and the only one that sets them between that and a
+    statement behind it in the same list."""
+    before = [
+        d.statement
+        for d in context.defined.get(name, ())
+        if d.statement.position < statement.position
+    ]
+    if len(before) < 2 or "*" in context.defined:
+        return None, None
+    zeros, sized = before[-2:]
+    together = zeros.lists == sized.lists == statement.lists
+    alone = not isinstance(zeros.leaf.what, Guarded) and not isinstance(sized.leaf.what, Guarded)
+    ordered = zeros.position < sized.position
+    if not (together and alone and ordered and _is_all_zero(zeros, name)):
+        return None, None
+    return zeros, sized
+
+
+def _is_all_zero(statement: Statement, name: str) -> bool:
+    match statement.what:
+        case Assign(target=Ref(name=given, args=None), value=Lit(text="0")) if given == name:
+            return True
+        case Assign(target=Ref(name=given, args=None), value=OpaqueExpr(text=text)):
+            return given == name and _ZEROS.fullmatch(text.strip()) is not None
+        case _:
+            return False
+
+
+def _is_fixed(expr: Expr | None, context: Context) -> bool:
+    if isinstance(expr, Lit):
+        return True
+    symbol = context.scope.lookup(expr.name) if isinstance(expr, Ref) else None
+    return symbol is not None and symbol.origin is Origin.PARAMETER
+
+
+def _is_size(expr: Expr | None, context: Context, group: object, number: NumberOfRanks) -> bool:
+    """Whether an expression is a variable that has the size of a group, wherever it has a value."""
+    symbol = context.scope.lookup(expr.name) if isinstance(expr, Ref) and not expr.args else None
+    if symbol is None or symbol.initial is not None or symbol.equivalenced:
+        return False
+    if symbol.attrs & (_OTHER_NAMES | {"data"}) or symbol.dims is not None:
+        return False
+    given = number.definitions(symbol, context)
+    if given is None or len(given) != 1:
+        return False
+    ((unit, definition),) = given
+    call = _mpi(definition.statement, unit)
+    if call is None or call.procedure.name != "mpi_comm_size":
+        return False
+    communicator = call.args.get("comm")
+    return communicator is not None and number.group(communicator, unit) == group
+
+
+def _mpi(statement: Statement, context: Context) -> MpiCall | None:
+    return mpi_call(statement.what, context.scope) if isinstance(statement.what, Call) else None
+
+
+def _may_call(statement: Statement, context: Context) -> bool:
+    """Whether a statement may execute a procedure of the program."""
+    what = statement.what
+    if not isinstance(what, Call | Assign):
+        return True
+    if isinstance(what, Call) and _mpi(statement, context) is None:
+        return True
+    return any(_is_call(part, context) for expr in _expressions(statement) for part in walk(expr))
+
+
+def _expressions(statement: Statement) -> Iterator[Expr]:
+    for what in (statement.what, statement.leaf.what):
+        yield from (part for part in expressions_of(what) if isinstance(part, Expr))
+
+
+def _is_call(part: object, context: Context) -> bool:
+    if isinstance(part, Ref) and part.args is not None:
+        return is_user_function(part, context.scope)
+    return isinstance(part, OpaqueExpr) or (isinstance(part, Component) and part.args is not None)
