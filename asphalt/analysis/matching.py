@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow
+from asphalt.analysis.derived_types import may_begin_defined
 from asphalt.analysis.lost_requests import Losses
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity
@@ -344,7 +345,8 @@ class _Matcher:
         if left is not None:
             reason = f"nothing is started with {left}"
         symbol = self.scope.lookup(root)
-        begins_null = symbol is None or symbol.initial is not None or "data" in symbol.attrs
+        component = tuple(end.storage.split("%")[1:])
+        begins_null = symbol is None or may_begin_defined(symbol, component)
         count = None if end.count is None else self.values.constants(end.count).value
         some = end.count is None or (count is not None and count >= 1)
         certain = some and not begins_null

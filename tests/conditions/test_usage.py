@@ -51,6 +51,24 @@ def transfer(text: str, contained: str = "", beside: str = "") -> str:
     )
 
 
+KEPT = """\
+module kept
+  use mpi
+  implicit none
+  type pair
+    integer :: one{one}
+    integer :: both(2){both}
+  end type
+end module
+subroutine finish()
+  use kept
+  type(pair) :: pairs
+  integer :: ierr
+  call MPI_Wait(pairs%one, MPI_STATUS_IGNORE, ierr)
+  call MPI_Waitall(2, pairs%both, MPI_STATUSES_IGNORE, ierr)
+end subroutine
+"""
+NULL = " = MPI_REQUEST_NULL"
 LOOP = "do k = 1, np\n{}end do\n"
 
 
@@ -108,6 +126,7 @@ SILENT = {
         + "call MPI_Waitsome(4, requests, k, requests, MPI_STATUSES_IGNORE, ierr)\n"
     ),
     "wait-for-a-null-request": transfer(f"request = MPI_REQUEST_NULL\n{WAIT}"),
+    "components-that-begin-null": transfer("", beside=KEPT.format(one=NULL, both=NULL)),
     "wait-for-none-of-them": transfer(
         "k = 0\ncall MPI_Waitall(k, requests, MPI_STATUSES_IGNORE, ierr)\n"
     ),
@@ -244,7 +263,7 @@ def test_found(case: Case, tmp_path: Path) -> None:
 
 QUICK = {
     "on-one-branch", "freed", "one-of-several", "kept-until-the-next-call", "in-a-module",
-    "somebody-else-may-send", "own-rank-after-a-start",
+    "somebody-else-may-send", "own-rank-after-a-start", "components-that-begin-null",
 }  # fmt: skip
 
 
@@ -253,6 +272,10 @@ QUICK = {
 )
 def test_silent(name: str, tmp_path: Path) -> None:
     assert codes(tmp_path, SILENT[name], ".F90") == []
+
+
+def test_components_without_a_first_value(tmp_path: Path) -> None:
+    assert codes(tmp_path, transfer("", beside=KEPT.format(one="", both=NULL))) == ["ASP031"]
 
 
 def test_a_directive_says_what_completes_it(tmp_path: Path) -> None:
