@@ -62,6 +62,7 @@ class Access:
     ``resizable``: an assignment may give what is asked for its size another one.
     ``named``: the designator by which something is accessed that may have other names, too, and
     ``inside`` the subscripts; the storage is ``ALIASED`` then, and ``subscripts`` is None.
+    ``by_others``: other ranks access it, by a window, while the statement is executed.
     """
 
     storage: str
@@ -75,6 +76,7 @@ class Access:
     named: str | None = None
     inside: tuple[Subscript, ...] | None = None
     resizable: bool = False
+    by_others: bool = False
 
     @property
     def asks_for_a_size(self) -> bool:
@@ -111,6 +113,8 @@ class Access:
         their elements are not compared.  Who asks for a size finds it changed by what may give the
         object another one."""
         if not (self.writes or other.writes) or not self.meets(other):
+            return False
+        if self.by_others and other.by_others:
             return False
         pairs = (self, other), (other, self)
         return not any(a.mode is Mode.INQUIRE and not b.may_resize for a, b in pairs)

@@ -34,7 +34,7 @@ from asphalt.ir.stmt import (
 )
 from asphalt.ir.tree import Leaf, leaves
 
-_ADDRESS_FUNCTIONS = ("c_loc", "c_funloc", "loc")  # the intrinsic ones and a common extension
+ADDRESS_FUNCTIONS = ("c_loc", "c_funloc", "loc")  # the intrinsic ones and a common extension
 _POINTING = ("c_f_pointer", "move_alloc")  # intrinsic procedures that give a pointer a target
 _TEMPORARY = (Until.RETURN, Until.COMPLETION)
 
@@ -101,7 +101,7 @@ def address_taken(name: str, scope: Scope) -> Finding:
     """Whether this unit gives the address of a variable to C, or to MPI for later use."""
     for leaf in _own_leaves(scope):
         for what in actions(leaf.what):
-            for call in _calls(what, scope):
+            for call in calls_of(what, scope):
                 found = _address_in_call(call, name, scope)
                 if found is not None:
                     return unknown(found, leaf.span)
@@ -109,9 +109,9 @@ def address_taken(name: str, scope: Scope) -> Finding:
 
 
 def _address_in_call(call: Call, name: str, scope: Scope) -> str | None:
-    if not any(_root(arg) == name for arg in call.args):
+    if not any(root_of(arg) == name for arg in call.args):
         return None
-    if isinstance(call.procedure, Ref) and _original(call.procedure, scope) in _ADDRESS_FUNCTIONS:
+    if isinstance(call.procedure, Ref) and _original(call.procedure, scope) in ADDRESS_FUNCTIONS:
         return f"{call.procedure.spelled.upper()} takes its address"
     mpi = mpi_call(call, scope)
     return None if mpi is None else _kept_by_mpi(mpi, name)
@@ -121,7 +121,7 @@ def _kept_by_mpi(mpi: MpiCall, name: str) -> str | None:
     """Whether MPI may use the address when the operation is over."""
     transfers = {t.argument: t.until for t in library_row(mpi.procedure).transfers}
     for parameter, actual in mpi.bound():
-        if parameter.kind != "BUFFER" or _root(actual) != name:
+        if parameter.kind != "BUFFER" or root_of(actual) != name:
             continue
         if transfers.get(parameter.name) not in _TEMPORARY:
             return f"{mpi.procedure.spelled} keeps its address"
@@ -168,7 +168,7 @@ def _shares(what: What, name: str, pointer: bool, scope: Scope) -> str | None:
         case Assign(target=target, value=value, pointer=True):
             if name in names_in(value):
                 return "a pointer is made to point to it"
-            if pointer and _root(target) == name and not _null(value):
+            if pointer and root_of(target) == name and not _null(value):
                 return "it is made to point to something"
         case ArmHead(kind="associate" | "select_type" | "select_rank", exprs=exprs) if any(
             name in names_in(e) for e in exprs
@@ -178,9 +178,9 @@ def _shares(what: What, name: str, pointer: bool, scope: Scope) -> str | None:
         isinstance(p, OpaqueExpr) and name in p.names for e in expressions_of(what) for p in walk(e)
     ):
         return "an expression that is not understood mentions it"
-    for call in _calls(what, scope):
+    for call in calls_of(what, scope):
         for position, arg in enumerate(call.args):
-            if _root(arg) == name:
+            if root_of(arg) == name:
                 reason = _shares_argument(call, position, arg, scope)
                 if reason is not None:
                     return reason
@@ -192,14 +192,14 @@ def _shares_argument(call: Call, position: int, arg: Arg, scope: Scope) -> str |
     procedure = call.procedure
     mpi = mpi_call(call, scope)
     if mpi is not None:
-        root = _root(arg)
+        root = root_of(arg)
         return None if root is None else _kept_by_mpi(mpi, root)
     if not isinstance(procedure, Ref):
         return "a type-bound procedure gets it"
     symbol = scope.lookup(procedure.name)
     if symbol is not None and symbol.origin is Origin.INTRINSIC:
         original = _original(procedure, scope)
-        if original in _ADDRESS_FUNCTIONS:
+        if original in ADDRESS_FUNCTIONS:
             return f"{procedure.spelled.upper()} takes its address"
         if original in _POINTING:
             return f"{procedure.spelled.upper()} changes what it points to"
@@ -218,7 +218,7 @@ def _shares_argument(call: Call, position: int, arg: Arg, scope: Scope) -> str |
     return None
 
 
-def _calls(what: What, scope: Scope) -> Iterator[Call]:
+def calls_of(what: What, scope: Scope) -> Iterator[Call]:
     """The procedure references of a statement: a CALL, and functions in its expressions."""
     if isinstance(what, Call):
         yield what
@@ -252,15 +252,15 @@ def _own_leaves(scope: Scope) -> Iterator[Leaf]:
         yield from leaves(node)
 
 
-def _root(arg: Arg) -> str | None:
+def root_of(arg: Arg) -> str | None:
     """The variable that an actual argument is, or is part of."""
     match arg:
         case Keyword(value=value):
-            return _root(value)
+            return root_of(value)
         case Ref(name=name):
             return name
         case Component(base=base):
-            return _root(base)
+            return root_of(base)
     return None
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow import ENTRY, EXIT
 from asphalt.analysis.directives import matches
+from asphalt.analysis.lost_requests import leaving, stopping
 from asphalt.analysis.mpi_library import Quantity
-from asphalt.analysis.mpi_library_rows import ABORTING
 from asphalt.analysis.paths import Path, path_witness
 from asphalt.analysis.request_operations import Does, Operation, operations
 from asphalt.analysis.symbols import Origin
@@ -129,20 +128,12 @@ def _forgotten(
 
 def _left(caller: UnitFacts, point: int, request: str) -> Path | None:
     """The way from a call to the return, where nothing behind it names the request."""
-    graph, accesses = caller.reaching.graph, caller.reaching.accesses
+    graph = caller.reaching.graph
     others = {p.number for p in graph.points if _touches(caller, p.number, request)} - {point}
     if path_witness(graph, [point], others) is not None:
         return None
-    stopping = {
-        p.number
-        for p in graph.points
-        if any(
-            effect.kind in (EffectKind.STOP, EffectKind.UNKNOWN_CALL)
-            or (effect.kind is EffectKind.MPI and effect.detail == ABORTING)
-            for effect in accesses.footprint(p.number).effects
-        )
-    }
-    return None if point in stopping else path_witness(graph, [point], {EXIT}, stopping)
+    stops = stopping(caller.reaching)
+    return None if point in stops else path_witness(graph, [point], leaving(caller.reaching), stops)
 
 
 def _not_given(caller: UnitFacts, point: int, request: str) -> Path | None:

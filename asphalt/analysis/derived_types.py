@@ -36,6 +36,15 @@ def may_be_allocatable(symbol: Symbol, path: tuple[str, ...]) -> bool:
     return _may_have(symbol, path, "allocatable")
 
 
+def may_begin_defined(symbol: Symbol, path: tuple[str, ...]) -> bool:
+    """Whether declarations may give a variable, or a component of it, its first value (F2018 8.4,
+    and 7.5.4.6 for the default initialization of components)."""
+    if symbol.initial is not None or "data" in symbol.attrs:
+        return True
+    declared = component_declarations(symbol, path)
+    return declared is None or any(found.entity.initial is not None for found in declared)
+
+
 def component_type(symbol: Symbol, path: tuple[str, ...]) -> TypeSpec | None:
     """The declared type of a component; None: not known."""
     declared = component_declarations(symbol, path)

@@ -224,7 +224,8 @@ class _Distribution:
         found: list[Access] = []
         for access in usual:
             pair = own.get(id(access.leaf))
-            if pair is not None and access.storage in self._storages(pair):
+            told = pair is not None and access.storage in self._storages(pair)
+            if told and not access.by_others:
                 continue
             found.append(replace(access, loops=(self.loop, *access.loops)))
         for leaf in leaves(node):

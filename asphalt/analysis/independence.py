@@ -25,8 +25,9 @@ from asphalt.analysis.sets.problem import Problem
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.temporaries import Temporaries
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.window_memory import may_be_window_memory
 from asphalt.ir.expr import Ref
-from asphalt.ir.tree import Node, leaves
+from asphalt.ir.tree import Leaf, Node, leaves
 
 
 class Independence:
@@ -161,6 +162,8 @@ class Independence:
                     line = line_of(a.leaf), line_of(b.leaf)
                     reason = f"lines {line[0]} and {line[1]}: {a.object}"
                     why = None if a.path else self._temporaries.why_not(a.storage, first, second)
+                    if a.by_others or b.by_others:
+                        why = "other ranks may access it by a window"
                     reason += "" if why is None else f" ({why})"
                     yield Conflict(reason, region, a, b)
 
@@ -203,11 +206,29 @@ class Independence:
             if exact is not None:
                 buffers[id(leaf)] = {(a.storage, a.path, a.mode) for a in exact}
                 found += exact
+            if part is not Part.NOTHING:
+                found += self.by_others(leaf)
         for access in self.facts.footprint(node).accesses:
             known = buffers.get(id(access.leaf), set())
             if (access.storage, access.path, access.mode) not in known:
                 found.append(access)
         return tuple(found)
+
+    def by_others(self, leaf: Leaf) -> tuple[Access, ...]:
+        """What other ranks may do to window memory of the unit before a call of MPI that starts or
+        completes a transfer returns, or once it is made."""
+        return tuple(
+            Access(storage, mode, None, leaf, sure=False, by_others=True)
+            for storage in self._window_memory
+            for mode in (Mode.READ, Mode.MAYBE_WRITE)
+        )
+
+    @cached_property
+    def _window_memory(self) -> tuple[str, ...]:
+        """The storages of the unit that may be window memory."""
+        accesses = (a for node in self.facts.unit.body for a in self.facts.footprint(node).accesses)
+        storages = sorted({access.storage for access in accesses})
+        return tuple(s for s in storages if may_be_window_memory(s, self.facts.scope))
 
 
 def _any_order(problem: Problem, then: Mapping[str, str], later: Mapping[str, str]) -> None:

@@ -7,17 +7,34 @@ known, so only such ways count that leave nothing to decide.
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.accesses import EffectKind
-from asphalt.analysis.control_flow import EXIT, ControlFlow
-from asphalt.analysis.mpi_library_rows import ABORTING
+from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi_library_rows import ABORTING, ENDING
 from asphalt.analysis.paths import Path, path_witness
 from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.repeated_loops import Repeats, repeats
 from asphalt.analysis.request_operations import Operation
 from asphalt.analysis.values import Values
-from asphalt.ir.stmt import DoHead, What
+from asphalt.ir.stmt import Call, Jump, JumpKind
 from asphalt.ir.tree import Do
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A way on which a request is lost; ``loop``: if this one has more than one iteration."""
+
+    path: Path
+    loop: Do | None = None
+
+    @property
+    def condition(self) -> str:
+        """What has to be so for it, as the end of a sentence."""
+        span = None if self.loop is None else self.loop.head.span
+        return "" if span is None else f", if the loop of line {span.first} has a second iteration"
 
 
 class Losses:
@@ -33,52 +50,95 @@ class Losses:
         graph: ControlFlow,
         ends: AbstractSet[int],
         completing: AbstractSet[int],
-    ) -> Path | None:
+    ) -> Loss | None:
         """A way from a start to one of ``ends`` that leaves nothing to decide; None: there is none.
 
         Either nothing that may complete the operation is reached on any way to the return, or the
-        way to the next start with the same request has no branch but that counted loops go on.
-        ``graph``: without the ways that contradict what holds at the start.
+        way to the next start with the same request has no branch but that counted loops go on:
+        those around the start that have a second iteration, or have one as soon as the variable in
+        their bounds is large enough.  ``graph``: without the ways that contradict what holds at
+        the start.
         """
-        stopping = self._stopping
-        if EXIT in ends and path_witness(graph, [start.point], completing, ends) is None:
-            return path_witness(graph, [start.point], ends, stopping)
-        heads = {
-            graph.of(loop.head)[-1]
+        leaves = ends & self.leaving
+        if leaves and path_witness(graph, [start.point], completing, ends) is None:
+            found = path_witness(graph, [start.point], ends, self._stopping)
+            return None if found is None else Loss(found)
+        passed = [
+            loop
             for loop in self._loops
-            if any(loop is around for around in start.loops)
-            or not (graph.inside(loop) & completing)
-        }
-        branches = {n for n, after in enumerate(graph.successors) if len(after) > 1} - heads
-        return path_witness(graph, [start.point], ends - {EXIT}, completing | branches | stopping)
+            if all(loop is not around for around in start.loops)
+            and not (graph.inside(loop) & completing)
+        ]
+        sizes: list[Do] = []
+        for answer in (Repeats.CERTAINLY, Repeats.WITH_SOME_SIZE):
+            sizes += [loop for loop in start.loops if repeats(loop, self.values) is answer]
+            heads = {graph.of(loop.head)[-1] for loop in (*passed, *sizes)}
+            branches = {n for n, after in enumerate(graph.successors) if len(after) > 1} - heads
+            avoiding = completing | branches | self._stopping
+            found = path_witness(graph, [start.point], ends - leaves, avoiding)
+            if found is not None:
+                return Loss(found, self._deciding(found, sizes, answer))
+        return None
+
+    @staticmethod
+    def _deciding(path: Path, loops: list[Do], answer: Repeats) -> Do | None:
+        """The innermost loop by which a way goes on, if it is not certain that it does."""
+        if answer is Repeats.CERTAINLY:
+            return None
+        return next((n for n in loops[::-1] if path.graph.of(n.head)[-1] in path.points), None)
 
     def to_the_end(self, start: Operation, graph: ControlFlow) -> Path | None:
         """A way from a start to the return on which nothing stops the program."""
-        return path_witness(graph, [start.point], {EXIT}, self._stopping)
+        return path_witness(graph, [start.point], self.leaving, self._stopping)
+
+    @cached_property
+    def leaving(self) -> frozenset[int]:
+        """Where control leaves the unit and the program comes to its end, or goes on."""
+        return leaving(self.reaching)
 
     @cached_property
     def _stopping(self) -> frozenset[int]:
-        points = self.reaching.graph.points
-        return frozenset(point.number for point in points if self._stops(point.number))
+        return stopping(self.reaching)
 
     @cached_property
     def _loops(self) -> tuple[Do, ...]:
-        """The counted loops of the unit, without those that are known to have one iteration."""
+        """The counted loops of the unit."""
         around = (node for point in self.reaching.graph.points for node in point.around)
         found = {id(node): node for node in around if isinstance(node, Do)}
-        return tuple(loop for loop in found.values() if self._may_repeat(loop.head.what))
+        return tuple(
+            loop for loop in found.values() if getattr(loop.head.what, "kind", "") == "count"
+        )
 
-    def _may_repeat(self, head: What) -> bool:
-        if not isinstance(head, DoHead) or head.kind != "count":
-            return False
-        ends = [self.values.constants(e).value for e in (head.first, head.last) if e is not None]
-        return len(ends) < 2 or None in ends or ends[0] != ends[1]
 
-    def _stops(self, point: int) -> bool:
-        """Whether control may not come out of a statement: an operation that is in progress when
-        the program is aborted is no error (MPI-4.0 section 9.3.5)."""
-        return any(
+def leaving(reaching: ReachingDefinitions) -> frozenset[int]:
+    """The points at which a unit is left and no operation may be in progress that nobody completes
+    later: its return, and each STOP behind a call of MPI_Finalize (MPI-4.0 section 11.2.2)."""
+    graph = reaching.graph
+    final = {
+        point.number
+        for point in graph.points
+        if isinstance(point.what, Call)
+        and (call := mpi_call(point.what, reaching.scope)) is not None
+        and call.procedure.name == ENDING
+    }
+    stops = {
+        point.number
+        for point in graph.points
+        if isinstance(point.what, Jump) and point.what.kind is JumpKind.STOP
+    }
+    behind = (n for n in stops if path_witness(graph, [ENTRY], {n}, final) is None)
+    return frozenset({EXIT, *(behind if final else ())})
+
+
+def stopping(reaching: ReachingDefinitions) -> frozenset[int]:
+    """The points that control may not come out of: an operation that is in progress when the
+    program is aborted is no error (MPI-4.0 section 9.3.5)."""
+    return frozenset(
+        point.number
+        for point in reaching.graph.points
+        if any(
             effect.kind in (EffectKind.STOP, EffectKind.UNKNOWN_CALL)
             or (effect.kind is EffectKind.MPI and effect.detail == ABORTING)
-            for effect in self.reaching.accesses.footprint(point).effects
+            for effect in reaching.accesses.footprint(point.number).effects
         )
+    )

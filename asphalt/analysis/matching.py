@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.conditional_lines import conditional_statements
-from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow
+from asphalt.analysis.control_flow import ENTRY, ControlFlow
+from asphalt.analysis.derived_types import may_begin_defined
 from asphalt.analysis.lost_requests import Losses
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity
@@ -170,7 +171,8 @@ class _Matcher:
         sure = {point for point, _ in certainly}
         again, perhaps = self._again(start, sure)
         outlives = self._outlives(start)
-        ends = again | (frozenset() if outlives else {EXIT})
+        leaving = self.losses.leaving
+        ends = again | (frozenset() if outlives else leaving)
         completing = {*sure, *maybe}
         open_way = path_witness(graph, [start.point], ends, completing)
         if open_way is not None:
@@ -180,10 +182,12 @@ class _Matcher:
             certain = path_witness(graph, [start.point], ends, decided)
             if certain is not None:
                 lost = self.losses.certain(start, graph, ends, completing)
-                return Unmatched(start.leaf, start.call, reason, lost or certain, lost is not None)
+                if lost is None:
+                    return Unmatched(start.leaf, start.call, reason, certain)
+                return Unmatched(start.leaf, start.call, reason + lost.condition, lost.path, True)
             reason = f"there is a way on which {reason}, if its conditions can be met"
             return Unknown(start.leaf, start.call, reason, open_way)
-        way = path_witness(graph, [start.point], {EXIT, *again, *perhaps}, sure)
+        way = path_witness(graph, [start.point], {*leaving, *again, *perhaps}, sure)
         if way is not None:
             passed = [maybe[p] for p in way.points if p in maybe]
             reason = passed[0] if passed else self._why_open(way.points[-1])
@@ -208,7 +212,7 @@ class _Matcher:
         return Unmatched(start.leaf, start.call, reason, way, True)
 
     def _why_open(self, last: int) -> str:
-        if last == EXIT:
+        if last in self.losses.leaving:
             return "the request outlives the procedure, whose caller may complete it"
         line = self.graph.points[last].line
         return f"line {line} may use the same request before the operation is complete"
@@ -344,7 +348,8 @@ class _Matcher:
         if left is not None:
             reason = f"nothing is started with {left}"
         symbol = self.scope.lookup(root)
-        begins_null = symbol is None or symbol.initial is not None or "data" in symbol.attrs
+        component = tuple(end.storage.split("%")[1:])
+        begins_null = symbol is None or may_begin_defined(symbol, component)
         count = None if end.count is None else self.values.constants(end.count).value
         some = end.count is None or (count is not None and count >= 1)
         certain = some and not begins_null

@@ -156,6 +156,9 @@ ASKING = (
 # It ends the program: nobody waits for what was started before (9.3.5).
 ABORTING = "mpi_abort"
 
+# All operations have to be complete before (11.2.2).
+ENDING = "mpi_finalize"
+
 # Processes of another program may take part: their messages stand nowhere in this one.
 OTHER_PROGRAMS = (
     Row(

@@ -20,6 +20,7 @@ from asphalt.analysis.reaching import Definition
 from asphalt.analysis.scalars import exposed
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.window_memory import may_be_window_memory
 from asphalt.ir.stmt import StatementFunction
 from asphalt.ir.tree import Node, leaves
 
@@ -106,6 +107,8 @@ def is_own(name: str, facts: UnitFacts) -> bool:
     if symbol is None or symbol.origin not in (Origin.LOCAL, Origin.DUMMY):
         return False
     if symbol.equivalenced or storage_of(name, facts.scope) != name:
+        return False
+    if may_be_window_memory(name, facts.scope):
         return False
     if symbol.attrs & {"pointer", "target", "volatile", "asynchronous"}:
         return False

@@ -106,6 +106,7 @@ class EmptyWindows:
             return None
         moved, own = _Moved(split, buffers, split.leaf), self._arguments(split)
         mine = buffers if forwards else (*buffers, *own)
+        mine = (*mine, *self.order.by_others(split.leaf))
         for level in reversed(place.levels):
             siblings, here = level.nodes, level.position
             if isinstance(siblings[here], Branch):
@@ -231,6 +232,8 @@ def _need(access: Access, own: Access, moved: _Moved, forwards: bool) -> str:
     """How a statement and a transfer meet."""
     where = f"line {line_of(access.leaf)}"
     name = access.object.split("::")[-1]
+    if own.by_others or access.by_others:
+        return f"{where} touches {name}, which other ranks may access by a window"
     if own not in moved.buffers:
         does = "changes" if access.writes else "reads"
         return f"{where} {does} {name}"

@@ -51,6 +51,24 @@ def transfer(text: str, contained: str = "", beside: str = "") -> str:
     )
 
 
+KEPT = """\
+module kept
+  use mpi
+  implicit none
+  type pair
+    integer :: one{one}
+    integer :: both(2){both}
+  end type
+end module
+subroutine finish()
+  use kept
+  type(pair) :: pairs
+  integer :: ierr
+  call MPI_Wait(pairs%one, MPI_STATUS_IGNORE, ierr)
+  call MPI_Waitall(2, pairs%both, MPI_STATUSES_IGNORE, ierr)
+end subroutine
+"""
+NULL = " = MPI_REQUEST_NULL"
 LOOP = "do k = 1, np\n{}end do\n"
 
 
@@ -69,6 +87,8 @@ CASES = (
 MORE = (
     case("ASP030", "in-a-loop", LOOP.format(isend()) + WAIT),
     case("ASP030", "twice", isend() + irecv() + WAIT),
+    case("ASP030", "in-a-loop-backwards", f"do k = 5, 1, -2\n{isend()}end do\n{WAIT}"),
+    case("ASP030", "stopped-behind-the-end", f"{irecv()}call MPI_Finalize(ierr)\nstop\n"),
     case(
         "ASP030",
         "one-of-two",
@@ -108,16 +128,31 @@ SILENT = {
         + "call MPI_Waitsome(4, requests, k, requests, MPI_STATUSES_IGNORE, ierr)\n"
     ),
     "wait-for-a-null-request": transfer(f"request = MPI_REQUEST_NULL\n{WAIT}"),
+    "components-that-begin-null": transfer("", beside=KEPT.format(one=NULL, both=NULL)),
     "wait-for-none-of-them": transfer(
         "k = 0\ncall MPI_Waitall(k, requests, MPI_STATUSES_IGNORE, ierr)\n"
     ),
     "one-iteration": transfer(f"do k = 3, 3\n{isend()}end do\n{WAIT}"),
+    "one-iteration-by-the-step": transfer(f"do k = 1, 3, 5\n{isend()}end do\n{WAIT}"),
+    "one-iteration-at-most": transfer(f"do k = 1, min(1, np)\n{isend()}end do\n{WAIT}"),
+    "one-iteration-downwards": transfer(f"do k = np, max(np, 3), -1\n{isend()}end do\n{WAIT}"),
+    "one-iteration-of-its-own": transfer(f"do k = np, np\n{isend()}end do\n{WAIT}"),
+    "from-a-value-to-the-same": transfer(
+        f"r = 1\nneighbour = me\ndo k = neighbour, me\n{isend()}end do\n{WAIT}"
+    ),
+    "from-one-variable-to-another": transfer(
+        f"read *, neighbour\ndo k = neighbour, np\n{isend()}end do\n{WAIT}"
+    ),
+    "a-step-that-is-not-known": transfer(f"do k = 1, 10, np\n{isend()}end do\n{WAIT}"),
     "waited-for-in-the-next-iteration": transfer(
         LOOP.format(f"if (k > 1) {WAIT}{isend()}") + WAIT,
     ),
     "copied": transfer(f"{isend()}other = request\n{WAIT.replace('request,', 'other,')}"),
     "aborted": transfer(f"{isend()}call MPI_Abort({WORLD}, 1, ierr)\n"),
     "stopped": transfer(f"{isend()}stop\n"),
+    "stopped-before-the-end-or-behind-it": transfer(
+        f"{isend()}if (np > 9) call MPI_Finalize(ierr)\nif (np > 1) stop\n{WAIT}"
+    ),
     "exclusive-starts": transfer(
         f"if (me == 0) then\n{isend()}else\n{irecv()}end if\n{WAIT}",
     ),
@@ -244,7 +279,7 @@ def test_found(case: Case, tmp_path: Path) -> None:
 
 QUICK = {
     "on-one-branch", "freed", "one-of-several", "kept-until-the-next-call", "in-a-module",
-    "somebody-else-may-send", "own-rank-after-a-start",
+    "somebody-else-may-send", "own-rank-after-a-start", "components-that-begin-null",
 }  # fmt: skip
 
 
@@ -253,6 +288,20 @@ QUICK = {
 )
 def test_silent(name: str, tmp_path: Path) -> None:
     assert codes(tmp_path, SILENT[name], ".F90") == []
+
+
+def test_components_without_a_first_value(tmp_path: Path) -> None:
+    assert codes(tmp_path, transfer("", beside=KEPT.format(one="", both=NULL))) == ["ASP031"]
+
+
+@pytest.mark.parametrize(
+    ("last", "condition"), [("np", ", if the loop of line 19 has a second iteration"), ("4", "")]
+)
+def test_which_loop_decides(last: str, condition: str, tmp_path: Path) -> None:
+    text = transfer(f"do k = 1, {last}\n{isend()}end do\n{WAIT}")
+    (report,) = project(tmp_path, text).findings
+    reason = "the request is used again before the operation is complete"
+    assert report.message == reason + condition
 
 
 def test_a_directive_says_what_completes_it(tmp_path: Path) -> None:

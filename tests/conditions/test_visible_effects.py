@@ -36,6 +36,11 @@ STATE = "module state\n  integer :: calls = 0\nend module state\n"
 COUNTS = WORK.format(body="  calls = calls + 1\n").replace("  real(8)", "  use state\n  real(8)")
 INNER = "!$omp parallel\n!$omp single\ni = 1\n!$omp end single\n"
 BARRIER = "call MPI_Barrier(MPI_COMM_WORLD, ierr)\n"
+MEMORY = "real(8) :: w(8)\ninteger(MPI_ADDRESS_KIND) :: bytes\ninteger :: window\n"
+WINDOW = """\
+bytes = 64
+call MPI_Win_create(w, bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, window, ierr)
+"""
 
 CASES = (
     Case("ASP701", "print-in-the-nest", program(nest=PRINTS), program(nest=PLAIN)),
@@ -155,6 +160,18 @@ CASES = (
             before="allocate(t(n))\n",
             nest=ALLOCATES.replace("  allocate(t(n))\n", "").replace("  deallocate(t)\n", ""),
         ),
+    ),
+    Case(
+        "ASP709",
+        "window-memory-is-stored-to",
+        program(declare=MEMORY, before=WINDOW, nest=PLAIN.replace("end do", "  w(z) = z\nend do")),
+        program(declare=MEMORY, before=WINDOW, nest=PLAIN, after="w = 1\n"),
+    ),
+    Case(
+        "ASP709",
+        "window-memory-is-read-before-the-call",
+        program(declare=MEMORY, before=WINDOW, between="w(2) = w(1)\n"),
+        program(declare=MEMORY, before=WINDOW, after="w(2) = w(1)\n"),
     ),
 )
 

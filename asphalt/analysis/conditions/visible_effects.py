@@ -10,6 +10,7 @@ from asphalt.analysis.references import references
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unseen import Unseen, why_unseen
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.window_memory import may_be_window_memory
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Opaque
 from asphalt.ir.tree import Leaf, leaves
@@ -80,8 +81,20 @@ ALLOCATION = Code(
     "Allocate before the nest, free after the call.",
     7,
 )
+WINDOW = Code(
+    "ASP709",
+    "memory that other ranks may access by a window is used in the producer",
+    "The program has windows (MPI_WIN_CREATE, MPI_WIN_ALLOCATE ...), and the nest, or a statement "
+    "between it and the exchange, uses a variable that may be window memory: one that is given to "
+    "a window, or a dummy, a pointer or a variable of a module, which might be.  A rank that has "
+    "its tiles may get or put there before this statement, which stands in front of the exchange, "
+    "is executed.",
+    "Use such variables before the nest or behind the exchange; let what is no window memory "
+    "belong to the procedure.",
+    7,
+)
 
-CODES = (IO_CODE, MPI_CODE, UNKNOWN, STOP, DIRECTIVE, NOT_UNDERSTOOD, STATE, ALLOCATION)
+CODES = (IO_CODE, MPI_CODE, UNKNOWN, STOP, DIRECTIVE, NOT_UNDERSTOOD, STATE, ALLOCATION, WINDOW)
 _BY_KIND = {
     EffectKind.IO: IO_CODE,
     EffectKind.MPI: MPI_CODE,
@@ -102,7 +115,21 @@ def check(producer: Producer) -> Answer:
     directives = check_directives(producer.exchange, producer.start)
     if isinstance(directives, Refused):
         return directives
+    window = _check_windows(producer)
+    if isinstance(window, Refused):
+        return window
     return Holds("from the nest to the call only variables are assigned")
+
+
+def _check_windows(producer: Producer) -> Answer:
+    """Whether other ranks can access nothing by a window that the region uses."""
+    for access in producer.footprint.accesses:
+        if may_be_window_memory(access.storage, producer.exchange.scope):
+            span, name = access.leaf.span, access.named or access.object.split("::")[-1]
+            line = span.first if span is not None else 0
+            message = f"line {line}: {name} may be memory that other ranks access by a window"
+            return Refused(WINDOW, message, span)
+    return Holds("no window memory")
 
 
 def refused_for(footprint: Footprint, scope: Scope) -> Refused | None:

@@ -1,0 +1,152 @@
+"""Variables that may be window memory: other ranks may access them while this one calls MPI.
+
+What a rank stores to its own window before a message that it sends, another rank may get when it
+has received it; what another rank put before its message is there when the message is (MPI-4.0
+sections 12.4 and 12.7).  Nothing in the program says so but the order of the statements: one that
+touches window memory keeps its order with what starts or completes a transfer.
+
+Window memory is what ``MPI_Win_create`` and ``MPI_Win_attach`` are given, wherever that is, and
+what MPI allocates, which Fortran reaches by pointers.  In a program with windows, a variable may be
+window memory unless it belongs to one unit, has one name, and is passed to no procedure that may
+make a window of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from asphalt.analysis.accesses import ALIASED
+from asphalt.analysis.aliasing import ADDRESS_FUNCTIONS, calls_of, root_of
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi_table import table
+from asphalt.analysis.named_inside import named_inside
+from asphalt.analysis.references import actions, expressions_of, passed_on
+from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.symbols import Origin, Scope, Scopes
+from asphalt.ir.expr import OpaqueExpr, Ref, walk
+from asphalt.ir.program import Program
+from asphalt.ir.stmt import Call, Opaque, Raw, What
+from asphalt.ir.tree import leaves
+
+_MAKING = frozenset({"mpi_win_create", "mpi_win_attach"})
+_OWN = (Origin.LOCAL, Origin.RESULT)
+_ANY = None
+_Makers = frozenset[str] | None
+"""The names of procedures that may make a window of an argument; None: any may."""
+_KNOWN: WeakKeyDictionary[Scopes, tuple[bool, _Makers]] = WeakKeyDictionary()
+
+
+def has_windows(scope: Scope) -> bool:
+    """Whether the program has windows."""
+    return _known(scope.scopes)[0]
+
+
+def may_be_window_memory(storage: str, scope: Scope) -> bool:
+    """Whether other ranks may access a storage of a unit by a window (see ``kinds.storage_of``)."""
+    windows, makers = _known(scope.scopes)
+    if not windows:
+        return False
+    if storage == ALIASED or "::" in storage:
+        return True
+    return _may_be_made(storage.split("%")[0], scope, makers)
+
+
+def _known(scopes: Scopes) -> tuple[bool, _Makers]:
+    if scopes not in _KNOWN:
+        windows = _has_windows(scopes.program)
+        _KNOWN[scopes] = windows, _makers(scopes.program) if windows else frozenset()
+    return _KNOWN[scopes]
+
+
+def _has_windows(program: Program) -> bool:
+    for mention in program.mpi_calls():
+        procedure = table().get(_operation(mention.operation))
+        if procedure is None and "win" in mention.operation:
+            return True
+        if procedure is not None and any(p.kind == "WINDOW" for p in procedure.parameters):
+            return True
+    return False
+
+
+def _operation(name: str) -> str:
+    return name.removeprefix("p")
+
+
+def _makers(program: Program) -> _Makers:
+    """The names by which procedures that may make a window of an argument are called."""
+    found: set[str] = set()
+    new = {m.unit for m in program.mpi_calls() if _operation(m.operation) in _MAKING}
+    while new:
+        name = new.pop()
+        if not name:
+            return _ANY
+        found.add(name)
+        for located in program.mentions(name):
+            if passed_on(located, name):
+                return _ANY  # a generic name, say, or another procedure calls it
+            new |= {located.unit.name} - found
+    return frozenset(found)
+
+
+def _may_be_made(name: str, scope: Scope, makers: _Makers) -> bool:
+    """Whether a variable that no pointer leads to may be made a window of."""
+    symbol = scope.lookup(name)
+    if symbol is None or name in scope.shadowed:
+        return True
+    if symbol.origin is Origin.HOST and scope.host is not None:
+        return _may_be_made(name, scope.host, makers)
+    if symbol.origin not in _OWN:
+        return symbol.origin.is_variable
+    return any(
+        inner is None or any(_makes(what, name, inner, makers) for what in _statements(inner))
+        for inner in _seeing(name, scope)
+    )
+
+
+def _seeing(name: str, scope: Scope) -> Iterator[Scope | None]:
+    """A unit, and those inside of it that may use its variable; None: not known."""
+    yield scope
+    if named_inside(name, scope):
+        for unit in scope.unit.contained:
+            located = scope.program.contained(scope.located, unit.name)
+            yield None if located is None else scope.scopes.of(located)
+
+
+def _statements(scope: Scope) -> Iterator[What]:
+    for node in scope.unit.body:
+        for leaf in leaves(node):
+            yield from actions(leaf.what)
+
+
+def _makes(what: What, name: str, scope: Scope, makers: _Makers) -> bool:
+    """Whether a statement may make a window of a variable."""
+    match what:
+        case Opaque(names=names) if name in names:
+            return True
+        case Raw(code=code) if name in code.lower():
+            return True
+    for part in (part for expr in expressions_of(what) for part in walk(expr)):
+        if isinstance(part, OpaqueExpr) and name in part.names:
+            return True
+    return any(_may_make(call, name, scope, makers) for call in calls_of(what, scope))
+
+
+def _may_make(call: Call, name: str, scope: Scope, makers: _Makers) -> bool:
+    """Whether a procedure gets a variable and may make a window of it."""
+    if not any(root_of(arg) == name for arg in call.args):
+        return False
+    mpi = mpi_call(call, scope)
+    if mpi is not None:
+        buffers = (root_of(actual) for p, actual in mpi.bound() if p.kind == "BUFFER")
+        return mpi.procedure.name in _MAKING and name in buffers
+    if not isinstance(call.procedure, Ref):
+        return True
+    symbol = scope.lookup(call.procedure.name)
+    if symbol is not None and symbol.origin is Origin.INTRINSIC:
+        return symbol.name in ADDRESS_FUNCTIONS
+    located = procedure_named(call.procedure, scope)
+    if located is None or makers is _ANY:
+        return True
+    passed = {root_of(arg) for arg in call.args}
+    return located.unit.name in makers or bool(passed & makers)
