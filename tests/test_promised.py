@@ -43,7 +43,11 @@ def told(tmp_path: Path, body: str, *accepted: str) -> SiteReport:
     ("body", "code", "says"),
     [
         (f"{SUM}{WORK}{SHOW}", "ASP025", "it overlaps with do i = 1, n, where the order"),
-        (f"{WORK}  mine = sum(w)\n{SUM}{SHOW}", "ASP026", "with --assume bits, it could be non-blocking, but"),
+        (
+            f"{WORK}  mine = sum(w)\n{SUM}{SHOW}",
+            "ASP026",
+            "with --assume bits, it could be non-blocking, but",
+        ),
         (f"  if (me < 2) then\n{SUM}  end if\n{WORK}{SHOW}", "ASP024", "that all ranks come here"),
     ],
 )
