@@ -187,15 +187,19 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "fission": Row(
-        frozenset({"fission", "sends_first"}),
+        frozenset({"fission", "loop_fission", "sends_first"}),
         {
             "wildcard": (),
             "order": (),
             "status": (),
-            "buffer": _at(
-                "optimise", "test_a_condition_that_the_first_half_changes_is_not_asked_twice"
+            "buffer": (
+                *_at("optimise", "test_a_condition_that_the_first_half_changes_is_not_asked_twice"),
+                *_at("loop_fission", "test_a_nest_stays_whole", "nothing is free"),
             ),
-            "path": _at("taking", "test_a_branch_whose_condition_changes_is_not_split"),
+            "path": (
+                *_at("taking", "test_a_branch_whose_condition_changes_is_not_split"),
+                *_at("loop_fission", "test_a_nest_stays_whole", "EXIT"),
+            ),
             "return": (),
             "request": (),
         },
