@@ -28,6 +28,7 @@ class Stepped:
 
     tree: Tree
     any_sizes: bool = False
+    accepted: frozenset[str] = frozenset()
 
     @staticmethod
     def of(folder: Path, files: dict[str, str]) -> Stepped:
@@ -46,7 +47,7 @@ class Stepped:
         """All units."""
         effects, _ = Analyses(self.tree).of(any_sizes=self.any_sizes)
         return [
-            UnitFacts(located, effects, self.tree.file(entry.path).eol)
+            UnitFacts(located, effects, self.tree.file(entry.path).eol, accepted=self.accepted)
             for entry in self.tree.files
             for located in self.tree.units_of(entry.path)
         ]
