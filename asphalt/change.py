@@ -290,7 +290,8 @@ def nothing_beside(
             analyses, located, lines, accepted, passes, clone_limit, why
         ):
             for report in _kept(located, refused, operation):
-                found.append(replace(report, assumptions=assumed, accepted=assumed))
+                needed = tuple(sorted({*report.assumptions, *assumed}))
+                found.append(replace(report, assumptions=needed, accepted=assumed))
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
@@ -377,7 +378,9 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
     steps = tuple(map(_step_report, found.steps))
     dropped = tuple(map(_dropped_report, found.dropped))
+    of_nests = {name for step in found.steps for name in step.assumed}
     for transfer in found.transfers:
+        assumed = tuple(sorted(of_nests.union(transfer.assumed)))
         yield SiteReport(
             name(transfer.path, transfer.line),
             transfer.path,
@@ -387,8 +390,8 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             "applied",
             message=_overlap(transfer, found.unit),
             passes=passes,
-            assumptions=transfer.assumed,
-            accepted=transfer.assumed,
+            assumptions=assumed,
+            accepted=assumed,
             evidence=tuple(step.does for step in found.steps),
             marks=_marks(given, transfer.path, transfer.line, "the transfer"),
             steps=steps,

@@ -30,6 +30,7 @@ class Stepped:
     tree: Tree
     any_sizes: bool = False
     uniform: bool = False
+    accepted: frozenset[str] = frozenset()
 
     @staticmethod
     def of(folder: Path, files: dict[str, str]) -> Stepped:
@@ -49,7 +50,9 @@ class Stepped:
         effects, common = Analyses(self.tree).of(any_sizes=self.any_sizes)
         known = common if self.uniform else None
         return [
-            UnitFacts(located, effects, self.tree.file(entry.path).eol, known)
+            UnitFacts(
+                located, effects, self.tree.file(entry.path).eol, known, accepted=self.accepted
+            )
             for entry in self.tree.files
             for located in self.tree.units_of(entry.path)
         ]

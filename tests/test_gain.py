@@ -292,6 +292,10 @@ def test_the_usual_segments() -> None:
     assert usual_tile(12, 2e4) == 5
     assert usual_tile(12, 1) == 12
     assert usual_tile(1, 1e6) == 1
+    assert usual_tile(250, 1e6) == 63
+    assert usual_tile(300, 1e6) == 80  # whole vectors
+    assert usual_tile(200001, 10) == 50016
+    assert usual_tile(1000, 100) == 1000
 
 
 def test_a_procedure_that_passes_itself_other_numbers_ends(tmp_path: Path) -> None:

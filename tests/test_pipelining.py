@@ -13,9 +13,10 @@ from _pytest.mark.structures import ParameterSet
 from mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed
 from stepping import Stepped
 from sweeps import GRID, MAIN, POINT, RECV, SEND, SWEEP, changed, nest, program, with_other
-from tiled_runs import output, transformed, with_values
+from tiled_runs import output, outputs, transformed, with_values
 
 from asphalt.analysis.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
+from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.verdict import Code
 from asphalt.project import Project
 from asphalt.report.examples import examples_of
@@ -118,6 +119,64 @@ REFUSED: dict[str, tuple[Code, str]] = {
     "variable": (PARTS, program(nest() + "  u(0,0) = j\n")),
     "first_nest_needs_it": (NEEDED, program(nest() + nest("u(i,j) = 1"))),
 }  # fmt: skip
+
+
+WAVE = """\
+program main
+  use mpi
+  implicit none
+  integer, parameter :: n = 200001
+  real(8) :: v(n), east(n), west(n)
+  integer :: j, ierr, me, np
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  west = 0
+  if (me > 0) call MPI_Recv(west, n, MPI_DOUBLE_PRECISION, me - 1, 1, MPI_COMM_WORLD, &
+                            MPI_STATUS_IGNORE, ierr)
+  do j = 1, n
+    v(j) = sin(dble(j)/100) + exp(-dble(j)/n) + west(j)*0.5d0
+    east(j) = v(j)
+  end do
+  if (me < np - 1) call MPI_Send(east, n, MPI_DOUBLE_PRECISION, me + 1, 1, MPI_COMM_WORLD, ierr)
+  if (me == np - 1) print '(z16.16)', v
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def test_other_bounds_may_change_last_digits(tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path, {"a.f90": WAVE})
+    tree.any_sizes = True
+    (refused,) = tree.refusals(pipelining)
+    assert (refused.code, refused.lifted_by) == (DIGITS, "bits")
+    for accepted in ("bits", "bits@main:11", "bits@main:17"):
+        tree.accepted = frozenset({accepted})
+        assert [step.assumed for step in tree.steps(pipelining)] == [("bits",)]
+    tree.accepted = frozenset({"bits@main:10"})
+    assert tree.steps(pipelining) == []
+
+
+def test_inner_loops_keep_their_bounds(tmp_path: Path) -> None:
+    tree = Stepped.of(
+        tmp_path, {"a.f90": program(nest(POINT, "u(i,j) = sin(u(i,j))").replace("1, m", "1, 2000"))}
+    )
+    tree.any_sizes = True
+    assert [step.assumed for step in tree.steps(pipelining)] == [()]
+
+
+def test_optimised_programs_print_the_same(tmp_path: Path) -> None:
+    """Without the assumption; and with it, as long as tiles hold whole vectors."""
+    installed(OPENMPI)
+    files = {"a.f90": WAVE}
+    expected = outputs(tmp_path / "before", OPENMPI, files, (2,), level="-O3")
+    made, header = transformed(tmp_path, files)
+    assert "asphalt_k_" not in header
+    made, header = transformed(tmp_path / "assumed", files, accepted=frozenset({"bits"}))
+    assert made["a.f90"].count("! asphalt: assumed: bits\n") == 1
+    assert outputs(tmp_path / "tiles", OPENMPI, made, (2,), header, "-O3") == expected
+    odd = with_values(header, 5, 4)
+    assert outputs(tmp_path / "odd", OPENMPI, made, (2,), odd, "-O3") != expected
 
 
 QUICK = {

@@ -26,6 +26,7 @@ from stepping import Stepped
 from tiled_runs import outputs, transformed, with_values
 
 from asphalt.analysis.pipelining_codes import MESSAGES, NEEDED, PARTS
+from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.verdict import Code
 from asphalt.project import Project
 from asphalt.settings import Settings
@@ -145,6 +146,94 @@ def test_no_wait_comes_in_front_of_another_message(tmp_path: Path) -> None:
     assert re.findall(r"if \(.*asphalt_d_(\w+)\) then", text) == ["shift_j_2"]
     first = text.index("call asphalt_isend(east(1")
     assert "call asphalt_wait(asphalt_requests_2(asphalt_lo_1), east)" in text[first:]
+
+
+VECTORS = """\
+program main
+  use mpi
+  implicit none
+  integer, parameter :: n = 200001
+  real(8) :: east(n), west(n)
+  integer :: j, me, np, ierr
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  do j = 1, n
+    east(j) = sin(dble(j)) + exp(-dble(j)/n) + me
+  end do
+  call MPI_Sendrecv(east, n, MPI_DOUBLE_PRECISION, modulo(me + 1, np), 1, &
+                    west, n, MPI_DOUBLE_PRECISION, modulo(me - 1, np), 1, &
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  if (me == 0) print '(z16.16)', west
+  call MPI_Finalize(ierr)
+end program main
+"""
+ROWS = VECTORS.replace("  integer :: j,", "  real(8) :: x(n) = 0.37d0\n  integer :: i, j,").replace(
+    "    east(j) = sin(dble(j)) + exp(-dble(j)/n) + me\n",
+    "    east(j) = x(j)*j\n    do i = 1, 300\n      east(j) = 0.5d0*east(j) + x(j)*j\n    end do\n"
+    "    east(j) = sin(east(j))\n",
+)
+"""A loop that gfortran vectorises around another one."""
+COLUMNS = """\
+  do j = 1, n
+    do i = 1, 20000
+      east(i,j) = sin(0.5d0*u(i,j)) + k
+    end do
+  end do
+"""
+
+
+@pytest.mark.parametrize("text", [VECTORS, ROWS], ids=["innermost", "outer"])
+def test_other_bounds_may_change_last_digits(text: str, tmp_path: Path) -> None:
+    tree = _started(tmp_path / "src", text)
+    (refused,) = tree.refusals(segmentation)
+    assert (refused.code, refused.lifted_by) == (DIGITS, "bits")
+    assert "evaluates sin" in refused.message
+    tree.accepted = frozenset({"bits"})
+    (step,) = tree.steps(segmentation)
+    assert step.assumed == ("bits",)
+
+
+@pytest.mark.parametrize("where", ["the call", "the declarations"])
+def test_directives_accept_other_digits(where: str, tmp_path: Path) -> None:
+    line = {"the call": "  call MPI_Sendrecv", "the declarations": "  real(8) :: east"}[where]
+    text = _replaced(line, f"  !$asphalt assume(bits)\n{line}", VECTORS)
+    made, header = transformed(tmp_path, {"a.f90": text})
+    assert "asphalt_k_main_j" in header
+    assert made["a.f90"].count("! asphalt: assumed: bits\n") == 1
+
+
+def test_inner_loops_keep_their_bounds(tmp_path: Path) -> None:
+    tree = _started(tmp_path / "src", program(COLUMNS + SENDRECV + USE))
+    assert [step.assumed for step in tree.steps(segmentation)] == [()]
+
+
+def test_what_is_assumed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.f90").write_text(VECTORS)
+    settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
+    whole = Project(tmp_path, settings=settings).transform()
+    assert all(site.assumptions == () for change in whole for site in change.sites)
+    (change,) = Project(
+        tmp_path, settings=replace(settings, assume=frozenset({"bits"}))
+    ).transform()
+    assert "is cut into segments along j" in change.sites[0].message
+    assert change.sites[0].accepted == ("bits",)
+
+
+@pytest.mark.parametrize("text", [VECTORS, ROWS], ids=["innermost", "outer"])
+def test_optimised_programs_print_the_same(text: str, tmp_path: Path) -> None:
+    """Without the assumption; and with it, as long as tiles hold whole vectors."""
+    installed(OPENMPI)
+    files = {"a.f90": text}
+    expected = outputs(tmp_path / "before", OPENMPI, files, (2,), level="-O3")
+    made, header = transformed(tmp_path, files)
+    assert "asphalt_k_" not in header
+    assert outputs(tmp_path / "after", OPENMPI, made, (2,), header or "!\n", "-O3") == expected
+    made, header = transformed(tmp_path / "assumed", files, accepted=frozenset({"bits"}))
+    assert "asphalt_k_main_j" in header
+    assert outputs(tmp_path / "tiles", OPENMPI, made, (2,), header, "-O3") == expected
+    odd = with_values(header, 5, 4)
+    assert outputs(tmp_path / "odd", OPENMPI, made, (2,), odd, "-O3") != expected
 
 
 _OTHER = """\

@@ -120,6 +120,14 @@ def test_a_nest_stays_whole(name: str, tmp_path: Path) -> None:
     assert not _stepped(tmp_path, **REFUSED[name]).steps(sharing)
 
 
+def test_other_digits_are_accepted(tmp_path: Path) -> None:
+    tree = _stepped(tmp_path, **REFUSED["digits"])
+    tree.accepted = frozenset({"bits"})
+    assert [step.assumed for step in tree.steps(sharing)] == [("bits",)]
+    tree.applied(sharing)
+    assert _lines(tree).count("! asphalt: assumed: bits") == 1
+
+
 def test_a_sum_keeps_its_order(tmp_path: Path) -> None:
     """Iterations that need each other are no obstacle: they are executed one after the other."""
     nest = _NEST.replace("after(i,j) = u(i,j)*0.5d0", "after(i,j) = after(i,j-1) + u(i,j)")

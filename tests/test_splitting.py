@@ -251,6 +251,26 @@ def test_the_examples_of_the_codes(tmp_path: Path) -> None:
         assert not isinstance(found, Refused) or found.code.id == code.upper()
 
 
+@pytest.mark.parametrize("accepted", ["bits", "bits@step:LINE", "in the source"])
+def test_other_digits_are_accepted(accepted: str, tmp_path: Path) -> None:
+    refused = examples_of(DIGITS.id).refused
+    assert refused is not None
+    said = "  !$asphalt assume(bits)\n" if accepted == "in the source" else ""
+    text = refused.read_text().replace("  integer :: i, j", f"{said}  integer :: i, j")
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    starting = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
+    while once(tree, starting):
+        pass
+    if not said:
+        (one,) = (r for r in tree.refusals(splitting) if r.code is DIGITS)
+        assert one.lifted_by == "bits"
+        assert one.span is not None
+        tree.accepted = frozenset({accepted.replace("LINE", str(one.span.first))})
+    assert [step.assumed for step in tree.steps(splitting)] == [("bits",)]
+    tree.applied(splitting)
+    assert "  ! asphalt: assumed: bits\n" in tree.text("a.f90")
+
+
 _BEFORE = """\
   ! five points
   do j = 1, m

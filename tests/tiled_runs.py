@@ -15,15 +15,21 @@ from asphalt.settings import Settings
 
 
 def transformed(
-    tmp_path: Path, files: dict[str, str], tile: int | None = None, depth: int | None = None
+    tmp_path: Path,
+    files: dict[str, str],
+    tile: int | None = None,
+    depth: int | None = None,
+    accepted: frozenset[str] = frozenset(),
 ) -> tuple[dict[str, str], str]:
-    """The files after all passes for transfers, and the header."""
+    """The files after all passes for transfers, with the ``accepted`` assumptions, and the
+    header."""
     folder = tmp_path / "given"
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text)
     settings = replace(Settings(cache=False, jobs=1), passes=("inline", "nonblocking", "motion",
                        "fission", "renaming", "branches", "waits", "pipelining"))  # fmt: skip
+    settings = replace(settings, assume=accepted)
     changes = Project(folder, settings=settings).transform(tile, depth)
     made = dict(files)
     header = ""
@@ -45,9 +51,14 @@ def output(
 
 
 def outputs(
-    folder: Path, mpi: Mpi, files: dict[str, str], ranks: Sequence[int], header: str = ""
+    folder: Path,
+    mpi: Mpi,
+    files: dict[str, str],
+    ranks: Sequence[int],
+    header: str = "",
+    level: str = "-O1",
 ) -> list[list[str]]:
-    """The same for several numbers of ranks."""
+    """The same for several numbers of ranks; ``level``: of the compiler's optimisation."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "asphalt_params.inc").write_text(header)
     sources = []
@@ -58,7 +69,8 @@ def outputs(
         (folder / name).write_text(text)
         if not name.endswith(".inc"):
             sources.append(folder / name)
-    flags = ("-O1", "-fcheck=all", "-std=legacy", f"-I{folder}", f"-J{folder}")
+    checks = ("-fcheck=all",) if level == "-O1" else ()
+    flags = (level, *checks, "-std=legacy", f"-I{folder}", f"-J{folder}")
     program = build(mpi, sources, folder, flags)
     found: list[list[str]] = []
     for number in ranks:

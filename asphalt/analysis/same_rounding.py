@@ -19,17 +19,30 @@ from asphalt.analysis.conditions.same_bits import (
 )
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.invoked import invoked
-from asphalt.analysis.regions import Region
+from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, walk
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
-from asphalt.ir.tree import Node, leaves
+from asphalt.ir.tree import Do, Node, leaves
 
 _DEPTH = 6  # calls that are followed
 
 
-def keeps_a_loop(nodes: Iterable[Node], region: Region) -> bool:
-    """Whether there is a loop in some statements that a compiler does not unroll entirely."""
+def why_other_digits(
+    loops: Iterable[Do], body: Iterable[Node], facts: UnitFacts, region: Region
+) -> str | None:
+    """What of a body may differ in its last digit when the loops around it that are given get other
+    bounds, for people; None: nothing."""
+    nodes = tuple(body)
+    if all(keeps_a_loop(nodes, str(loop_variable(loop)), region) for loop in loops):
+        return None
+    return inexact(nodes, facts.scope, facts.effects)
+
+
+def keeps_a_loop(nodes: Iterable[Node], along: str, region: Region) -> bool:
+    """Whether there is a loop in the body of one over ``along`` that a compiler neither unrolls
+    entirely nor puts outside."""
 
     def value(expr: Expr) -> Value:
         if is_open_value(expr, region.values.scope):
@@ -37,7 +50,7 @@ def keeps_a_loop(nodes: Iterable[Node], region: Region) -> bool:
         found = region.value(expr, ())
         return None if found is None else found.value
 
-    return any(remains(node, value, 1) for node in nodes)
+    return any(remains(node, value, 1, along) for node in nodes)
 
 
 def inexact(

@@ -87,18 +87,20 @@ class StatementOrder:
         """What may give other last digits where some parts have nests of their own, for people;
         None: nothing does.
 
-        A compiler may vectorise an innermost loop; one that has lost statements, it may vectorise
-        otherwise.
+        A compiler may vectorise an innermost loop, or one that it makes innermost; one that has
+        lost statements, it may vectorise otherwise.
         """
         for part in (self.parts[n] for n in group):
-            loop = part.loops[-1]
-            before = {n for n, p in enumerate(self.parts) if any(loop is one for one in p.loops)}
-            if before <= group or keeps_a_loop(self._left(loop, group & before), self.region):
-                continue
-            found = inexact((part.node,), self.facts.scope, self.facts.effects)
-            if found is not None:
-                return found
+            if any(self._may_be_vectorised_otherwise(loop, group) for loop in part.loops):
+                found = inexact((part.node,), self.facts.scope, self.facts.effects)
+                if found is not None:
+                    return found
         return None
+
+    def _may_be_vectorised_otherwise(self, loop: Do, group: frozenset[int]) -> bool:
+        before = {n for n, p in enumerate(self.parts) if any(loop is one for one in p.loops)}
+        left = self._left(loop, group & before)
+        return not before <= group and not keeps_a_loop(left, _variable(loop), self.region)
 
     def _left(self, loop: Do, group: Iterable[int]) -> Iterator[Node]:
         """The statements of a loop of which something is in a group."""

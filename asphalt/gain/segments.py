@@ -15,7 +15,8 @@ from asphalt.simulation.platforms import Network
 
 USUAL_SEGMENTS = 4
 LEAST_WORK = 100000.0
-"""As ``usual_segments`` and ``least_segment_work`` of the run-time module."""
+WHOLE_VECTORS = 16
+"""As ``usual_segments``, ``least_segment_work`` and ``whole_vectors`` of the run-time module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,10 @@ def usual_tile(iterations: int, work: float) -> int:
     ``work``: operations of one."""
     few = -(-iterations // USUAL_SEGMENTS)
     worth = -(-LEAST_WORK // max(work, 1.0))
-    return max(1, min(iterations, max(few, int(worth))))
+    tile = max(few, int(worth))
+    if tile >= 4 * WHOLE_VECTORS:
+        tile = -(-tile // WHOLE_VECTORS) * WHOLE_VECTORS
+    return max(1, min(iterations, tile))
 
 
 def seconds(message: Message, network: Network) -> float:

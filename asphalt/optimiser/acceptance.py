@@ -1,7 +1,7 @@
 """The assumptions that are accepted in a unit as it stands after some steps.
 
-What is said about a line, or among the declarations of a procedure, is about the calls that stood
-there: these may stand elsewhere now, and others in their place.
+What is said about a line, or among the declarations of a procedure, is about the calls and loops
+that stood there: these may stand elsewhere now, and others in their place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from asphalt.analysis.unit_facts import line_of
 from asphalt.assumptions import with_lines
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Call, Guarded
+from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import Origins, Place
 
@@ -25,8 +25,8 @@ Key = tuple[str, tuple[str, ...]]
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """``assumptions``: those of the user, in the lines of now, and what the directives of other
-    units accept for all calls that came from there; ``elsewhere``: the lines of these calls, which
-    the declarations of this unit say nothing about."""
+    units accept for all that came from there; ``elsewhere``: the lines of these calls and loops,
+    which the declarations of this unit say nothing about."""
 
     assumptions: frozenset[str]
     elsewhere: frozenset[int] = frozenset()
@@ -52,8 +52,8 @@ def accepted_now(
     moved: dict[tuple[str, int], set[tuple[str, int]]] = {}
     elsewhere: set[int] = set()
     said: set[str] = set()
-    for line in _call_lines(located):
-        place = origins.place(tree, line)
+    for line in _lines(located):
+        place = origins.about(tree, line)
         own = None if place is None else unit_at(given, place)
         if place is None or own is None:
             elsewhere.add(line)
@@ -73,14 +73,14 @@ def key_of(located: Located) -> Key:
     return located.path, tuple(unit.name for unit in located.chain)
 
 
-def _call_lines(located: Located) -> set[int]:
-    """The lines of the calls of a unit."""
-    return {
-        line_of(leaf)
-        for node in located.unit.body
-        for leaf in leaves(node)
-        if isinstance(leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what, Call)
-    }
+def _lines(located: Located) -> set[int]:
+    """The lines of the calls and the loops of a unit."""
+    found: set[int] = set()
+    for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        if isinstance(what, Call | DoHead):
+            found.add(line_of(leaf))
+    return found
 
 
 def unit_at(tree: Tree, place: Place) -> Located | None:

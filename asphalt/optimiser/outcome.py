@@ -21,7 +21,7 @@ class Done:
     ``gained``: the seconds that one execution of the unit takes less by it, by network; below zero
     for one that others need, and nothing for one that only prepares the unit: what the model knows
     of sizes is not the same before and after it.  ``place``: of what it is about, as the user
-    wrote it.
+    wrote it.  ``assumed``: what it rests on, by name, beside what the transfers do.
     """
 
     transformation: str
@@ -29,6 +29,7 @@ class Done:
     evidence: tuple[str, ...]
     place: Place
     gained: Mapping[str, float] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from asphalt.transforms import (
     expanded_buffers,
     expansion,
     inline,
+    nonblocking,
     pipelining,
     renaming,
     stores,
@@ -255,7 +256,9 @@ class Workshop:
             file = with_shown(file, step.plan.needed.shown)
         content = unparse(file).encode("latin-1")
         place = self.given(self.place(state.tree, step.line))
-        done = Done(transformation.name, step.does, step.evidence, place)
+        own = isinstance(step, nonblocking.Split)  # of a transfer, which tells it
+        assumed = () if own else step.assumed
+        done = Done(transformation.name, step.does, step.evidence, place, assumed=assumed)
         tree = self.known.tree(content)
         self.origins.note(tree, state.tree, step.line, file)
         cleared = state.cleared

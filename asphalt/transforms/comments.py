@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from asphalt.ir.source import Trivia, TriviaKind
@@ -11,6 +11,11 @@ from asphalt.transforms.edit import map_leaves
 
 _FIXED = ("c", "C", "*")
 """What begins a line of fixed form that is a comment, besides ``!``."""
+
+
+def assumptions(assumed: Iterable[str]) -> tuple[str, ...]:
+    """What a comment says of each assumption that new statements rest on."""
+    return tuple(f"asphalt: assumed: {name}" for name in assumed)
 
 
 def comments_inside(leaf: Leaf, free: bool, eol: str) -> tuple[Trivia, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.affine_conditions import extremes
 from asphalt.analysis.constants import type_bytes
@@ -27,14 +28,16 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.nest import tilable_loops
 from asphalt.analysis.regions import Region, loop_variable
-from asphalt.analysis.same_rounding import inexact, keeps_a_loop
+from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Code, Refused
+from asphalt.assumptions import BITS, Kind
 from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
+from asphalt.transforms.comments import assumptions
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.guarded_nests import around, nest_in
 from asphalt.transforms.parts_of_nest import edges, interior, why_not_repeated
@@ -87,7 +90,7 @@ def in_parts(facts: UnitFacts, step: Step, comment: str, interior_first: bool) -
         node = nodes[step.position]
         nest = nest_in(node, facts)
         assert nest is not None
-        inside = interior(nest, step.ends, comment, facts)
+        inside = interior(nest, step.ends, (comment, *assumptions(step.assumed)), facts)
         outside = edges(nest, step.ends, facts)
         parts = around(node, (inside, *outside) if interior_first else (*outside, inside))
         return (*nodes[: step.position], *parts, *nodes[step.position + 1 :])
@@ -147,7 +150,18 @@ class Nest:
             )
         cut = [number for number, own in enumerate(ends) if own]
         ends, outer = ends[: cut[-1] + 1], chain[: cut[-1] + 1]
-        return self._forbidden(outer, tuple(chain[n] for n in cut)) or self._step(outer, ends)
+        divided = tuple(chain[n] for n in cut)
+        forbidden = self._forbidden(outer, divided)
+        if forbidden is not None:
+            return forbidden
+        digits = why_other_digits(
+            divided, outer[-1].body, self.facts, region_of(self.nest, self.facts)
+        )
+        if digits is None:
+            return self._step(outer, ends, ())
+        if is_accepted_at(BITS, self.nest.head, self.facts):
+            return self._step(outer, ends, (BITS.word,))
+        return self._refused(DIGITS, f"its innermost loop evaluates {digits}", BITS)
 
     def _ends(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> tuple[Ends, ...] | None:
         """The ends of the loops that meet the statements to be passed."""
@@ -184,11 +198,6 @@ class Nest:
             return self._refused(ORDER, ordered)
         if not all(has_plain_bounds(loop, self.facts) for loop in divided):
             return self._refused(SHAPE, "the bounds of its loops are no default integers")
-        body = outer[-1].body
-        if not keeps_a_loop(body, region_of(self.nest, self.facts)):
-            digits = inexact(body, self.facts.scope, self.facts.effects)
-            if digits is not None:
-                return self._refused(DIGITS, f"its innermost loop evaluates {digits}")
         return None
 
     def _unrepeatable(self) -> str | None:
@@ -201,7 +210,9 @@ class Nest:
             return f"{self.facts.at(effect.leaf)}: {effect.kind.value} ({effect.detail})"
         return None
 
-    def _step(self, outer: tuple[Do, ...], ends: tuple[Ends, ...]) -> DividedNest:
+    def _step(
+        self, outer: tuple[Do, ...], ends: tuple[Ends, ...], assumed: tuple[str, ...]
+    ) -> DividedNest:
         divided = (loop for loop, own in zip(outer, ends, strict=True) if own)
         names = " and ".join(str(loop_variable(loop)) for loop in divided)
         return DividedNest(
@@ -216,12 +227,14 @@ class Nest:
             self.path,
             self.position,
             ends,
+            assumed=assumed,
         )
 
-    def _refused(self, code: Code, reason: str) -> Refused:
+    def _refused(self, code: Code, reason: str, lifted_by: Kind | None = None) -> Refused:
         where = self.facts.at(self.nest.head)
         message = f"the nest of {where} is not split into interior and edges: {reason}"
-        return Refused(code, message, self.nest.head.span)
+        lifted = None if lifted_by is None else lifted_by.word
+        return Refused(code, message, self.nest.head.span, lifted_by=lifted)
 
 
 def is_edge(loop: Do, facts: UnitFacts) -> bool:

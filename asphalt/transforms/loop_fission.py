@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.free_order import effect_of
 from asphalt.analysis.independence import Independence
@@ -37,8 +38,10 @@ from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.statement_order import StatementOrder
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
+from asphalt.assumptions import BITS
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms import fission
+from asphalt.transforms.comments import assumptions
 from asphalt.transforms.dividing import Run
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.guarded_nests import around, nest_in, plain
@@ -91,15 +94,15 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         parts = StatementOrder(nest, facts).parts
         free = {id(leaf) for n in step.group for leaf in leaves(parts[n].node)}
         rest = {id(leaf) for part in parts for leaf in leaves(part.node)} - free
-        comment = _FREE if step.first else _UNSENT
+        comments = (_FREE if step.first else _UNSENT, *assumptions(step.assumed))
         one, two = (free, rest) if step.first else (rest, free)
         whole = unlabelled(nest)
         assert isinstance(whole, Do)
         front, behind = _only(whole, one), _only(_repeated(whole, one, facts.eol), two)
         if step.first:
-            front = marked(front, comment, facts)
+            front = marked(front, comments, facts)
         else:
-            behind = marked(behind, comment, facts)
+            behind = marked(behind, comments, facts)
         return (
             *nodes[: step.position],
             *around(node, (front, behind)),
@@ -178,12 +181,12 @@ class _Nest:
         where = self.facts.at(self.nest.head)
         rest = frozenset(range(len(parts.parts))) - group
         digits = parts.inexact(group) or parts.inexact(rest)
-        if digits is not None:
+        if digits is not None and not is_accepted_at(BITS, self.nest.head, self.facts):
             message = (
                 f"the nest of {where} is not split: without some of its statements, its innermost "
                 f"loop, which evaluates {digits}, may be vectorised otherwise"
             )
-            return Refused(DIGITS, message, self.nest.head.span)
+            return Refused(DIGITS, message, self.nest.head.span, lifted_by=BITS.word)
         lines = ", ".join(dict.fromkeys(self.facts.at(_head(parts, n)) for n in sorted(group)))
         side = "before" if first else "behind"
         return SplitNest(
@@ -195,6 +198,7 @@ class _Nest:
             self.position,
             group,
             first,
+            assumed=() if digits is None else (BITS.word,),
         )
 
 

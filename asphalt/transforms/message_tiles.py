@@ -14,7 +14,7 @@ from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, rewrite
 from asphalt.limits import HEADER
-from asphalt.transforms.comments import comments_inside, in_front
+from asphalt.transforms.comments import assumptions, comments_inside, in_front
 from asphalt.transforms.edit import flat_map, map_leaves, shifted
 from asphalt.transforms.make import (
     Maker,
@@ -76,13 +76,21 @@ class Emission:
     """The statements of one pipeline."""
 
     def __init__(
-        self, facts: UnitFacts, receive: Message, send: Message, trips: Trips, site: str, work: Poly
+        self,
+        facts: UnitFacts,
+        receive: Message,
+        send: Message,
+        trips: Trips,
+        site: str,
+        work: Poly,
+        assumed: tuple[str, ...],
     ) -> None:
         self.facts = facts
         self.receive = receive
         self.send = send
         self.site = site
         self.work = work
+        self.assumed = assumed
         number = next_number(facts, "asphalt_lo_", "asphalt_hi_", "asphalt_k_")
         self.lo, self.hi = var(f"asphalt_lo_{number}"), var(f"asphalt_hi_{number}")
         self.tile = var(f"asphalt_k_{number}")
@@ -218,7 +226,8 @@ class Emission:
                 nodes = (self._without_lead(nodes[0], lead), *nodes[1:])
             body += (shifted(n, make.step) for n in nodes)
         text = f"asphalt: tiles of K iterations over {along}, each with its part of the messages"
-        return make.do(self.lo.name, self.first, self.last, tuple(body), text, step=self.tile)
+        said = text, *assumptions(self.assumed)
+        return make.do(self.lo.name, self.first, self.last, tuple(body), *said, step=self.tile)
 
     def _cut(self, group: Group) -> Node:
         """A group with its loops over the iterations of one tile."""

@@ -33,6 +33,7 @@ from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
 from asphalt.ir.tree import Leaf, Node, Unit
 from asphalt.transforms.additions import added
+from asphalt.transforms.comments import assumptions
 from asphalt.transforms.edit import flat_map
 from asphalt.transforms.make import num, var
 from asphalt.transforms.new_names import next_number
@@ -49,15 +50,13 @@ REQUEST = "asphalt_request_"
 class Split(Step):
     """A blocking transfer that can be made non-blocking; receives come before sends.
 
-    ``assumed``: the assumptions that it rests on, by name.  ``not_whole``: why it can be messages
-    only, and not one non-blocking operation; None: it can.  ``stored``: the variable that gets
-    MPI_SUCCESS where the call stood, since somebody may read it.
+    ``not_whole``: why it can be messages only, and not one non-blocking operation; None: it can.
+    ``stored``: the variable that gets MPI_SUCCESS where the call stood, since somebody may read it.
     """
 
     leaf: Leaf
     call: MpiCall
     sides: tuple[Side, ...]
-    assumed: tuple[str, ...] = ()
     not_whole: str | None = None
     stored: Ref | None = None
 
@@ -113,7 +112,7 @@ def _split(
     does = f"{call.procedure.spelled} of {facts.at(leaf)} becomes {parts}"
     code = call.error if is_code_read(leaf, call, facts) else None
     assert code is None or isinstance(code, Ref)
-    return Split(line_of(leaf), does, evidence, leaf, call, sides, assumed, stored=code)
+    return Split(line_of(leaf), does, evidence, leaf, call, sides, assumed=assumed, stored=code)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
@@ -148,5 +147,4 @@ def instead(
         named = var("MPI_SUCCESS")
         known = mpi_constant(named, facts.scope) == SUCCESS
         stored = (Assign(split.stored, named if known else num(0)),)
-    assumed = (f"asphalt: assumed: {name}" for name in split.assumed)
-    return statements_for((*calls, *stored), (mark, *assumed), facts)
+    return statements_for((*calls, *stored), (mark, *assumptions(split.assumed)), facts)

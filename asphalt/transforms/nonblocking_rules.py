@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.collectives import (
     is_predefined_reduction,
@@ -43,7 +44,7 @@ from asphalt.analysis.temporaries import is_left, is_own, is_unseen
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
-from asphalt.assumptions import BITS, is_accepted
+from asphalt.assumptions import BITS
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
@@ -161,11 +162,7 @@ class Rules:
         if digits is not None:
             if not is_predefined_reduction(self.facts, call):
                 return Refused(DIGITS, f"{where}: {digits}", leaf.span)
-            site = f"{self.facts.unit.name or 'main'}:{line_of(leaf)}"
-            said = self.said.assumed(leaf)
-            if line_of(leaf) not in self.facts.elsewhere:
-                said |= self.said.assumed_by_all
-            if not is_accepted(BITS.word, self.facts.accepted | said, site):
+            if not is_accepted_at(BITS, leaf, self.facts):
                 message = f"{COULD}, where {digits},"
                 return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
             assumed = (BITS.word,)

@@ -21,11 +21,11 @@ _ONE = Poly.constant(1)
 _CONTINUE = Plain("continue")
 
 
-def interior(nest: Do, ends: tuple[Ends, ...], comment: str, facts: UnitFacts) -> Do:
+def interior(nest: Do, ends: tuple[Ends, ...], comments: tuple[str, ...], facts: UnitFacts) -> Do:
     """The nest without the iterations at the ends of its loops (``ends``: of each of its perfectly
     nested loops, the outermost first; those behind the last one have none)."""
     heads = [_inside(loop, own, facts.scope) for loop, own in zip(_chain(nest), ends, strict=False)]
-    return marked(with_heads(nest, heads), comment, facts)
+    return marked(with_heads(nest, heads), comments, facts)
 
 
 def edges(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> tuple[Do, ...]:
@@ -40,7 +40,7 @@ def edges(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> tuple[Do, ...]:
             for loop, outer in zip(chain[:number], ends, strict=False)
         ]
         made += (with_heads(plain, [*before, head]) for head in _at_ends(chain[number], own, facts))
-    made[0] = marked(made[0], "asphalt: the edges of the nest", facts)
+    made[0] = marked(made[0], ("asphalt: the edges of the nest",), facts)
     return tuple(made)
 
 
@@ -161,7 +161,8 @@ def _only_ends(node: Node) -> bool:
     return isinstance(node, Leaf) and node.what == _CONTINUE and node.label is not None
 
 
-def marked(nest: Do, comment: str, facts: UnitFacts) -> Do:
-    """The nest with a comment in front."""
+def marked(nest: Do, comments: tuple[str, ...], facts: UnitFacts) -> Do:
+    """The nest with comments in front."""
     make = maker_at(nest, facts.located.form, facts.eol)
-    return replace(nest, head=replace(nest.head, lead=(*nest.head.lead, make.comment(comment))))
+    lead = (*nest.head.lead, *map(make.comment, comments))
+    return replace(nest, head=replace(nest.head, lead=lead))

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.accesses import Access, EffectKind, Mode
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.constants import constant, is_size, type_bytes
 from asphalt.analysis.frame import loop_variable
+from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Parts, Trips, parts_of
 from asphalt.analysis.messages import Messages, Part, part_of
@@ -19,12 +21,15 @@ from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.objects import designator_name
 from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.protocol_pipeline import check_pipeline
+from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.sole_pair import SolePair
+from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Code, Refused
 from asphalt.analysis.work_estimate import operations_of
+from asphalt.assumptions import BITS
 from asphalt.ir.expr import Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
@@ -182,6 +187,9 @@ class Finder:
         along = inner[0].loops[0].head.what
         assert isinstance(along, DoHead)
         assert isinstance(along.var, Ref)
+        assumed = self._assumed(loops, receive, send)
+        if isinstance(assumed, Refused):
+            return assumed
         return Pipeline(
             line_of(receive.start),
             f"the nest of {self.facts.at(inner[0].loops[0].head)} and the messages of "
@@ -200,7 +208,26 @@ class Finder:
             along.var.spelled,
             work,
             self._amount(work * trips.number),
+            assumed=assumed,
         )
+
+    def _assumed(
+        self, loops: list[Do], receive: Message, send: Message
+    ) -> tuple[str, ...] | Refused:
+        """What has to be assumed of the last digits that loops compute in tiles, if it is accepted
+        for one of them or of the messages."""
+        for loop in loops:
+            region = region_of(loop, self.facts)
+            digits = why_other_digits((loop,), loop.body, self.facts, region)
+            if digits is None:
+                continue
+            leading = (receive.start, send.start, *(one.head for one in loops))
+            if any(is_accepted_at(BITS, leaf, self.facts) for leaf in leading):
+                return (BITS.word,)
+            reason = f"the innermost loop of the nest of {self.facts.at(loop.head)} evaluates "
+            refused = self._refused(DIGITS, receive, send, reason + digits)
+            return replace(refused, lifted_by=BITS.word)
+        return ()
 
     def _amount(self, work: Poly) -> int:
         plain = Scopes(self.facts.scope.program).of(self.facts.located)

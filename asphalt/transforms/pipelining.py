@@ -79,7 +79,8 @@ def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
 def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one nest executed in tiles."""
     assert isinstance(step, Pipeline)
-    emission = Emission(facts, step.receive, step.send, step.trips, step.site, step.work)
+    own = step.trips, step.site, step.work, step.assumed
+    emission = Emission(facts, step.receive, step.send, *own)
 
     def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:
         return emission.statements(siblings, step.groups, step.before, step.after, step.along)

@@ -52,9 +52,16 @@ class Segments(Emission):
     """The statements of both ends of one message."""
 
     def __init__(
-        self, facts: UnitFacts, receive: Side, send: Side, trips: Trips, site: str, work: Poly
+        self,
+        facts: UnitFacts,
+        receive: Side,
+        send: Side,
+        trips: Trips,
+        site: str,
+        work: Poly,
+        assumed: tuple[str, ...],
     ) -> None:
-        super().__init__(facts, receive.message, send.message, trips, site, work)
+        super().__init__(facts, receive.message, send.message, trips, site, work, assumed)
         self.ends = receive, send
 
     def segmented(

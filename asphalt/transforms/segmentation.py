@@ -95,7 +95,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one message cut into segments."""
     assert isinstance(step, Segmented)
     ends = step.receive, step.send
-    emission = Segments(facts, *ends, step.trips, step.site, step.work)
+    emission = Segments(facts, *ends, step.trips, step.site, step.work, step.assumed)
     body = facts.unit.body
     # a list inside of another one first: what is around it keeps its positions
     for path in sorted({end.path for end in ends}, key=len, reverse=True):

@@ -195,13 +195,16 @@ class Ends(Finder):
         ends[0] = replace(ends[0], message=replace(out, paced=paced))
         return self._step(ends[1], ends[0], trips, _between(send, receive, self.facts.unit.body))
 
-    def _step(self, receive: Side, send: Side, trips: Trips, between: tuple[Node, ...]) -> Step:
+    def _step(self, receive: Side, send: Side, trips: Trips, between: tuple[Node, ...]) -> Found:
         loops = [x for end in (send, receive) for group in end.groups for x in group.loops]
         work = operations_of([n for loop in loops for n in loop.body], self.facts, self.dummies)
         head = loops[0].head.what
         assert isinstance(head, DoHead)
         assert isinstance(head.var, Ref)
         out, come = send.message, receive.message
+        assumed = self._assumed(loops, come, out)
+        if isinstance(assumed, Refused):
+            return assumed
         return Segmented(
             line_of(out.start),
             f"the message of lines {line_of(out.start)} and {line_of(come.start)} leaves and comes "
@@ -218,6 +221,7 @@ class Ends(Finder):
             work,
             self._amount(work * trips.number),
             between,
+            assumed=assumed,
         )
 
     def _side(self, place: _Place, trips: Trips) -> tuple[Side, str | None]:

@@ -35,18 +35,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.regions import loop_variable
-from asphalt.analysis.same_rounding import inexact, keeps_a_loop
+from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.assumptions import BITS
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
+from asphalt.transforms.comments import assumptions
 from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds, is_edge
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.guarded_nests import around, nest_in
@@ -83,8 +86,9 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
             if nest is None or not any(w.first < position < w.last for w in windows):
                 continue
             targets = tuple(_targets(siblings, windows, position, facts))
-            if targets and _can_be_cut(nest, facts):
-                found.append(_step(nest, path, position, targets, facts))
+            assumed = _assumed(nest, facts) if targets and _can_be_cut(nest, facts) else None
+            if assumed is not None:
+                found.append(_step(nest, path, position, targets, facts, assumed))
     return tuple(found)
 
 
@@ -96,6 +100,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         nest = nest_in(nodes[step.position], facts)
         assert nest is not None
         parts = _parts(nest, 1 + len(step.targets), facts)
+        if step.assumed:
+            parts = (marked(parts[0], assumptions(step.assumed), facts), *parts[1:])
         own, *others = around(nodes[step.position], parts)
         found: list[Node] = []
         for number, node in enumerate(nodes):
@@ -148,10 +154,15 @@ def _can_be_cut(nest: Do, facts: UnitFacts) -> bool:
     storage = facts.names.storage(variable)
     if not (is_unseen(storage, facts) and stays_inside(storage, nest, facts)):
         return False
-    if any(region_of(nest, facts).value(bound, ()) is None for bound in _bounds(nest)):
-        return False
-    exact = inexact(nest.body, facts.scope, facts.effects) is None
-    return exact or keeps_a_loop(nest.body, region_of(nest, facts))
+    return all(region_of(nest, facts).value(bound, ()) is not None for bound in _bounds(nest))
+
+
+def _assumed(nest: Do, facts: UnitFacts) -> tuple[str, ...] | None:
+    """What has to be assumed, and is accepted, where other bounds may change last digits; None:
+    that is not accepted."""
+    if why_other_digits((nest,), nest.body, facts, region_of(nest, facts)) is None:
+        return ()
+    return (BITS.word,) if is_accepted_at(BITS, nest.head, facts) else None
 
 
 def _bounds(nest: Do) -> tuple[Expr, Expr]:
@@ -163,7 +174,12 @@ def _bounds(nest: Do) -> tuple[Expr, Expr]:
 
 
 def _step(
-    nest: Do, path: tuple[int, ...], position: int, targets: tuple[int, ...], facts: UnitFacts
+    nest: Do,
+    path: tuple[int, ...],
+    position: int,
+    targets: tuple[int, ...],
+    facts: UnitFacts,
+    assumed: tuple[str, ...],
 ) -> Share:
     return Share(
         line_of(nest.head),
@@ -173,6 +189,7 @@ def _step(
         path,
         position,
         targets,
+        assumed=assumed,
     )
 
 
@@ -205,5 +222,5 @@ def _parts(nest: Do, number: int, facts: UnitFacts) -> tuple[Do, ...]:
             found.append(with_heads(nest, [own]))
         else:
             again = with_heads(without_comments(nest, facts.eol), [replace(own, label=None)])
-            found.append(marked(again, GOES_ON, facts))
+            found.append(marked(again, (GOES_ON,), facts))
     return tuple(found)

@@ -12,7 +12,7 @@ step changes is seen by the next ``check`` as any other source: the optimiser re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
@@ -24,12 +24,14 @@ class Step:
     """A possible application; each transformation has a subclass with what ``apply`` needs.
 
     ``line``: where the statement stands that it is about; ``does``: for people, in one clause;
-    ``evidence``: why it is allowed, a sentence each.
+    ``evidence``: why it is allowed, a sentence each; ``assumed``: the assumptions that it rests on,
+    by name.
     """
 
     line: int
     does: str
     evidence: tuple[str, ...]
+    assumed: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,23 @@ def test_short_loops_are_unrolled(inner: str, verdict: str, tmp_path: Path) -> N
     assert site(tmp_path, text).report.verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("inside", "verdict"),
+    [
+        ("t = 0.5d0*t + i", "assumed"),
+        ("t = t + w(z,i)", "assumed"),
+        ("t = t + w(i,z)", "proved"),
+        ("t = t + w(i,z)*w(z,i)", "assumed"),
+    ],
+)
+def test_outer_loops_are_vectorised(inside: str, verdict: str, tmp_path: Path) -> None:
+    """Unless a loop inside of them goes along the columns of an array."""
+    nest = f"do z = 1, nz\n  t = 0\n  do i = 1, 300\n    {inside}\n  end do\n"
+    nest += "  s(:,z,:) = sin(t)\nend do\n"
+    text = program(nest=nest, declare="real(8) :: t, w(300,300)\n", before="w = 1\n")
+    assert site(tmp_path, text).report.verdict == verdict
+
+
 @pytest.mark.parametrize(("count", "verdict"), [("2", "assumed"), ("np", "proved")])
 def test_arguments_that_compilers_know(count: str, verdict: str, tmp_path: Path) -> None:
     called = """\

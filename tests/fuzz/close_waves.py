@@ -176,10 +176,18 @@ def leaves_the_nest(w: Words) -> Close:
     return _close(w, wave.lines(nest))
 
 
+def rounding_in_tiles(w: Words) -> Close:
+    """The last digits of what goes on depend on the bounds of the innermost loop."""
+    wave = _Wave(w)
+    value = w.one("sin(0.37d0*j)", "exp(-0.11d0*j)", "cos(p(j)) + 0.5d0*sin(q(j))")
+    wave.pack = ["do j = 1, n", f"q(j) = 0.5d0*v(m,j) + {value}", "end do"]
+    return _close(w, wave.lines(wave.nest()))
+
+
 MAKERS = {
     maker.__name__: maker
     for maker in (
         other_part, other_count, gaps_in_parts, beyond_a_column, fewer_iterations, later_part,
-        carried_on, between_the_messages, target_set, leaves_the_nest,
+        carried_on, between_the_messages, target_set, leaves_the_nest, rounding_in_tiles,
     )
 }  # fmt: skip

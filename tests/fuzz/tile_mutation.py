@@ -17,6 +17,8 @@ from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node
 from asphalt.passes import PASSES
+from asphalt.running.mpi import SMPI
+from asphalt.transforms import pipelines
 from asphalt.transforms.make import add, num
 from asphalt.transforms.pipelines import Finder
 from fuzz.mutation import Replacement
@@ -54,6 +56,8 @@ def _of_pipelines() -> Iterator[TransferMutant]:
         also="ASP067: each tile reads the arguments of its message",
     )
     yield TransferMutant("ASP068 ways out", "leaves_the_nest", off(Fusion, "why_not_alone", None))
+    digits = off(pipelines, "why_other_digits", None)
+    yield TransferMutant("ASP063 digits of tiles", "rounding_in_tiles", digits, ((SMPI, "-O3"),))
 
 
 def _of_exchanges() -> Iterator[TransferMutant]:

@@ -223,7 +223,7 @@ def _of_loops() -> Iterator[TransferMutant]:
         "ASP062 edges", "wide_halo", (Switch(edge_iterations, "_least", _one_less),),
         also="data: no part of a nest passes what it meets",
     )  # fmt: skip
-    digits = (*off(dividing, "inexact", None), *off(dividing, "keeps_a_loop", True))
+    digits = off(dividing, "why_other_digits", None)
     yield TransferMutant("ASP063 digits", "rounding", digits, ((SMPI, "-O3"),))
     yield TransferMutant(
         "ASP061 labels", "labelled_nest", off(dividing.Nest, "_unrepeatable", None)

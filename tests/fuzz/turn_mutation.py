@@ -33,7 +33,7 @@ def _of_sharing() -> Iterator[TransferMutant]:
     yield mutant("order", "changed_between", *_unordered(sharing))
     variable = (*off(sharing, "is_unseen", True), *off(sharing, "stays_inside", True))
     yield mutant("variables", "turn_read_behind", *variable)
-    digits = (*off(sharing, "inexact", None), *off(sharing, "keeps_a_loop", True))
+    digits = off(sharing, "why_other_digits", None)
     yield TransferMutant(
         "sharing: digits", "rounded_in_parts", digits, ((SMPI, "-O3"),), gainful=True
     )
