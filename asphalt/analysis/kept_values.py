@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.branch_facts import BranchFacts
+from asphalt.analysis.named_inside import is_text_missing
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.tree import Leaf
@@ -44,9 +45,7 @@ class KeptValues:
         for the last time before it."""
         return self._both(names, first, last, first)
 
-    def _both(
-        self, names: Iterable[str], first: Leaf, last: Leaf, once: Leaf | None
-    ) -> bool:
+    def _both(self, names: Iterable[str], first: Leaf, last: Leaf, once: Leaf | None) -> bool:
         graph = self.facts.reaching.graph
         points = graph.action(first), graph.action(last)
         if points[0] is None or points[1] is None:
@@ -75,6 +74,9 @@ class KeptValues:
     def _is_followed(self, name: str) -> bool:
         """Whether all that may change a variable changes it by its own name, or is a call."""
         symbol = self.facts.scope.lookup(name)
-        if symbol is None or symbol.equivalenced or name in self.facts.values.renamed:
+        values = self.facts.values
+        if symbol is None or symbol.equivalenced or name in values.renamed:
+            return False
+        if is_text_missing(values.scope):
             return False
         return not symbol.attrs & {"pointer", "target", "volatile", "asynchronous"}

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import Include, Raw
+from asphalt.ir.stmt import Decl, Include, Raw
 from asphalt.ir.tree import Leaf, Unit, leaves
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
@@ -36,13 +36,39 @@ def named_inside(name: str, scope: Scope) -> bool:
     """Whether a procedure inside of a unit may use the unit's variable of that folded name."""
     if not scope.unit.contained:
         return False
+    groups = _groups_with(name, scope)
+    return any(
+        words is None
+        or located is None
+        or not groups.isdisjoint(words)
+        or (name in words and not _declares(name, located, scope))
+        for located, words in _called(scope)
+    )
+
+
+def is_text_missing(scope: Scope) -> bool:
+    """Whether not all is known of what the text of the procedures inside of a unit is."""
+    return bool(scope.unit.contained) and any(words is None for _, words in _called(scope))
+
+
+def _called(scope: Scope) -> tuple[_Inner, ...]:
+    """The procedures inside of a unit that may be called."""
     if scope not in _KEPT:
         found = [(unit.name, _inner(unit, scope)) for unit in scope.unit.contained]
         used = _used(found, scope)
         _KEPT[scope] = tuple(inner for name, inner in found if name in used)
-    return any(
-        words is None or located is None or (name in words and not _declares(name, located, scope))
-        for located, words in _KEPT[scope]
+    return _KEPT[scope]
+
+
+def _groups_with(name: str, scope: Scope) -> frozenset[str]:
+    """The namelist groups of a unit that a variable is in: who names one, may read all of it."""
+    return frozenset(
+        group
+        for node in scope.unit.spec
+        for leaf in leaves(node)
+        if isinstance(leaf.what, Decl) and leaf.what.kind == "namelist"
+        for group, members in leaf.what.groups
+        if any(member.name == name for member in members)
     )
 
 

@@ -247,8 +247,8 @@ def _allocated_dims(
 def _dims_of_source(
     rank: int, allocation: Leaf, scope: Scope, values: Values
 ) -> tuple[Dim, ...] | None:
-    """The bounds that ALLOCATE takes from the whole array of SOURCE= or MOLD= (F2018 9.7.1.2), where
-    they still hold."""
+    """The bounds that ALLOCATE takes from the whole array of SOURCE= or MOLD= (F2018 9.7.1.2),
+    where they still hold."""
     assert isinstance(allocation.what, Allocation)
     for option in allocation.what.options:
         if option.name in ("source", "mold") and isinstance(option.value, Ref):
