@@ -65,3 +65,48 @@ def test_dummies_and_results_are_their_own() -> None:
 def test_without_procedures_inside_nothing_is_named() -> None:
     unit = Analysed("subroutine s(n)\ninteger :: n\nn = 1\nend subroutine s\n")
     assert not named_inside("n", unit.scope)
+
+
+CALLED = """\
+subroutine host(n)
+  integer, intent(in) :: n
+  integer :: k
+{declared}
+  k = n
+{called}
+contains
+  subroutine one
+    k = 1
+  end subroutine one
+  subroutine two
+{two}
+  end subroutine two
+end subroutine host
+"""
+
+
+def test_who_names_a_namelist_may_read_what_is_in_it() -> None:
+    declared = "  namelist /list/ k, n"
+    for two, named in (("    read (*, list)", True), ("    print *, 'k'", True), ("", False)):
+        unit = CALLED.format(declared=declared, called="  call two", two=two)
+        assert named_inside("k", Analysed(unit, chain=("host",)).scope) is named
+
+
+@pytest.mark.parametrize(
+    ("declared", "called", "two", "named"),
+    [
+        ("", "", "", False),
+        ("", "  call one", "", True),
+        ("", "  call two", "", False),
+        ("", "  call two", "    call one", True),
+        ("", "  call elsewhere(one)", "", True),
+        ("", "  print *, 'one'", "", True),  # a word is enough
+        ("", "  ! call one", "", False),
+        ("  interface both\n    procedure one\n  end interface both", "", "", True),
+        ("", "#ifdef TWO\n  call one\n#endif", "", True),
+        ("  include 'missing.inc'", "", "", True),
+    ],
+)
+def test_what_nothing_calls_uses_nothing(declared: str, called: str, two: str, named: bool) -> None:
+    unit = Analysed(CALLED.format(declared=declared, called=called, two=two), chain=("host",))
+    assert named_inside("k", unit.scope) is named

@@ -215,6 +215,10 @@ def test_what_a_contained_procedure_can_read_stays(tmp_path: Path) -> None:
     text = _UNIT.replace("end subroutine steps\n", "contains\n  subroutine inner\n    v(1) = k\n"
                          "  end subroutine inner\nend subroutine steps\n", 1)  # fmt: skip
     plain = {"declared": "", "bounds": "1, last", "behind": "", "rest": ""}
-    for first in ("    call inner\n" + _CALL, _CALL):
-        stepped = Stepped.of(tmp_path, {"steps.f90": text.format(**plain, first=first)})
+    for first in ("    call inner\n", "    call elsewhere(inner)\n"):
+        stepped = Stepped.of(tmp_path, {"steps.f90": text.format(**plain, first=first + _CALL)})
         assert not stepped.steps(rotation)
+    called = text.replace("  do k", "  call inner\n  do k", 1)  # elsewhere in the procedure
+    stepped = Stepped.of(tmp_path, {"steps.f90": called.format(**plain, first=_CALL)})
+    assert called != text
+    assert not stepped.steps(rotation)

@@ -17,7 +17,7 @@ subroutine unit(n, m, a, b, c, d)
   integer, parameter :: rows = 3
   real :: a(n, 0:m-1), b(rows, *), c(:, 2:), d(n)
   real :: local(2*rows, -1:1)
-  real, allocatable :: w(:,:)
+  real, allocatable :: w(:,:), w2(:,:)
   real, pointer :: q(:)
   {before}
   k = 0
@@ -93,6 +93,18 @@ def test_the_only_allocation_of_a_local_array() -> None:
         polys("0", "1"),
         polys("n + 1", "4"),
     )
+
+
+@pytest.mark.parametrize("option", ["source", "mold"])
+def test_an_array_that_is_allocated_like_another_one(option: str) -> None:
+    before = f"allocate(w(0:n, 4))\nallocate(w2, {option}=w)"
+    expected = (polys("0", "1"), polys("n + 1", "4"))
+    assert bounds(shape("w2", before=before)) == expected
+    assert bounds(shape("w", before=before)) == expected
+    for other in ("w + 1", "w(:,:)", "elsewhere(w)"):
+        assert bounds(shape("w2", before=before.replace("=w)", f"={other})"))) != expected
+    again = before.replace("allocate(w2", "deallocate(w)\nallocate(w(n, 4))\nallocate(w2")
+    assert bounds(shape("w2", before=again)) != expected
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,10 @@ class _Visitor:
                     if kind == "deallocate" and self.names.finalized(item):
                         at.effect(EffectKind.UNKNOWN_CALL, "final subroutine")
                 for option in options:
-                    at.maybe_define(option.value)
+                    if option.name in ("source", "mold"):
+                        at.read(option.value)
+                    else:
+                        at.maybe_define(option.value)
                 at.effect(EffectKind.ALLOCATION, kind)
             case Raw() | Opaque():
                 at.effect(EffectKind.OPAQUE, "statement")

@@ -159,7 +159,7 @@ class BranchFacts:
         """Whether nothing in a condition changes between two tests of it."""
         key = fact.point, later
         if key not in self._staying:
-            between = self._reached(fact.point) & self._reaching(later)
+            between = self.between(fact.point, later)
             self._staying[key] = self._unchanged(fact.point, between)
         return self._staying[key]
 
@@ -187,14 +187,22 @@ class BranchFacts:
             return False
         key = test, fact.point
         if key not in self._staying_since:
-            between = self._reached(test, test) & self._reaching(fact.point, test)
+            between = self.between(test, fact.point, test)
             self._staying_since[key] = self._unchanged(test, between)
         return self._staying_since[key]
 
+    def between(self, first: int, last: int, without: int | None = None) -> frozenset[int]:
+        """The points on the ways from one point to another that do not pass ``without``."""
+        return self._reached(first, without) & self._reaching(last, without)
+
     def _unchanged(self, test: int, between: AbstractSet[int]) -> bool:
         """Whether nothing in the condition that a point tests changes at others."""
+        used = {a.storage for a in self.reaching.accesses.footprint(test).accesses}
+        return self.unchanged(used, between)
+
+    def unchanged(self, used: AbstractSet[str], between: AbstractSet[int]) -> bool:
+        """Whether no storage of ``used`` is changed at any of these points."""
         accesses = self.reaching.accesses
-        used = {a.storage for a in accesses.footprint(test).accesses}
         if not accesses.everywhere.isdisjoint(between):
             return False
         if not all(accesses.defining(storage).isdisjoint(between) for storage in used):

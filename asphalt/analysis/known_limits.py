@@ -2,7 +2,8 @@
 
 A subscript of an element is not below the lower bound of its dimension (F2018 9.5.3.1), so that
 behind a call with ``u(1, ny)`` of ``u(0:nx+1, 0:ny+1)`` it is known that ``ny >= 0``.  Upper bounds
-tell nothing here: programs declare a dummy array with the extent 1 and mean any.
+tell nothing here: programs declare a dummy array with the extent 1 and mean any.  It is known as
+long as the variables keep the values that they had when the call was executed last.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.algebra import Poly
+from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
+from asphalt.analysis.kept_values import KeptValues
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.ir.expr import AltReturn, Keyword, Ref, Section
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.tree import Leaf
 
 Limit = tuple[Poly, Poly]
@@ -23,34 +27,38 @@ Limit = tuple[Poly, Poly]
 
 @dataclass(frozen=True, slots=True)
 class KnownLimits:
-    """The limits of one unit by the point of the graph from where on they are known."""
+    """The limits of one unit, each with the call from where on it is known."""
 
     facts: UnitFacts
-    limits: tuple[tuple[int, Limit], ...]
+    kept: KeptValues
+    limits: tuple[tuple[Leaf, Limit], ...]
 
     @staticmethod
     def of(facts: UnitFacts, messages: Messages) -> KnownLimits:
         """The limits that follow from the buffers of a unit's MPI calls."""
-        found: list[tuple[int, Limit]] = []
+        found: dict[tuple[int, Limit], tuple[Leaf, Limit]] = {}
         for leaf, call in messages.own_calls():
-            point = facts.reaching.graph.action(leaf)
-            if point is None:
-                continue
             for parameter, actual in call.bound():
                 if parameter.kind == "BUFFER" and isinstance(actual, Ref):
-                    found += ((point, limit) for limit in _of_element(actual, leaf, facts))
-        return KnownLimits(facts, tuple(dict.fromkeys(found)))
+                    for limit in _of_element(actual, leaf, facts):
+                        found.setdefault((id(leaf), limit), (leaf, limit))
+        return KnownLimits(facts, messages.kept, tuple(found.values()))
 
     def at(self, leaf: Leaf) -> tuple[Limit, ...]:
         """What holds at a statement, whichever way leads to it."""
         if not self.limits:
             return ()
-        here = self.facts.reaching.graph.action(leaf)
-        if here is None:
-            return ()
-        dominators = self.facts.reaching.dominance.dominators
-        found = (limit for point, limit in self.limits if dominators.dominates(point, here))
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(x for origin, x in self.limits if self._holds(x, origin, leaf)))
+
+    def _holds(self, limit: Limit, origin: Leaf, here: Leaf) -> bool:
+        """Whether what was known at one statement is known at another one."""
+        points = [self.facts.reaching.graph.action(leaf) for leaf in (origin, here)]
+        if points[0] is None or points[1] is None:
+            return False
+        if not self.facts.reaching.dominance.dominators.dominates(points[0], points[1]):
+            return False
+        names = {name for atom in (limit[0] - limit[1]).atoms for name in names_in(atom)}
+        return self.kept.since(names, origin, here)
 
 
 def _of_element(actual: Ref, leaf: Leaf, facts: UnitFacts) -> Iterator[Limit]:
@@ -64,13 +72,30 @@ def _of_element(actual: Ref, leaf: Leaf, facts: UnitFacts) -> Iterator[Limit]:
         if isinstance(subscript, Section | Keyword | AltReturn):
             continue
         index = facts.values.polynomial(subscript, leaf)
-        if (index - lower).value is None and _stays(index - lower, facts):
+        difference = index - lower
+        if difference.value is None and all(_is_plain(atom, facts) for atom in difference.atoms):
             yield index, lower
 
 
-def _stays(difference: Poly, facts: UnitFacts) -> bool:
-    """Whether a value is the same wherever the unit is, until it is entered again."""
-    return all(
-        isinstance(atom, Ref) and atom.args is None and not facts.values.written_in_unit(atom.name)
-        for atom in difference.atoms
-    )
+def _is_plain(expr: Expr, facts: UnitFacts) -> bool:
+    """Whether a value is made of scalar variables, literals and the language's own functions of
+    values."""
+    for part in walk(expr):
+        match part:
+            case Lit() | Op():
+                continue
+            case Ref(name=name, args=None):
+                symbol = facts.scope.lookup(name)
+                if symbol is not None and symbol.dims is None and _has_value(symbol.origin):
+                    continue
+            case Ref(name=name, args=tuple()):
+                symbol = facts.scope.lookup(name)
+                own = symbol is not None and symbol.origin is Origin.INTRINSIC
+                if own and is_pure_function(name) and not is_inquiry(name):
+                    continue
+        return False
+    return True
+
+
+def _has_value(origin: Origin) -> bool:
+    return origin.is_variable or origin is Origin.PARAMETER

@@ -8,13 +8,14 @@ defines its buffer until the call that completes it, which knows the buffer by i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
 
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.control_flow import ENTRY
+from asphalt.analysis.kept_values import KeptValues
 from asphalt.analysis.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import (
@@ -263,12 +264,25 @@ class Messages:
                 return None
             kept = self._kept_between(match.leaf, leaf)
             for access in buffers:
-                names = {n for s in access.subscripts or () for n in names_in(s)}
-                same = all(n in kept or not self.facts.values.written_in_unit(n) for n in names)
+                names = {n for s in access.subscripts or () for n in names_in(s)} - kept
+                same = self._same_at(names, match.leaf, leaf)
                 found.append(
                     replace(access, leaf=leaf, subscripts=access.subscripts if same else None)
                 )
         return tuple(found)
+
+    def _same_at(self, names: Collection[str], start: Leaf, end: Leaf) -> bool:
+        """Whether variables are at a completion what they were when the operation was started."""
+        names = [name for name in names if self.facts.values.written_in_unit(name)]
+        if self.kept.until(names, start, end):
+            return True
+        return self._requests.ends(start, end) and self.kept.until_next(names, start, end)
+
+    @cached_property
+    def kept(self) -> KeptValues:
+        """Which variables keep their values between statements."""
+        own = self._requests
+        return KeptValues(self.facts, own.branches.knowing(own.changed_by))
 
     def _kept_between(self, start: Leaf, end: Leaf) -> frozenset[str]:
         """The variables of the loops around both statements, which nothing else may change, where

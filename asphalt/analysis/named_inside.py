@@ -2,23 +2,28 @@
 
 A word in the text of an internal procedure is the host's variable, unless the procedure declares
 that name itself.  What is in include files of the procedure counts as its text.
+
+An internal procedure has no other name than its own, which is known in its host alone (F2018
+19.4): what neither the host nor a procedure that it uses names, is never called.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import Include, Raw
+from asphalt.ir.stmt import Decl, Include, Raw
 from asphalt.ir.tree import Leaf, Unit, leaves
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _OWN = (Origin.LOCAL, Origin.DUMMY, Origin.RESULT)
 _NO_DECLARATION = frozenset({"implicit", "volatile", "asynchronous"})
+_HOSTS = ("program", "subroutine", "function")
+"""Whose procedures inside are internal ones: those of modules are called from elsewhere."""
 _Inner = tuple[Located | None, set[str] | None]
 """A procedure inside, and its words; None: not known."""
 _NOT_COMPILED = (TriviaKind.BLANK, TriviaKind.COMMENT)
@@ -31,12 +36,65 @@ def named_inside(name: str, scope: Scope) -> bool:
     """Whether a procedure inside of a unit may use the unit's variable of that folded name."""
     if not scope.unit.contained:
         return False
-    if scope not in _KEPT:
-        _KEPT[scope] = tuple(_inner(unit, scope) for unit in scope.unit.contained)
+    groups = _groups_with(name, scope)
     return any(
-        words is None or located is None or (name in words and not _declares(name, located, scope))
-        for located, words in _KEPT[scope]
+        words is None
+        or located is None
+        or not groups.isdisjoint(words)
+        or (name in words and not _declares(name, located, scope))
+        for located, words in _called(scope)
     )
+
+
+def is_text_missing(scope: Scope) -> bool:
+    """Whether not all is known of what the text of the procedures inside of a unit is."""
+    return bool(scope.unit.contained) and any(words is None for _, words in _called(scope))
+
+
+def _called(scope: Scope) -> tuple[_Inner, ...]:
+    """The procedures inside of a unit that may be called."""
+    if scope not in _KEPT:
+        found = [(unit.name, _inner(unit, scope)) for unit in scope.unit.contained]
+        used = _used(found, scope)
+        _KEPT[scope] = tuple(inner for name, inner in found if name in used)
+    return _KEPT[scope]
+
+
+def _groups_with(name: str, scope: Scope) -> frozenset[str]:
+    """The namelist groups of a unit that a variable is in: who names one, may read all of it."""
+    return frozenset(
+        group
+        for node in scope.unit.spec
+        for leaf in leaves(node)
+        if isinstance(leaf.what, Decl) and leaf.what.kind == "namelist"
+        for group, members in leaf.what.groups
+        if any(member.name == name for member in members)
+    )
+
+
+def _used(found: Sequence[tuple[str, _Inner]], scope: Scope) -> frozenset[str]:
+    """The names of the procedures inside of a unit that may be called."""
+    everyone = frozenset(name for name, _ in found)
+    named = _words_of_host(scope) if scope.unit.kind in _HOSTS else None
+    used: frozenset[str] = frozenset()
+    while named is not None and (more := (named & everyone) - used):
+        used |= more
+        words = [inner[1] for name, inner in found if name in more]
+        named = None if None in words else named.union(*(w for w in words if w is not None))
+    return everyone if named is None else used
+
+
+def _words_of_host(scope: Scope) -> set[str] | None:
+    """The words of a unit's own declarations and statements; None: not known."""
+    own = [leaf for node in (*scope.unit.spec, *scope.unit.body) for leaf in leaves(node)]
+    words = _words(own)
+    for leaf in own:
+        if isinstance(leaf.what, Include):
+            brought = _brought(leaf.what, scope.located, scope)
+            if brought is None:
+                return None
+            words |= brought
+    return words
 
 
 def _inner(unit: Unit, scope: Scope) -> _Inner:

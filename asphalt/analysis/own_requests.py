@@ -14,6 +14,7 @@ from functools import cached_property
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.mpi_call import mpi_constant
 from asphalt.analysis.mpi_library import Quantity
+from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.paths import leads_to
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
@@ -66,9 +67,7 @@ class OwnRequests:
         kept = "save" in symbol.attrs and self.scope.unit.kind != "program"
         if kept or symbol.attrs & {"pointer", "target", "dummy"}:
             return False
-        depth = len(self.scope.located.chain)
-        mentions = self.scope.program.mentions(symbol.name)
-        if any(self.scope.unit in (*o.chain[:depth],) and len(o.chain) > depth for o in mentions):
+        if named_inside(root, self.scope):
             return False
         return all(
             definition.leaf is None
@@ -153,6 +152,14 @@ class OwnRequests:
     @cached_property
     def _elements(self) -> RequestElements:
         return RequestElements(self.values, self.reaching, self.found)
+
+    def ends(self, start: Leaf, completion: Leaf) -> bool:
+        """Whether all that a start has begun is certainly complete behind a completion."""
+        one, other = (self.operations.get(id(leaf)) for leaf in (start, completion))
+        if one is None or other is None or not other.certain or other.does is not Does.COMPLETE:
+            return False
+        answer, point = self._elements.completed_at(one, other)
+        return answer is True and point == other.point and other.quantity is Quantity.ALL
 
     def changed_by(self, leaf: Leaf) -> frozenset[str] | None:
         """The storages that a completion may change as buffers of what it completes; None: not

@@ -232,14 +232,30 @@ def _allocated_dims(
     if not values.executed_before(allocation, at):
         return None
     for item in allocation.what.objects:
-        if not isinstance(item, Ref | Component) or item.args is None:
+        if not isinstance(item, Ref | Component) or designator_name(item) != name:
             continue
-        if designator_name(item) == name:
-            dims = tuple(_allocated(arg) for arg in item.args)
-            names = {n for arg in item.args for n in names_in(arg)}
-            variables = [n for n in names if _is_variable(n, scope)]
-            if values.unchanged_until(variables, allocation):
-                return tuple(d for d in dims if d is not None) if None not in dims else None
+        if item.args is None:
+            return _dims_of_source(len(symbol.dims or ()), allocation, scope, values)
+        dims = tuple(_allocated(arg) for arg in item.args)
+        names = {n for arg in item.args for n in names_in(arg)}
+        variables = [n for n in names if _is_variable(n, scope)]
+        if values.unchanged_until(variables, allocation):
+            return tuple(d for d in dims if d is not None) if None not in dims else None
+    return None
+
+
+def _dims_of_source(
+    rank: int, allocation: Leaf, scope: Scope, values: Values
+) -> tuple[Dim, ...] | None:
+    """The bounds that ALLOCATE takes from the whole array of SOURCE= or MOLD= (F2018 9.7.1.2),
+    where they still hold."""
+    assert isinstance(allocation.what, Allocation)
+    for option in allocation.what.options:
+        if option.name in ("source", "mold") and isinstance(option.value, Ref):
+            name = option.value.name
+            symbol = symbol_named(name, scope)
+            if option.value.args is None and symbol is not None and len(symbol.dims or ()) == rank:
+                return _stated_dims(name, symbol, scope, values, allocation)
     return None
 
 

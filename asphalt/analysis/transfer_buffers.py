@@ -10,6 +10,7 @@ from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
+from asphalt.analysis.derived_sizes import in_given_sizes
 from asphalt.analysis.kinds import evaluated_designators, storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
@@ -176,12 +177,16 @@ class _Buffers:
                     return None
                 case _:
                     first.append(values.polynomial(argument, leaf))
-        count = values.polynomial(counts[0], leaf)
+        count = in_given_sizes(values.polynomial(counts[0], leaf), scope)
+        shape = replace(shape, extent=tuple(self._in_given_sizes(e) for e in shape.extent))
         if made.is_dense:
             return _covered(tuple(first), count * made.elements, shape)
         if count != _ONE:
             return None
         return _covered_in_blocks(tuple(first), made, shape, alone=not self._beside(name or ""))
+
+    def _in_given_sizes(self, extent: Poly | None) -> Poly | None:
+        return None if extent is None else in_given_sizes(extent, self.scope)
 
     def _from(
         self, actual: Ref | Component, call: MpiCall, leaf: Leaf

@@ -17,7 +17,7 @@ from asphalt.analysis.accesses import Access, EffectKind, Footprint
 from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.named_inside import named_inside
+from asphalt.analysis.named_inside import is_text_missing, named_inside
 from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import ArmHead, Assign, Jump, JumpKind, Opaque, Raw
@@ -83,7 +83,7 @@ class Values:
             if effect.kind is EffectKind.JUMP
         )
         self._anything_elsewhere = any(e.kind in _ELSEWHERE for e in self.footprint.effects)
-        self._renamed = _given_other_names(scope.unit.body)
+        self.renamed = _given_other_names(scope.unit.body)
 
     def _index(self, nodes: Iterable[Node], loop: Do | None, path: tuple[int, ...]) -> None:
         for number, node in enumerate(nodes):
@@ -125,7 +125,7 @@ class Values:
 
     def _changed_elsewhere(self, name: str) -> bool:
         symbol = self.scope.lookup(name)
-        if symbol is None or name in self._renamed:
+        if symbol is None or name in self.renamed:
             return True
         if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
             return False
@@ -134,7 +134,8 @@ class Values:
         if symbol.attrs & {"pointer", "target", "volatile"} or symbol.equivalenced:
             return True
         if symbol.origin in (Origin.LOCAL, Origin.DUMMY, Origin.RESULT):
-            return named_inside(name, self.scope)
+            unseen = self._anything_elsewhere or is_text_missing(self.scope)
+            return unseen and named_inside(name, self.scope)
         return self._anything_elsewhere
 
     def polynomial(self, expr: Expr, at: Leaf) -> Poly:

@@ -5,11 +5,13 @@ collective operations in between.
 before and behind the exchanges, with bounds that leave edges out or not, in orders that matter or
 do not; edges are packed into buffers, which may be components, or sent in place, as elements or as
 one of a derived datatype; several operations are waited for at once or one by one, and what is
-received is unpacked or lands in place.
+received is unpacked or lands in place.  Sizes are constants, or variables that the procedure sets,
+some of which change on the way.
 """
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from fuzz.codes import Code
@@ -103,6 +105,19 @@ _COLUMNS = ("1, n", "1, n", "2, n - 1", "1, n - 1", "2, n")
 Lines = list[str]
 Side = tuple[Lines, str, str, str]
 """What is packed, sent, received into, and how much of what: the arguments of a call."""
+
+
+_DECLARED = "  real(8) :: u(0:n+1, 0:m+1), v(0:n+1, 0:m+1), "
+_SET = "  allocate(e%west(m)"
+_WORD = re.compile(r"\b[nm]\b")
+_VARIABLES = {"n": "nu", "m": "mu"}
+_BEGUN = ("{size}", "max(1, {size})", "{size}*np/np", "{size} + 0*me")
+_CHANGED = (
+    ["mu = max(1, mu - 1)"],
+    ["nu = max(1, nu - 1)"],
+    ["if (mu > 2) mu = mu - k + 1"],
+    ["call MPI_Bcast(mu, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)"],
+)
 
 
 class Halos:
@@ -280,15 +295,47 @@ def procedure(seed: int, number: int) -> tuple[str, str]:
     n, m = random.randint(1, 6), random.randint(1, 6)
     coding = Random(f"halos/{seed}/{number}/code")
     code = Code.chosen(coding, tag)
-    statements = structured(Halos(random).body(), Random(f"halos/{seed}/{number}/structures"))
+    statements, head = Halos(random).body(), HEAD
+    sizes = Random(f"halos/{seed}/{number}/sizes")
+    if sizes.random() < 0.5:
+        statements, head = in_variables(statements, sizes)
+    else:
+        statements = structured(statements, Random(f"halos/{seed}/{number}/structures"))
     body = code.body(statements, coding)
-    return f"{tag}.f90", framed(code, body, n=str(n), m=str(m), left=left, right=right)
+    return f"{tag}.f90", framed(code, body, head, n=str(n), m=str(m), left=left, right=right)
 
 
-def framed(code: Code, body: Lines, **values: str) -> str:
+def in_variables(statements: Lines, random: Random) -> tuple[Lines, str]:
+    """The same statements and declarations with sizes that are variables, set before all of them;
+    some become smaller on the way."""
+    head = HEAD
+    begun = [
+        f"  {name} = {random.choice(_BEGUN).format(size=size)}\n"
+        for size, name in _VARIABLES.items()
+    ]
+    if random.random() < 0.5:
+        allocatable = "  real(8), allocatable :: u(:,:), v(:,:)\n  real(8) :: "
+        head = head.replace(_DECLARED, allocatable)
+        begun.append("  allocate(u(0:nu+1, 0:mu+1), v(0:nu+1, 0:mu+1))\n")
+    head = head.replace("integer :: me,", "integer :: nu, mu, me,")
+    head = head.replace(_SET, "".join(begun) + _SET)
+    changing = random.choice([0.0, 0.0, 0.1, 0.2])
+    lines: Lines = []
+    depth = 0  # of loops that work, and of branches that only some ranks take
+    for line in statements:
+        if depth == 0 and random.random() < changing and not line.startswith("end"):
+            lines += random.choice(_CHANGED)
+        if line != "do it = 1, 2":
+            depth += line.startswith("do ") or (line.startswith("if ") and line.endswith("then"))
+            depth -= line.startswith("end ") and depth > 0
+        lines.append(_WORD.sub(lambda found: _VARIABLES[found[0]], line))
+    return lines, head
+
+
+def framed(code: Code, body: Lines, beginning: str = HEAD, **values: str) -> str:
     """The text of a procedure with these statements."""
     uses, declared = ("".join(f"{line}\n" for line in part) for part in (code.uses, code.declared))
     name = f"{code.name}{code.arguments()}"
-    head = HEAD.format(name=name, uses=uses, declared=declared, **values).splitlines()
+    head = beginning.format(name=name, uses=uses, declared=declared, **values).splitlines()
     lines = [*code.before, *code.around, *head, *body, *TAIL.format(name=code.name).splitlines()]
     return free_form(line.strip() for line in lines)

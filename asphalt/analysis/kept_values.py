@@ -1,0 +1,82 @@
+"""Whether variables keep their values from one statement of a unit to another.
+
+What counts is what may happen between the two (reaching definitions: Aho, Sethi, Ullman, section
+10.6), not whether a variable is given a value anywhere: sizes of a main program are read or
+computed before its time loop, and stay as they are from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from asphalt.analysis.accesses import ALIASED
+from asphalt.analysis.branch_facts import BranchFacts
+from asphalt.analysis.named_inside import is_text_missing
+from asphalt.analysis.symbols import Origin
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.ir.tree import Leaf
+
+_CONSTANT = (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptValues:
+    """Answers for one unit; ``branches``: what is known of what completions change."""
+
+    facts: UnitFacts
+    branches: BranchFacts
+    _known: dict[tuple[str, int, int, int | None], bool] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def until(self, names: Iterable[str], first: Leaf, last: Leaf) -> bool:
+        """Whether variables have the values at ``last`` that they had each time when ``first`` was
+        executed before."""
+        return self._both(names, first, last, None)
+
+    def until_next(self, names: Iterable[str], first: Leaf, last: Leaf) -> bool:
+        """Whether variables have the values that they had at ``first`` when ``last`` is executed
+        for the first time after it."""
+        return self._both(names, first, last, last)
+
+    def since(self, names: Iterable[str], first: Leaf, last: Leaf) -> bool:
+        """Whether variables have the values at ``last`` that they had when ``first`` was executed
+        for the last time before it."""
+        return self._both(names, first, last, first)
+
+    def _both(self, names: Iterable[str], first: Leaf, last: Leaf, once: Leaf | None) -> bool:
+        graph = self.facts.reaching.graph
+        points = graph.action(first), graph.action(last)
+        if points[0] is None or points[1] is None:
+            return False
+        without = None if once is None else graph.action(once)
+        return all(self._keeps(name, points[0], points[1], without) for name in names)
+
+    def _keeps(self, name: str, first: int, last: int, without: int | None) -> bool:
+        key = name, first, last, without
+        if key not in self._known:
+            self._known[key] = self._is_kept(*key)
+        return self._known[key]
+
+    def _is_kept(self, name: str, first: int, last: int, without: int | None) -> bool:
+        symbol = self.facts.scope.lookup(name)
+        if symbol is None:
+            return False
+        if symbol.origin in _CONSTANT:
+            return True
+        storage = self.facts.names.storage(name)
+        if not self._is_followed(name) or storage == ALIASED:
+            return False
+        ways = self.branches.between(first, last, without)
+        return self.branches.unchanged(frozenset({storage}), ways | {first})
+
+    def _is_followed(self, name: str) -> bool:
+        """Whether all that may change a variable changes it by its own name, or is a call."""
+        symbol = self.facts.scope.lookup(name)
+        values = self.facts.values
+        if symbol is None or symbol.equivalenced or name in values.renamed:
+            return False
+        if is_text_missing(values.scope):
+            return False
+        return not symbol.attrs & {"pointer", "target", "volatile", "asynchronous"}
