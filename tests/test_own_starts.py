@@ -33,7 +33,7 @@ program figure
   from = modulo(me - 1, np)
   call MPI_Irecv(rb(1), n, MPI_DOUBLE_PRECISION, from, 1, MPI_COMM_WORLD, rreq, ierr)
   do i = 1, n
-    sb(i) = sin(dble(i)) + exp(-dble(i)/n) + me
+    sb(i) = sqrt(dble(i)) + sqrt(dble(i)/n) + me
   end do
   call MPI_Isend(sb(1), n, MPI_DOUBLE_PRECISION, to, 1, MPI_COMM_WORLD, sreq, ierr)
   call MPI_Wait(sreq, status, ierr)
@@ -45,7 +45,7 @@ end program figure
 """Danalis et al., ICS 2009, figure 3(a)."""
 CUT = """\
   ! asphalt: K of figure_i in asphalt_params.inc; 0: chosen here, the same on all ranks
-  asphalt_k_1 = asphalt_segment(asphalt_k_figure_i,n,9.0)
+  asphalt_k_1 = asphalt_segment(asphalt_k_figure_i,n,8.0)
   do asphalt_lo_1 = 1, n, asphalt_k_1
     asphalt_hi_1 = min(asphalt_lo_1 + asphalt_k_1 - 1, n)
     call asphalt_irecv(rb(asphalt_lo_1), asphalt_hi_1 - asphalt_lo_1 + 1, MPI_DOUBLE_PRECISION, &
@@ -55,7 +55,7 @@ CUT = """\
   do asphalt_lo_1 = 1, n, asphalt_k_1
     asphalt_hi_1 = min(asphalt_lo_1 + asphalt_k_1 - 1, n)
     do i = asphalt_lo_1, asphalt_hi_1
-      sb(i) = sin(dble(i)) + exp(-dble(i)/n) + me
+      sb(i) = sqrt(dble(i)) + sqrt(dble(i)/n) + me
     end do
     if ((asphalt_lo_1 - 1)/asphalt_k_1 >= asphalt_d_figure_i) then
       call asphalt_wait(asphalt_requests_2(asphalt_lo_1-asphalt_d_figure_i*asphalt_k_1), sb(1))
