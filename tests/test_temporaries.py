@@ -75,8 +75,9 @@ NOT_READ = {
         "end": "ierr",
     },
     "what is inside has one of its own": {
+        "behind": "  call other\n",
         "inside": "contains\n  subroutine other\n    integer :: ierr\n    ierr = 1\n"
-        "  end subroutine other\n"
+        "  end subroutine other\n",
     },
 }
 
@@ -95,7 +96,12 @@ READ = {
     "under a condition": {"behind": "  if (n > 3) then\n    k = ierr\n  end if\n"},
     "in an argument": {"behind": "  call other(ierr)\n"},
     "by a procedure inside": {
-        "inside": "contains\n  subroutine other\n    print *, ierr\n  end subroutine other\n"
+        "behind": "  call other\n",
+        "inside": "contains\n  subroutine other\n    print *, ierr\n  end subroutine other\n",
+    },
+    "by a procedure inside that is passed on": {
+        "behind": "  call elsewhere(other)\n",
+        "inside": "contains\n  subroutine other\n    print *, ierr\n  end subroutine other\n",
     },
     "by the caller": {"declared": "integer, intent(out) :: ierr", "dummy": ", ierr"},
     "later, as it is kept": {"declared": "integer, save :: ierr"},
