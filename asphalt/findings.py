@@ -31,7 +31,7 @@ def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
     """What is wrong with the messages and requests of a tree, in the order of files and lines."""
     units = [UnitFacts(located, effects) for located in user_units(tree, transfer_operations())]
     sending = tree.site_units(operations(Store.OUTGOING))
-    sent = all_sends((UnitFacts(located, effects) for located in sending), effects) or ()
+    sent = all_sends((UnitFacts(located, effects) for located in sending), effects)
     found = [report for facts in units for report in _reports(facts, _of_unit(facts))]
     sites = CallSites(effects.scopes)
     for call in (call for facts in units for call in forgotten(facts, sites)):
@@ -50,9 +50,9 @@ def _of_unit(facts: UnitFacts) -> Iterator[Refused]:
     yield from of_own_rank(facts, Messages(facts))
 
 
-def _of_receives(facts: UnitFacts, sent: tuple[Sent, ...]) -> Iterator[Refused]:
-    """What is wrong if nothing else is sent."""
-    if sent:
+def _of_receives(facts: UnitFacts, sent: tuple[Sent, ...] | None) -> Iterator[Refused]:
+    """What is wrong if nothing else is sent; None: it is not known what is."""
+    if sent is not None:
         yield from of_receives(facts, Messages(facts), sent)
 
 

@@ -399,7 +399,17 @@ module asphalt_rt
       integer, intent(out) :: request, ierror
     end subroutine MPI_Ireduce_scatter_block
 
-    ! Those that take the place of the non-blocking ones under SMPI, where these are in place.
+    ! Those that take the place of the non-blocking ones under SMPI, where these are in place, or on a
+    ! communicator of one rank.
+
+    subroutine MPI_Bcast(buffer, count, datatype, root, comm, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      integer, dimension(*) :: buffer
+      integer, intent(in) :: count, datatype, root, comm
+      integer, intent(out) :: ierror
+    end subroutine MPI_Bcast
 
     subroutine MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       implicit none
@@ -1920,16 +1930,27 @@ contains
     call get_address(MPI_IN_PLACE, address, ierror)
   end subroutine find_in_place
 
-  !> MPI_Ibcast with an explicit interface.
+  !> MPI_Ibcast with an explicit interface.  That of SMPI 3.32 crashes on a communicator of one rank,
+  !! where nothing has to be sent: the blocking one, which finds the same errors, is called there.
   subroutine asphalt_ibcast(buffer, count, datatype, root, comm, request)
     !GCC$ attributes no_arg_check :: buffer
     !DIR$ ignore_tkr buffer
     integer, dimension(*), asynchronous :: buffer
     integer, intent(in) :: count, datatype, root, comm
     integer, intent(out) :: request
-    integer :: error
+    integer :: ranks, error
 
-    call MPI_Ibcast(buffer, count, datatype, root, comm, request, error)
+    logical :: at_once
+
+    call MPI_Comm_size(comm, ranks, error)
+    at_once = ranks == 1
+    if (at_once) at_once = asphalt_is_smpi()
+    if (at_once) then
+      call MPI_Bcast(buffer, count, datatype, root, comm, error)
+      request = MPI_REQUEST_NULL
+    else
+      call MPI_Ibcast(buffer, count, datatype, root, comm, request, error)
+    end if
   end subroutine asphalt_ibcast
 
   !> MPI_Ireduce with an explicit interface.

@@ -30,6 +30,7 @@ CHECKED = {
     "places_of_types.f90": SMPI,
     "nobody.f90": MPICH,
     "in_place.f90": SMPI,
+    "broadcast.f90": SMPI,
 }
 """Programs that check themselves, and the MPI that the quick suite runs each under."""
 

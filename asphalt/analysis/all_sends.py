@@ -18,6 +18,7 @@ from asphalt.analysis.mpi_call import MpiCall, PredefinedType, mpi_constant, pre
 from asphalt.analysis.mpi_library import LibraryAccess, Store, library_row
 from asphalt.analysis.mpi_table import Procedure, procedure, table
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.unmatched_receives import may_get_nothing
 from asphalt.ir.expr import Expr
 from asphalt.ir.program import MpiMention
 from asphalt.ir.source import Span
@@ -82,7 +83,7 @@ def operations(store: Store) -> frozenset[str]:
 
 
 def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] | None:
-    """All sends in a source tree; None: there are none, or some that are not understood.
+    """All sends in a source tree; None: some are not understood.
 
     ``units``: those that call a procedure of ``operations(Store.OUTGOING)``.
     """
@@ -100,17 +101,16 @@ def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] 
         there[line] += 1
         if not mention.live or there[line] > len(found.get(line, ())):
             return None
-    return tuple(send for sends in found.values() for send in sends) or None
+    return tuple(send for sends in found.values() for send in sends)
 
 
 def receives(facts: UnitFacts, messages: Messages) -> Iterator[tuple[Leaf, Sent]]:
-    """The messages that a unit receives, but those from MPI_PROC_NULL."""
+    """The messages that a unit receives, but those that need not come."""
     for leaf, call in messages.own_calls():
         message = _message(facts, leaf, call, Store.INCOMING)
-        source = call.args.get("source")
-        if message is None or source is None:
+        if message is None or "source" not in call.args:
             continue
-        if mpi_constant(source, facts.scope) != "mpi_proc_null":
+        if not may_get_nothing(facts, leaf, call):
             yield leaf, message
 
 

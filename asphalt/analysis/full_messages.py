@@ -15,10 +15,11 @@ from functools import cached_property
 from asphalt.analysis.constants import constant, is_size
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi_library import Store, library_row
-from asphalt.analysis.mpi_table import Direction, Procedure, table
+from asphalt.analysis.mpi_table import table
 from asphalt.analysis.references import passed_on
 from asphalt.analysis.runtime_calls import RUNTIME_CALLS
 from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.unmatched_receives import names_nobody
 from asphalt.analysis.values import constants_in
 from asphalt.analysis.wildcards import is_wildcard
 from asphalt.ir.expr import Expr, Ref
@@ -90,11 +91,7 @@ class FullMessages:
     @cached_property
     def _may_receive_nothing(self) -> bool:
         """Whether the program may receive from nobody."""
-        program = self.scope.program
-        if program.mentions("mpi_proc_null"):
-            return True
-        called = (table().get(mention.operation) for mention in program.mpi_calls())
-        return any(found is None or _gives_neighbours(found) for found in called)
+        return names_nobody(self.scope.program)
 
     @cached_property
     def _sends(self) -> tuple[_Sent, ...] | None:
@@ -150,14 +147,6 @@ class FullMessages:
         if tag is None or count is None or datatype is None:
             return None
         return _Sent(tag, count, datatype, scope, span)
-
-
-def _gives_neighbours(procedure: Procedure) -> bool:
-    """Whether a procedure gives ranks of which some may be MPI_PROC_NULL: those of a grid."""
-    ranks = [
-        p for p in procedure.parameters if p.kind == "RANK" and p.direction is not Direction.IN
-    ]
-    return len(ranks) > 1 or any(rank.array for rank in ranks)
 
 
 def _same_type(one: Expr, here: Scope, other: Expr, there: Scope) -> bool:

@@ -88,7 +88,7 @@ MORE = (
     case("ASP030", "in-a-loop", LOOP.format(isend()) + WAIT),
     case("ASP030", "twice", isend() + irecv() + WAIT),
     case("ASP030", "in-a-loop-backwards", f"do k = 5, 1, -2\n{isend()}end do\n{WAIT}"),
-    case("ASP030", "stopped-behind-the-end", f"{irecv()}call MPI_Finalize(ierr)\nstop\n"),
+    case("ASP030", "stopped-behind-the-end", f"{isend()}call MPI_Finalize(ierr)\nstop\n"),
     case(
         "ASP030",
         "one-of-two",
@@ -104,6 +104,19 @@ MORE = (
         "of-a-sendrecv",
         f"call MPI_Sendrecv(a, 4, {REAL}, {ONWARD}, 1, b, 4, {REAL}, {ONWARD}, 2, {WORLD}, &\n"
         "                  MPI_STATUS_IGNORE, ierr)\n",
+    ),
+    case("ASP032", "nobody-sends", recv(tag="2")),
+    case(
+        "ASP032",
+        "from-a-rank-where-others-receive-from-nobody",
+        f"neighbour = me + 1\nif (neighbour == np) neighbour = 0\n{recv('neighbour', '2')}"
+        + f"k = MPI_PROC_NULL\n{send('k')}{recv('k')}",
+    ),
+    case(
+        "ASP032",
+        "prepared-and-started",
+        f"call MPI_Recv_init(b, 4, {REAL}, {ONWARD}, 2, {WORLD}, request, ierr)\n"
+        f"call MPI_Start(request, ierr)\n{send()}{WAIT}",
     ),
     case("ASP032", "computed-tags", f"k = 3\n{send(tag='k + 1')}{recv(tag='k')}"),
     case("ASP033", "another-type", send(kind="MPI_INTEGER", count="8") + recv()),
@@ -232,8 +245,38 @@ SILENT = {
     ),
     "any-tag": transfer(send(tag="1") + recv(tag="MPI_ANY_TAG")),
     "a-tag-that-is-not-known": transfer(f"read *, k\n{send(tag='k')}{recv(tag='2')}"),
-    "nobody-sends": transfer(recv(tag="2")),
     "nowhere": transfer(send(tag="1") + recv(source="MPI_PROC_NULL", tag="2")),
+    "nowhere-by-a-variable": transfer(
+        f"neighbour = MPI_PROC_NULL\n{send()}{recv('neighbour', '2')}"
+    ),
+    "perhaps-nowhere": transfer(
+        f"neighbour = me - 1\nif (me == 0) neighbour = MPI_PROC_NULL\nk = neighbour\n"
+        f"{send()}{recv('k', '2')}"
+    ),
+    "perhaps-nowhere-by-a-function": transfer(
+        f"neighbour = merge(MPI_PROC_NULL, me - 1, me == 0)\n{send()}{recv('neighbour', '2')}"
+    ),
+    "perhaps-nowhere-on-a-grid": transfer(
+        f"call MPI_Cart_create({WORLD}, 1, [np], [.false.], .true., other, ierr)\n"
+        f"call MPI_Cart_shift(other, 0, 1, neighbour, k, ierr)\n{send()}{recv('neighbour', '2')}"
+    ),
+    "perhaps-nowhere-for-the-caller": transfer(
+        f"{send()}call take(MPI_PROC_NULL)\n",
+        contained=f"subroutine take(source)\ninteger :: source\n{recv('source', '2')}"
+        "end subroutine\n",
+    ),
+    "cancelled": transfer(
+        f"{send()}{irecv().replace(', 1, MPI', ', 2, MPI')}call MPI_Cancel(request, ierr)\n{WAIT}"
+    ),
+    "prepared-and-never-started": transfer(
+        f"call MPI_Recv_init(b, 4, {REAL}, {ONWARD}, 2, {WORLD}, request, ierr)\n"
+        f"{send()}call MPI_Request_free(request, ierr)\n"
+    ),
+    "prepared-and-perhaps-started": transfer(
+        f"call MPI_Recv_init(b, 4, {REAL}, {ONWARD}, 2, {WORLD}, request, ierr)\n"
+        f"if (np < 0) then\ncall MPI_Start(request, ierr)\n{WAIT}end if\n{send()}"
+        "call MPI_Request_free(request, ierr)\n"
+    ),
     "somebody-else-may-send": transfer(send(tag="1") + "call elsewhere(a)\n" + recv(tag="2")),
     "a-send-that-the-preprocessor-removes": transfer(
         f"{send(tag='1')}#ifdef OTHER\n{send(tag='2')}#endif\n{recv(tag='2')}"

@@ -88,6 +88,9 @@ def of_receives(facts: UnitFacts, messages: Messages, sent: tuple[Sent, ...]) ->
         tagged = [
             send for send in sent if None in (send.tag, receive.tag) or send.tag == receive.tag
         ]
+        if not sent:
+            yield Refused(NO_SEND, "the program has no send", leaf.span, "all its calls are seen")
+            continue
         if not tagged:
             tags = sorted({send.tag for send in sent if send.tag is not None})
             message = f"no send of the program has the tag {receive.tag}"
