@@ -25,17 +25,17 @@ from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Transfer
+from asphalt.own_reports import own_report
 from asphalt.report.model import (
     DroppedReport,
     GainReport,
-    MarkReport,
     PriceReport,
     ProcedureReport,
     SiteReport,
     StepReport,
     store_before,
 )
-from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
+from asphalt.transfers import mark_report, marks_at, nonblocking_operations, transfer_operations
 from asphalt.transforms import inline
 from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
@@ -64,10 +64,12 @@ Judges = Callable[[tuple[Change, ...]], Judge]
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What becomes of a tree: its changed files, and what was tried for each procedure with
-    transfers between ranks."""
+    transfers between ranks.  ``own``: the reports on operations that the program starts itself and
+    that get no more work beside them."""
 
     changes: tuple[Change, ...]
     procedures: tuple[ProcedureReport, ...] = ()
+    own: tuple[SiteReport, ...] = ()
 
     def tried(self, site: SiteReport) -> SiteReport:
         """The report on a transfer that stays as it is, with what was tried for its procedure."""
@@ -140,6 +142,7 @@ def _optimised(
     judges: Judges | None,
 ) -> Outcome:
     procedures: list[ProcedureReport] = []
+    own: dict[tuple[str, int, str], SiteReport] = {}
     by_path = {str(change.path): change for change in changes}
     tree = analyses.tree
     now = tree
@@ -155,12 +158,12 @@ def _optimised(
             continue
         if TransferDirectives(located).all_skipped is not None:
             continue
-        own = accepted_now(accepted, tree, now, by_path)
+        said = accepted_now(accepted, tree, now, by_path)
         found = optimise(
             now,
             located,
             passes,
-            accepted=own,
+            accepted=said,
             clone_limit=clone_limit,
             model=None if judges is None else judges(tuple(by_path.values())),
             changed=done,
@@ -169,6 +172,8 @@ def _optimised(
             analyses=analyses,
         )
         procedures.append(_procedure(found, _lines(tree, path, chain)))
+        for one in found.staying:
+            own.setdefault((one.place.path, one.place.line, one.operation), own_report(one, tree))
         if found.content is None:
             continue
         done.add((path, chain))
@@ -185,7 +190,7 @@ def _optimised(
             parameters=(*change.parameters, *new),
         )
     changed = tuple(by_path[path] for path in sorted(by_path))
-    return Outcome(changed, tuple(procedures))
+    return Outcome(changed, tuple(procedures), tuple(own.values()))
 
 
 def _places(
@@ -352,7 +357,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             assumptions=transfer.assumed,
             accepted=transfer.assumed,
             evidence=tuple(step.does for step in found.steps),
-            marks=_marks(given, transfer.path, transfer.line, "the transfer"),
+            marks=marks_at(given, Place(transfer.path, transfer.line), "the transfer"),
             steps=steps,
             dropped=dropped,
             overlaps=transfer.beside,
@@ -369,18 +374,11 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             message=f"what was stored to {cleared.buffer} before the receive is left out",
             passes=passes,
             evidence=tuple(step.does for step in found.steps),
-            marks=_marks(given, cleared.path, cleared.line, "the store"),
+            marks=marks_at(given, Place(cleared.path, cleared.line), "the store"),
             steps=steps,
             dropped=dropped,
             ended=found.ended,
         )
-
-
-def _marks(given: Tree, path: str, line: int, text: str) -> tuple[MarkReport, ...]:
-    """The mark of the statement in a line."""
-    spans = (leaf.span for leaf in leaves(given.file(path)))
-    span = next((span for span in spans if span is not None and span.first == line), None)
-    return () if span is None else (mark_report(Mark(span, "exchange", text)),)
 
 
 def _step_report(step: Done) -> StepReport:

@@ -32,12 +32,14 @@ from asphalt.given_lines import refuse_ambiguous
 from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import leaves
 from asphalt.limits import HEADER
+from asphalt.own_reports import own_operations
 from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.prepushing import AskedFor, prepushed
 from asphalt.report.model import Problem, SiteReport
 from asphalt.settings import Settings
 from asphalt.sites import Judging, Site
 from asphalt.transfers import nonblocking_operations, transfer_operations, transfers
+from asphalt.transforms import motion
 from asphalt.unparse.params import check_header
 from asphalt.user_units import user_units
 
@@ -153,6 +155,18 @@ class Project:
         return nothing_beside(
             self._analyses, changes, own.assume, own.passes, own.clone_limit, wrong
         )
+
+    def own_operations(self, outcome: Outcome) -> tuple[SiteReport, ...]:
+        """The operations that the program starts itself and that get no more work beside them in
+        an outcome; (): nobody asks to move work."""
+        passes = self.settings.passes
+        if motion.NAME not in passes:
+            return ()
+        sites = (*(site for change in outcome.changes for site in change.sites), *outcome.own)
+        told = {(site.file, site.line) for site in sites}
+        wrong = {(found.file, found.unit): found.line for found in self.findings}
+        more = own_operations(self._analyses, told, self.settings.assume, passes, wrong)
+        return (*outcome.own, *more)
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:

@@ -83,7 +83,7 @@ def nothing_beside(
         stay += expansion.refusals(facts, clone_limit)
     more = {one.span: one for one in stay}
     windows = EmptyWindows(facts)
-    calls = _calls_that_stay(analyses, located, accepted) if inline.NAME in passes else ()
+    calls = calls_that_stay(analyses, located, accepted) if inline.NAME in passes else ()
     return tuple(
         (
             _idle(found, windows.of(found), more.get(found.leaf.span), calls, passes),
@@ -134,7 +134,7 @@ def _could(beside: Node, passes: Collection[str]) -> str:
     return f"{what} could, but the cost model sees no gain in it"
 
 
-def _calls_that_stay(
+def calls_that_stay(
     analyses: Analyses, located: Located, accepted: frozenset[str]
 ) -> tuple[str, ...]:
     """Why a procedure does not come to the places of its calls: of the first that says why."""

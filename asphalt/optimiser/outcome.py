@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdict import Code, Refused, Role
 from asphalt.frontend.tree import Tree
 from asphalt.optimiser.origins import Place
 
 FIXPOINT = "no transformation finds another step"
 LOSING = "the unit would lose by all of it together"
+NOTHING_SAVED = "all of it together saves nothing"
+ENDING_IN_VAIN = (LOSING, NOTHING_SAVED)
+"""Why a unit stays as it was although steps were found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,19 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Staying:
+    """An operation that the program starts itself and that gets no more work beside it: where the
+    call stands in what the user gave, the MPI procedure, and why, as a refusal has it.  ``marks``:
+    other places that have to do with it, with their roles and what is told of them."""
+
+    place: Place
+    operation: str
+    code: Code
+    message: str
+    marks: tuple[tuple[Place, Role, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Cleared:
     """Stores to a receive buffer that are left out: the line where they stood, the MPI procedure
     that overwrites them, the buffer, and the file where they stood."""
@@ -95,7 +111,8 @@ class Optimised:
 
     ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
     blocking ones that are overlapped with work now.  ``refused``: what could not be split.
-    ``dropped``: the steps that were tried on the way to it, and not kept.
+    ``dropped``: the steps that were tried on the way to it, and not kept.  ``staying``: the
+    operations that the program starts itself and that get no more work beside them.
     ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
     ``cleared``: the stores that are left out.  ``trees``: the tree after each step, as long as
     somebody may ask what the steps gain; then the last one.
@@ -112,3 +129,4 @@ class Optimised:
     cleared: tuple[Cleared, ...] = ()
     trees: tuple[Tree, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    staying: tuple[Staying, ...] = ()

@@ -58,11 +58,11 @@ def _windows(facts: UnitFacts) -> Iterator[tuple[Leaf, MpiCall, list[str]]]:
         for window in reversed(tuple(windows_of(siblings, messages))):
             if "request" in window.call.args:
                 work = in_window(siblings, window, messages)
-                yield window.start, window.call, _work(work, messages)
+                yield window.start, window.call, work_texts(work, messages)
 
 
-def _work(nodes: tuple[Node, ...], messages: Messages) -> list[str]:
-    """The outermost statements that take time."""
+def work_texts(nodes: tuple[Node, ...], messages: Messages) -> list[str]:
+    """The outermost statements that take time, each by its first line."""
     texts: list[str] = []
     for node in nodes:
         heads = (leaf for leaf in leaves(node) if takes_time(leaf, messages))

@@ -8,7 +8,7 @@ of the user.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import Access
@@ -32,9 +32,14 @@ class Stop:
     why: str
 
     @property
+    def head(self) -> Leaf:
+        """Its first line."""
+        return _head(self.node)
+
+    @property
     def span(self) -> Span | None:
         """Where it begins."""
-        return _head(self.node).span
+        return self.head.span
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,7 @@ class EmptyWindows:
         self.facts = facts
         self.messages = facts.once(Messages)
         self.order = facts.once(Independence.of)
-        program, unit = facts.scope.program, facts.unit
-        self.is_called = unit.kind != "program" and any(
-            mention.unit.name != unit.name for mention in program.mentions(unit.name)
-        )
+        self.is_called = is_called(facts)
         self.places = {id(leaf): place for leaf, place in statements(facts.unit.body)}
         self.splits = {id(f.leaf) for f in facts.once(check) if isinstance(f, Split)}
 
@@ -198,7 +200,7 @@ class EmptyWindows:
         if found is None:
             return None
         own, access = found if forwards else found[::-1]
-        return Stop(other, _need(access, own, moved, forwards))
+        return Stop(other, need(access, own, moved.buffers, forwards, self.facts))
 
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""
@@ -218,6 +220,14 @@ class EmptyWindows:
         return None
 
 
+def is_called(facts: UnitFacts) -> bool:
+    """Whether the unit is a procedure that others call."""
+    program, unit = facts.scope.program, facts.unit
+    return unit.kind != "program" and any(
+        mention.unit.name != unit.name for mention in program.mentions(unit.name)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Moved:
     """A transfer with what moves: itself, or the branch around it."""
@@ -227,11 +237,13 @@ class _Moved:
     node: Node
 
 
-def _need(access: Access, own: Access, moved: _Moved, forwards: bool) -> str:
-    """How a statement and a transfer meet."""
-    where = f"line {line_of(access.leaf)}"
+def need(
+    access: Access, own: Access, buffers: Collection[Access], forwards: bool, facts: UnitFacts
+) -> str:
+    """How a statement and a transfer, with these ``buffers``, meet."""
+    where = facts.at(access.leaf)
     name = access.object.split("::")[-1]
-    if own not in moved.buffers:
+    if own not in buffers:
         does = "changes" if access.writes else "reads"
         return f"{where} {does} {name}"
     if own.writes:
