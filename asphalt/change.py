@@ -24,11 +24,14 @@ from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at
 from asphalt.optimiser.origins import Place
-from asphalt.optimiser.outcome import Transfer
+from asphalt.optimiser.outcome import Transfer, Tried
+from asphalt.outcome import Change as Change
+from asphalt.outcome import Outcome as Outcome
 from asphalt.own_reports import own_report
 from asphalt.report.model import (
     DroppedReport,
     GainReport,
+    MarkReport,
     PriceReport,
     ProcedureReport,
     SiteReport,
@@ -46,40 +49,8 @@ _NAMED = 2  # statements that a message names
 _LEVELS = 4  # of calls, from a procedure with transfers upwards
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A file that a transformation changes; ``parameters`` are its entries in the header."""
-
-    path: Path
-    before: bytes
-    after: bytes
-    sites: tuple[SiteReport, ...]
-    parameters: tuple[Parameter, ...]
-
-
 Judges = Callable[[tuple[Change, ...]], Judge]
 """What judges the steps of a unit, where other files have been changed so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What becomes of a tree: its changed files, and what was tried for each procedure with
-    transfers between ranks.  ``own``: the reports on operations that the program starts itself and
-    that get no more work beside them."""
-
-    changes: tuple[Change, ...]
-    procedures: tuple[ProcedureReport, ...] = ()
-    own: tuple[SiteReport, ...] = ()
-
-    def tried(self, site: SiteReport) -> SiteReport:
-        """The report on a transfer that stays as it is, with what was tried for its procedure."""
-        for one in self.procedures:
-            if (one.file, one.unit) == (
-                site.file,
-                site.unit,
-            ) and one.first <= site.line <= one.last:
-                return replace(site, dropped=one.dropped, ended=one.ended)
-        return site
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +114,7 @@ def _optimised(
 ) -> Outcome:
     procedures: list[ProcedureReport] = []
     own: dict[tuple[str, int, str], SiteReport] = {}
+    tries: dict[Key, Tried] = {}
     by_path = {str(change.path): change for change in changes}
     tree = analyses.tree
     now = tree
@@ -172,6 +144,7 @@ def _optimised(
             analyses=analyses,
         )
         procedures.append(_procedure(found, _lines(tree, path, chain)))
+        tries[path, chain] = Tried(found.dropped, found.whole)
         for one in found.staying:
             own.setdefault((one.place.path, one.place.line, one.operation), own_report(one, tree))
         if found.content is None:
@@ -190,7 +163,7 @@ def _optimised(
             parameters=(*change.parameters, *new),
         )
     changed = tuple(by_path[path] for path in sorted(by_path))
-    return Outcome(changed, tuple(procedures), tuple(own.values()))
+    return Outcome(changed, tuple(procedures), tuple(own.values()), tries)
 
 
 def _places(
@@ -260,10 +233,11 @@ def nothing_beside(
     passes: Collection[str] = (),
     clone_limit: int | None = None,
     wrong: Mapping[tuple[str, str], int] = MappingProxyType({}),
+    tries: Mapping[Key, Tried] = MappingProxyType({}),
 ) -> tuple[SiteReport, ...]:
     """A report for each that could be, and that none of the changes is about; ``passes``: those
     that would have parted its blocks, or posted it ahead.  ``wrong``: the line of an error in the
-    messages of a unit, by file and name."""
+    messages of a unit, by file and name.  ``tries``: what was tried for units."""
     found: list[SiteReport] = []
     for located in user_units(analyses.tree, nonblocking_operations()):
         lines = {
@@ -275,7 +249,7 @@ def nothing_beside(
         line = wrong.get((located.path, located.unit.name))
         why = None if line is None else f"line {line} has an error in its messages"
         for refused, operation, assumed in blocking.nothing_beside(
-            analyses, located, lines, accepted, passes, clone_limit, why
+            analyses, located, lines, accepted, passes, clone_limit, why, tries.get(_place(located))
         ):
             for report in _kept(located, refused, operation):
                 found.append(replace(report, assumptions=assumed, accepted=assumed))
@@ -357,7 +331,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             assumptions=transfer.assumed,
             accepted=transfer.assumed,
             evidence=tuple(step.does for step in found.steps),
-            marks=marks_at(given, Place(transfer.path, transfer.line), "the transfer"),
+            marks=_marks(transfer, given),
             steps=steps,
             dropped=dropped,
             overlaps=transfer.beside,
@@ -379,6 +353,13 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             dropped=dropped,
             ended=found.ended,
         )
+
+
+def _marks(transfer: Transfer, given: Tree) -> tuple[MarkReport, ...]:
+    """The call, what completes it, and what comes beside it."""
+    own = marks_at(given, Place(transfer.path, transfer.line), "the transfer")
+    others = (marks_at(given, place, text, "path") for place, text in transfer.marks)
+    return (*own, *(mark for marks in others for mark in marks))
 
 
 def _step_report(step: Done) -> StepReport:

@@ -79,4 +79,4 @@ def optimise(
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
     with collected_seldom():
         found = optimised(shop)
-        return replace(found, staying=staying(shop, found))
+        return replace(found, staying=staying(shop, found), whole=shop.whole)

@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.directive_checks import call_of, check_directives, check_file
@@ -32,6 +33,8 @@ from asphalt.given_lines import refuse_ambiguous
 from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import leaves
 from asphalt.limits import HEADER
+from asphalt.optimiser.acceptance import Key
+from asphalt.optimiser.outcome import Tried
 from asphalt.own_reports import own_operations
 from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.prepushing import AskedFor, prepushed
@@ -146,14 +149,17 @@ class Project:
         """The stores in front of receives that the settings ask to leave out, and that stay."""
         return kept_stores(self._analyses) if "stores" in self.settings.passes else ()
 
-    def nothing_beside(self, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
-        """Those that could be, but are not in these changes: no work comes beside them."""
+    def nothing_beside(
+        self, changes: Sequence[Change], tries: Mapping[Key, Tried] = MappingProxyType({})
+    ) -> tuple[SiteReport, ...]:
+        """Those that could be, but are not in these changes: no work comes beside them.  ``tries``:
+        what was tried for units (``Outcome.tries``)."""
         if "nonblocking" not in self.settings.passes:
             return ()
         own = self.settings
         wrong = {(found.file, found.unit): found.line for found in self.findings}
         return nothing_beside(
-            self._analyses, changes, own.assume, own.passes, own.clone_limit, wrong
+            self._analyses, changes, own.assume, own.passes, own.clone_limit, wrong, tries
         )
 
     def own_operations(self, outcome: Outcome) -> tuple[SiteReport, ...]:

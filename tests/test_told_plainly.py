@@ -149,6 +149,56 @@ def test_what_the_program_starts_itself_is_listed(
     assert [line for line in told if line not in out] == []
 
 
+def test_what_stands_in_the_way_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Asked about the call, its wait, or the loop in its way."""
+    path = _program(tmp_path, _RECEIVE + _SEND + _WAITS + "\n" + _NEEDS)
+    for line in (10, 13, 14):
+        out = _told(capsys, "explain", f"{path}:{line}")
+        assert "ring.f90:10  MPI_Irecv  refused  ASP062  no work comes beside it" in out
+        assert "the nest of line 14 is not split" in out
+        assert "Write the loops over the dimensions that have a halo directly inside" in out
+    assert "what completes it" in _told(capsys, "explain", f"{path}:12")
+
+
+def test_what_comes_beside_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _program(tmp_path, _FIRST + _RECEIVE + _SECOND + _SEND + _WAITS)
+    for line in (13, 14, 19):
+        out = _told(capsys, "explain", f"{path}:{line}")
+        assert "ring.f90:13  MPI_Irecv  proved           overlaps with do i = 1, n" in out
+        assert "comes beside it" in out
+        assert "what completes it" in out
+
+
+_TWO = """\
+subroutine heat(u, w, n, up, down)
+  use mpi
+  implicit none
+  integer :: n, up, down, j, i, ierr, status(MPI_STATUS_SIZE)
+  real(8) :: u(0:n+1,0:n+1), w(0:n+1,0:n+1)
+  call MPI_Sendrecv(u(1,n), n, MPI_REAL8, up, 1, u(1,0), n, MPI_REAL8, down, 1, &
+                    MPI_COMM_WORLD, status, ierr)
+  do j = 1, n
+    do i = 1, n
+      u(i,j) = u(i,j-1) + w(i,j)
+    end do
+  end do
+end subroutine heat
+"""
+
+
+def test_what_keeps_a_nest_whole_is_told_of_blocking_calls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "heat.f90"
+    path.write_text(_TWO)
+    out = _told(capsys, "scan", str(path))
+    assert "behind it, line 10 needs what it receives (u)" in out
+    assert "the nest of line 8 is not split into interior and edges: " in out
+    assert "refused  ASP06" in out
+
+
 def test_a_procedure_says_why_its_caller_has_no_work_for_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,7 +82,8 @@ def reports_after(project: Project, outcome: Outcome) -> tuple[SiteReport, ...]:
     sites = [applied.pop(_key(site), site) for site in reports_of(project)]
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
-    idle = map(outcome.tried, (*project.nothing_beside(changes), *project.own_operations(outcome)))
+    idle = project.nothing_beside(changes, outcome.tries)
+    idle = tuple(map(outcome.tried, (*idle, *project.own_operations(outcome))))
     stay = (*project.kept_blocking(), *idle, *project.kept_stores())
     found += [
         site

@@ -6,20 +6,21 @@ that from being split, and what was tried with it and not kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
 
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Role
-from asphalt.gain.told import changes_text
 from asphalt.ir.tree import Leaf
-from asphalt.optimiser.blocking import calls_that_stay
+from asphalt.optimiser.blocking import NOT_BROUGHT, calls_that_stay
 from asphalt.optimiser.origins import Place
-from asphalt.optimiser.outcome import ENDING_IN_VAIN, Dropped, Optimised, Staying
+from asphalt.optimiser.outcome import Optimised, Staying, Tried
 from asphalt.optimiser.workshop import Workshop
 from asphalt.transforms import inline
 from asphalt.transforms.own_windows import OwnStart, OwnWindows, own_starts
 
-_MOST = 2  # steps that were tried in vain and are told
+_MOST = 2  # steps that were tried in vain with a nest and are told
+_NOTHING = Tried()
 
 
 def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
@@ -37,7 +38,7 @@ def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
 
     return tuple(
         one
-        for one in staying_in(facts, shop.passes, place, calls, found.dropped)
+        for one in staying_in(facts, shop.passes, place, calls, Tried(found.dropped))
         if (one.place.path, one.place.line, one.operation) not in told
     )
 
@@ -47,20 +48,20 @@ def staying_in(
     passes: Collection[str],
     place: Callable[[Leaf], Place],
     calls: Callable[[], tuple[str, ...]],
-    dropped: Sequence[Dropped] = (),
+    tried: Tried = _NOTHING,
     untouched: str | None = None,
 ) -> Iterator[Staying]:
     """All that a unit starts itself, each as if nothing came beside it.
 
     ``place``: where a statement stands in what the user gave.  ``calls``: why the procedure does
-    not come to the places of its calls.  ``dropped``: what was tried in vain.  ``untouched``: why
+    not come to the places of its calls.  ``tried``: what was tried in vain.  ``untouched``: why
     nothing of the unit is changed."""
     windows = OwnWindows(facts, passes)
     for one in own_starts(facts, windows):
         message = "no more work comes beside it" if one.beside else "no work comes beside it"
         if untouched is not None:
             message = f"nothing of its procedure is changed: {untouched}"
-        elif reasons := list(_reasons(one, windows, place, calls, dropped, passes)):
+        elif reasons := list(_reasons(one, windows, place, calls, tried, passes)):
             message += f": {'; '.join(reasons)}"
         marks: list[tuple[Place, Role, str]] = [
             (place(stop.head), "offending", stop.why) for stop in one.stops
@@ -74,16 +75,14 @@ def _reasons(
     windows: OwnWindows,
     place: Callable[[Leaf], Place],
     calls: Callable[[], tuple[str, ...]],
-    dropped: Sequence[Dropped],
+    tried: Tried,
     passes: Collection[str],
 ) -> Iterator[str]:
     """What keeps more work from coming beside it, each in a clause."""
     if one.could is not None:
         what = windows.named(one.could)
-        vain = [step for step in dropped if step.why in ENDING_IN_VAIN]
-        tried = [step for step in vain or dropped if step.before]
-        why = f": {tried[-1].why}: {_numbers(tried[-1])}" if tried else ", but not with the rest"
-        yield f"{what} could{why}"
+        why = NOT_BROUGHT if tried.ending is None else f"could, but {tried.ending.numbers}"
+        yield f"{what} {why}"
         return
     unit = windows.facts.unit
     if one.leaves_unit and windows.is_called:
@@ -91,11 +90,6 @@ def _reasons(
     yield from one.why
     if one.leaves_unit and inline.NAME in passes:
         yield from calls()
-    heads = {place(stop.head) for stop in one.stops}
-    about = [step for step in dropped if step.place in heads and step.before]
-    for step in about[-_MOST:]:
-        yield f"not kept: {step.does}: {step.why}: {_numbers(step)}"
-
-
-def _numbers(step: Dropped) -> str:
-    return changes_text(step.before, step.tried)
+    heads = dict.fromkeys(place(stop.head) for stop in one.stops)
+    for head in heads:
+        yield from islice(tried.about(head), _MOST)

@@ -152,20 +152,30 @@ class OwnWindows:
         self, siblings: tuple[Node, ...], origin: int, *, forwards: bool
     ) -> Stop | Node | None:
         """What stops the wait on its way down, or the start on its way up; or the first work that
-        it may pass; None: the list ends."""
+        it may pass; None: the list ends.  Work that it may not pass is told even where another
+        message stops it before, such as the next wait for those of one MPI_Waitall."""
         node = siblings[origin]
         if not forwards and is_work(node, self.messages):
             return None
         others = siblings[origin + 1 :] if forwards else siblings[:origin][::-1]
         if not any(is_work(other, self.messages) for other in others):
             return None
+        stopped: Stop | None = None
         for other in others:
             why = self._stop(node, other, forwards)
-            if why is not None:
+            if why is not None and not self._is_message(other):
                 return Stop(other, why)
-            if is_work(other, self.messages) and not any(self.messages.calls(other)):
-                return other
-        return None
+            if why is not None:
+                stopped = stopped or Stop(other, why)
+            elif is_work(other, self.messages) and not any(self.messages.calls(other)):
+                return stopped or other
+        return stopped
+
+    def _is_message(self, node: Node) -> bool:
+        """Whether a statement starts or completes transfers, and does nothing else."""
+        return isinstance(node, Leaf) and any(
+            part_of(call) in (Part.START, Part.COMPLETE) for _, call in self.messages.calls(node)
+        )
 
     def _stop(self, node: Node, other: Node, forwards: bool) -> str | None:
         """Why a wait or start may not pass a statement."""
