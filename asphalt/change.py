@@ -24,7 +24,10 @@ from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at
 from asphalt.optimiser.origins import Place
-from asphalt.optimiser.outcome import Transfer
+from asphalt.optimiser.outcome import Transfer, Tried
+from asphalt.outcome import Change as Change
+from asphalt.outcome import Outcome as Outcome
+from asphalt.own_reports import own_report
 from asphalt.report.model import (
     DroppedReport,
     GainReport,
@@ -35,7 +38,7 @@ from asphalt.report.model import (
     StepReport,
     store_before,
 )
-from asphalt.transfers import mark_report, nonblocking_operations, transfer_operations
+from asphalt.transfers import mark_report, marks_at, nonblocking_operations, transfer_operations
 from asphalt.transforms import inline
 from asphalt.unparse.params import Parameter
 from asphalt.user_units import user_units
@@ -46,38 +49,8 @@ _NAMED = 2  # statements that a message names
 _LEVELS = 4  # of calls, from a procedure with transfers upwards
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A file that a transformation changes; ``parameters`` are its entries in the header."""
-
-    path: Path
-    before: bytes
-    after: bytes
-    sites: tuple[SiteReport, ...]
-    parameters: tuple[Parameter, ...]
-
-
 Judges = Callable[[tuple[Change, ...]], Judge]
 """What judges the steps of a unit, where other files have been changed so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What becomes of a tree: its changed files, and what was tried for each procedure with
-    transfers between ranks."""
-
-    changes: tuple[Change, ...]
-    procedures: tuple[ProcedureReport, ...] = ()
-
-    def tried(self, site: SiteReport) -> SiteReport:
-        """The report on a transfer that stays as it is, with what was tried for its procedure."""
-        for one in self.procedures:
-            if (one.file, one.unit) == (
-                site.file,
-                site.unit,
-            ) and one.first <= site.line <= one.last:
-                return replace(site, dropped=one.dropped, ended=one.ended)
-        return site
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +117,8 @@ def _optimised(
     units: Collection[tuple[str, str]] | None,
 ) -> Outcome:
     procedures: list[ProcedureReport] = []
+    own: dict[tuple[str, int, str], SiteReport] = {}
+    tries: dict[Key, Tried] = {}
     by_path = {str(change.path): change for change in changes}
     tree = analyses.tree
     now = tree
@@ -159,12 +134,12 @@ def _optimised(
             continue
         if TransferDirectives(located).all_skipped is not None:
             continue
-        own = accepted_now(accepted, tree, now, by_path)
+        said = accepted_now(accepted, tree, now, by_path)
         found = optimise(
             now,
             located,
             passes,
-            accepted=own,
+            accepted=said,
             clone_limit=clone_limit,
             model=None if judges is None else judges(tuple(by_path.values())),
             changed=done,
@@ -173,6 +148,9 @@ def _optimised(
             analyses=analyses,
         )
         procedures.append(_procedure(found, _lines(tree, path, chain)))
+        tries[path, chain] = Tried(found.dropped, found.whole)
+        for one in found.staying:
+            own.setdefault((one.place.path, one.place.line, one.operation), own_report(one, tree))
         if found.content is None:
             continue
         done.add((path, chain))
@@ -189,7 +167,7 @@ def _optimised(
             parameters=(*change.parameters, *new),
         )
     changed = tuple(by_path[path] for path in sorted(by_path))
-    return Outcome(changed, tuple(procedures))
+    return Outcome(changed, tuple(procedures), tuple(own.values()), tries)
 
 
 def _places(
@@ -271,11 +249,12 @@ def nothing_beside(
     clone_limit: int | None = None,
     wrong: Mapping[tuple[str, str], int] = MappingProxyType({}),
     units: Collection[tuple[str, str]] | None = None,
+    tries: Mapping[Key, Tried] = MappingProxyType({}),
 ) -> tuple[SiteReport, ...]:
     """A report for each that could be, and that none of the changes is about; ``passes``: those
     that would have parted its blocks, or posted it ahead.  ``wrong``: the line of an error in the
     messages of a unit, by file and name.  ``units``: file and name of those that are asked about;
-    None: all."""
+    None: all.  ``tries``: what was tried for units."""
     found: list[SiteReport] = []
     for located in _asked_about(analyses.tree, units):
         lines = {
@@ -287,7 +266,7 @@ def nothing_beside(
         line = wrong.get((located.path, located.unit.name))
         why = None if line is None else f"line {line} has an error in its messages"
         for refused, operation, assumed in blocking.nothing_beside(
-            analyses, located, lines, accepted, passes, clone_limit, why
+            analyses, located, lines, accepted, passes, clone_limit, why, tries.get(_place(located))
         ):
             for report in _kept(located, refused, operation):
                 needed = tuple(sorted({*report.assumptions, *assumed}))
@@ -393,7 +372,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             assumptions=assumed,
             accepted=assumed,
             evidence=tuple(step.does for step in found.steps),
-            marks=_marks(given, transfer.path, transfer.line, "the transfer"),
+            marks=_marks(transfer, given),
             steps=steps,
             dropped=dropped,
             overlaps=transfer.beside,
@@ -410,18 +389,18 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             message=f"what was stored to {cleared.buffer} before the receive is left out",
             passes=passes,
             evidence=tuple(step.does for step in found.steps),
-            marks=_marks(given, cleared.path, cleared.line, "the store"),
+            marks=marks_at(given, Place(cleared.path, cleared.line), "the store"),
             steps=steps,
             dropped=dropped,
             ended=found.ended,
         )
 
 
-def _marks(given: Tree, path: str, line: int, text: str) -> tuple[MarkReport, ...]:
-    """The mark of the statement in a line."""
-    spans = (leaf.span for leaf in leaves(given.file(path)))
-    span = next((span for span in spans if span is not None and span.first == line), None)
-    return () if span is None else (mark_report(Mark(span, "exchange", text)),)
+def _marks(transfer: Transfer, given: Tree) -> tuple[MarkReport, ...]:
+    """The call, what completes it, and what comes beside it."""
+    own = marks_at(given, Place(transfer.path, transfer.line), "the transfer")
+    others = (marks_at(given, place, text, "path") for place, text in transfer.marks)
+    return (*own, *(mark for marks in others for mark in marks))
 
 
 def _step_report(step: Done) -> StepReport:

@@ -27,6 +27,7 @@ report that their greedy order once cloned a buffer at a loss, section 6.)
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from asphalt.analyses import Analyses
 from asphalt.frontend.tree import Tree
@@ -41,6 +42,7 @@ from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised as Optimised
+from asphalt.optimiser.own import staying
 from asphalt.optimiser.rounds import optimised
 from asphalt.optimiser.workshop import Workshop
 
@@ -76,4 +78,5 @@ def optimise(
     if disagreement is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
     with collected_seldom():
-        return optimised(shop)
+        found = optimised(shop)
+        return replace(found, staying=staying(shop, found), whole=shop.whole)

@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.directive_checks import call_of, check_directives, check_file
@@ -39,6 +40,9 @@ from asphalt.given_lines import refuse_ambiguous
 from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import leaves
 from asphalt.limits import HEADER
+from asphalt.optimiser.acceptance import Key
+from asphalt.optimiser.outcome import Tried
+from asphalt.own_reports import own_operations
 from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.prepushing import AskedFor, prepushed
 from asphalt.promised import as_promised
@@ -46,6 +50,7 @@ from asphalt.report.model import Problem, SiteReport
 from asphalt.settings import Settings
 from asphalt.sites import Judging, Site
 from asphalt.transfers import nonblocking_operations, transfer_operations, transfers
+from asphalt.transforms import motion
 from asphalt.unparse.params import check_header
 from asphalt.user_units import user_units
 
@@ -160,14 +165,17 @@ class Project:
         """The stores in front of receives that the settings ask to leave out, and that stay."""
         return kept_stores(self._analyses) if "stores" in self.settings.passes else ()
 
-    def nothing_beside(self, changes: Sequence[Change]) -> tuple[SiteReport, ...]:
-        """Those that could be, but are not in these changes: no work comes beside them."""
+    def nothing_beside(
+        self, changes: Sequence[Change], tries: Mapping[Key, Tried] = MappingProxyType({})
+    ) -> tuple[SiteReport, ...]:
+        """Those that could be, but are not in these changes: no work comes beside them.  ``tries``:
+        what was tried for units (``Outcome.tries``)."""
         if "nonblocking" not in self.settings.passes:
             return ()
         own = self.settings
         wrong = {(found.file, found.unit): found.line for found in self.findings}
         return nothing_beside(
-            self._analyses, changes, own.assume, own.passes, own.clone_limit, wrong
+            self._analyses, changes, own.assume, own.passes, own.clone_limit, wrong, tries=tries
         )
 
     def kept_whole(self, sites: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
@@ -176,6 +184,18 @@ class Project:
         if not {"nonblocking", "pipelining"} <= set(self.settings.passes):
             return tuple(sites)
         return kept_whole(self._analyses, sites, self.settings.assume)
+
+    def own_operations(self, outcome: Outcome) -> tuple[SiteReport, ...]:
+        """The operations that the program starts itself and that get no more work beside them in
+        an outcome; (): nobody asks to move work."""
+        passes = self.settings.passes
+        if motion.NAME not in passes:
+            return ()
+        sites = (*(site for change in outcome.changes for site in change.sites), *outcome.own)
+        told = {(site.file, site.line) for site in sites}
+        wrong = {(found.file, found.unit): found.line for found in self.findings}
+        more = own_operations(self._analyses, told, self.settings.assume, passes, wrong)
+        return (*outcome.own, *more)
 
     @cached_property
     def remarks(self) -> tuple[Problem, ...]:

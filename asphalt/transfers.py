@@ -14,9 +14,11 @@ from asphalt.analysis.matching import is_blocking_transfer, matching
 from asphalt.analysis.mpi_table import table
 from asphalt.analysis.request_operations import deals_with_requests
 from asphalt.analysis.values import Values
-from asphalt.analysis.verdict import Mark
+from asphalt.analysis.verdict import Mark, Role
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
+from asphalt.ir.tree import leaves
+from asphalt.optimiser.origins import Place
 from asphalt.report.model import MarkReport, SiteReport
 from asphalt.user_units import user_units
 
@@ -84,3 +86,12 @@ def mark_report(mark: Mark) -> MarkReport:
     return MarkReport(
         span.file, span.first, span.first_col, span.last, span.last_col, mark.role, mark.text
     )
+
+
+def marks_at(
+    given: Tree, place: Place, text: str, role: Role = "exchange"
+) -> tuple[MarkReport, ...]:
+    """The mark of the statement that begins in a line; (): none does."""
+    spans = (leaf.span for leaf in leaves(given.file(place.path)))
+    span = next((span for span in spans if span is not None and span.first == place.line), None)
+    return () if span is None else (mark_report(Mark(span, role, text)),)

@@ -263,7 +263,7 @@ def test_transfers_with_the_passes_for_them(
         ["8", "MPI_Irecv", "proved"],
         ["9", "MPI_Isend", "proved"],
     ]
-    assert "ASP026" in lines[0]
+    assert "ASP062" in lines[0]
     assert "overlaps with do i = 1, n" in lines[2]
 
 

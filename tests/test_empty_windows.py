@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from judging import SETTINGS
 
+from asphalt.optimiser.blocking import NOT_BROUGHT
 from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.model import SiteReport
@@ -84,12 +85,25 @@ def test_work_that_could_come_beside_is_named(tmp_path: Path) -> None:
     (tmp_path / "step.f90").write_text(_UNIT.format(body=_RECEIVE + _work("c") + _NEEDED))
     loop = f"the loop of line {_FIRST + 1}"
     for passes, told in (
-        (TRANSFERS, f"{loop} could, but the cost model sees no gain in it"),
+        (TRANSFERS, f"{loop} {NOT_BROUGHT}"),
         (("nonblocking",), f"with --passes fission,motion, {loop} might"),
     ):
         project = Project(tmp_path, settings=replace(SETTINGS, passes=passes))
         (report,) = project.nothing_beside(())
         assert report.message == f"it could be non-blocking, but no work comes beside it: {told}"
+
+
+def test_what_is_received_counts(tmp_path: Path) -> None:
+    """Work that only what is sent could come beside is no reason."""
+    body = (
+        "  call MPI_Sendrecv(b, n, MPI_REAL8, right, 2, a, n, MPI_REAL8, left, 2, comm, &\n"
+        "    status, ierr)\n" + _work("c", "a(n+1-i)") + "  print *, c(1)"
+    )
+    (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
+    project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
+    (report,) = project.nothing_beside(())
+    assert f"behind it, line {_FIRST + 3} needs what it receives (a)" in report.message
+    assert "could" not in report.message.removeprefix("it could be non-blocking")
 
 
 _HALO = """

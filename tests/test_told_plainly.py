@@ -112,20 +112,130 @@ def test_a_loop_like_another_comes_beside_a_receive(
     path = _program(tmp_path, _FIRST + _RECEIVE + _SECOND + _SEND + _WAITS)
     out = _told(capsys, "scan", path)
     assert "ring.f90:13  MPI_Irecv  proved           overlaps with do i = 1, n" in out
-    assert "1 site: 1 proved" in out
+    assert "2 sites: 1 proved, 1 refused" in out
 
 
 def test_who_has_asked_is_not_told_to_ask(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _program(tmp_path, "a(1) = me\n" + _RECEIVE + _SEND + _WAITS)
-    out = _told(capsys, "scan", path)
+    quiet = ["--no-cache", "--jobs", "1", "--passes", "nonblocking"]
+    assert main(["scan", *quiet, path]) == 0
+    out = capsys.readouterr().err
     assert "nothing more comes beside them with these --passes; scan --all lists them" in out
-    out = _told(capsys, "explain", f"{path}:11")
+    assert main(["explain", *quiet, f"{path}:11"]) == 0
+    out = capsys.readouterr().out
     assert "MPI_Irecv is completed by line 14; with these --passes, no more work comes" in out
     assert "Try" not in out
     assert main(["explain", "--no-cache", "--jobs", "1", f"{path}:11"]) == 0
     assert "Try `--passes transfers`" in capsys.readouterr().out
+
+
+_NEEDS = "do i = 1, n\n  c(i) = c(i) + b(modulo(i*me,n)+1)\nend do"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            _RECEIVE + _SEND + _WAITS + "\n" + _NEEDS,
+            ["ring.f90:10  MPI_Irecv  refused  ASP062  no work comes beside it: behind it, line 15 "
+             "needs what it receives (b); the nest of line 14 is not split into interior and "
+             "edges: ",
+             "ring.f90:11  MPI_Isend"],
+        ),
+        (
+            _RECEIVE + _SEND + _WAITS + "\nc(1) = MPI_Wtime()\n" + _FIRST,
+            ["ring.f90:10  MPI_Irecv  refused  ASP026  no work comes beside it: behind it, a "
+             "statement that keeps its place (line 14: mpi_wtime)",
+             "ring.f90:11  MPI_Isend  refused  ASP026  no work comes beside it: behind it, "],
+        ),
+        (
+            "do i = 1, 2\n" + _RECEIVE + _SEND + "if (me > 1) exit\n" + _WAITS + "\nend do",
+            ["ring.f90:11  MPI_Irecv  refused  ASP01"],
+        ),
+        (
+            "if (me > 0) then\n" + _RECEIVE + "else\n" + _RECEIVE + "end if\n"
+            + "call MPI_Wait(one, MPI_STATUS_IGNORE, ierr)",
+            ["ring.f90:11  MPI_Irecv  refused  ASP026  no work comes beside it"],
+        ),
+    ],
+    ids=["needed", "timer", "not-complete", "nothing-there"],
+)  # fmt: skip
+def test_what_the_program_starts_itself_is_listed(
+    body: str, told: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what stands in its way, and what keeps that whole."""
+    out = _told(capsys, "scan", _program(tmp_path, body))
+    assert [line for line in told if line not in out] == []
+
+
+def test_what_stands_in_the_way_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Asked about the call, its wait, or the loop in its way."""
+    path = _program(tmp_path, _RECEIVE + _SEND + _WAITS + "\n" + _NEEDS)
+    for line in (10, 13, 14):
+        out = _told(capsys, "explain", f"{path}:{line}")
+        assert "ring.f90:10  MPI_Irecv  refused  ASP062  no work comes beside it" in out
+        assert "the nest of line 14 is not split" in out
+        assert "Write the loops over the dimensions that have a halo directly inside" in out
+    assert "what completes it" in _told(capsys, "explain", f"{path}:12")
+
+
+def test_what_comes_beside_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _program(tmp_path, _FIRST + _RECEIVE + _SECOND + _SEND + _WAITS)
+    for line in (13, 14, 19):
+        out = _told(capsys, "explain", f"{path}:{line}")
+        assert "ring.f90:13  MPI_Irecv  proved           overlaps with do i = 1, n" in out
+        assert "comes beside it" in out
+        assert "what completes it" in out
+
+
+_TWO = """\
+subroutine heat(u, w, n, up, down)
+  use mpi
+  implicit none
+  integer :: n, up, down, j, i, ierr, status(MPI_STATUS_SIZE)
+  real(8) :: u(0:n+1,0:n+1), w(0:n+1,0:n+1)
+  call MPI_Sendrecv(u(1,n), n, MPI_REAL8, up, 1, u(1,0), n, MPI_REAL8, down, 1, &
+                    MPI_COMM_WORLD, status, ierr)
+  do j = 1, n
+    do i = 1, n
+      u(i,j) = u(i,j-1) + w(i,j)
+    end do
+  end do
+end subroutine heat
+"""
+
+
+def test_what_keeps_a_nest_whole_is_told_of_blocking_calls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "heat.f90"
+    path.write_text(_TWO)
+    out = _told(capsys, "scan", str(path))
+    assert "behind it, line 10 needs what it receives (u)" in out
+    assert "the nest of line 8 is not split into interior and edges: " in out
+    assert "refused  ASP06" in out
+
+
+def test_a_procedure_says_why_its_caller_has_no_work_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "swap.f90"
+    path.write_text(
+        "subroutine swap(b)\n  use mpi\n  integer :: ierr, one\n  integer, save :: kept = 0\n"
+        "  real(8) :: b(8)\n"
+        "  call MPI_Irecv(b, 8, MPI_REAL8, 0, 9, MPI_COMM_WORLD, one, ierr)\n"
+        "  call MPI_Wait(one, MPI_STATUS_IGNORE, ierr)\n  kept = kept + 1\nend subroutine\n"
+        "program main\n  use mpi\n  integer :: i\n  real(8) :: b(8), c(999)\n  call swap(b)\n"
+        "  do i = 1, 999\n    c(i) = sqrt(dble(i))\n  end do\n  print *, c(9), b\n"
+        "end program main\n"
+    )
+    out = _told(capsys, "scan", str(path))
+    assert "no work comes beside it: no work stands behind it in swap; " in out
+    assert "swap.f90:14: swap is not inlined: " in out
 
 
 @pytest.mark.parametrize(

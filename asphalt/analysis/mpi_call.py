@@ -114,6 +114,12 @@ def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     return MpiCall(target.name, args, binding, args.get("ierror"), target, name.startswith("pmpi_"))
 
 
+def runtime_call(call: Call) -> MpiCall | None:
+    """The same for a call that asphalt would write, in a scope that does not know its module."""
+    own = RUNTIME_CALLS.get(call.procedure.name) if isinstance(call.procedure, Ref) else None
+    return None if own is None else _runtime_call(call, own)
+
+
 def _is_of_runtime(name: str, scope: Scope) -> bool:
     """Whether a name is that of a procedure of asphalt's run-time modules."""
     if name in scope.shadowed:

@@ -87,7 +87,10 @@ def reports_after(
     sites = [applied.pop(_key(site), site) for site in reports_of(project)]
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
-    idle = map(outcome.tried, project.nothing_beside(changes))
+    idle = project.nothing_beside(changes, outcome.tries)
+    known = {(site.file, site.line) for site in idle}
+    own = [o for o in project.own_operations(outcome) if (o.file, o.line) not in known]
+    idle = tuple(map(outcome.tried, (*idle, *own)))
     blocking = project.kept_blocking()
     if promise:
         blocking = project.promised(blocking)

@@ -30,6 +30,8 @@ from asphalt.transforms.charge import Costs
 USUAL = (INFINIBAND_DDR_2009, ETHERNET_1)
 PRECISION = 1e-3
 """Of a time: what differs by less is taken as the same."""
+_LITTLE = 1e-2
+"""Of a gain: what may be lost on another network for it, where a step is much to read."""
 _ROUNDING = 1e-9
 """Of a time: what the sums of two estimates may differ by where they are of the same terms."""
 
@@ -54,6 +56,15 @@ class Price:
         """Whether it takes longer on none, and less time on one."""
         pairs = zip(self.seconds, before.seconds, strict=True)
         return not self.loses(before) and any(now < then * (1 - PRECISION) for now, then in pairs)
+
+    def is_worth(self, before: Sequence[float], saved: Sequence[float]) -> bool:
+        """Whether more seconds of this time are ``saved`` than ``before`` on a network, and on none
+        less, but for rounding and for what is little beside the most that is gained."""
+        more = [now - then for now, then in zip(saved, before, strict=True)]
+        pairs = list(zip(more, self.seconds, strict=True))
+        little = max((*more, 0.0)) * _LITTLE
+        loses = any(m < -max(little, _ROUNDING * seconds) for m, seconds in pairs)
+        return not loses and any(m > PRECISION * seconds for m, seconds in pairs)
 
     def saved(self, before: Price) -> tuple[float, ...]:
         """The seconds that it takes less than ``before``."""

@@ -8,12 +8,16 @@ from dataclasses import replace
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.pipelining_codes import PARTS
 from asphalt.analysis.runtime_names import clashing_name
+from asphalt.analysis.splitting_codes import ORDER
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Mark, Refused
+from asphalt.analysis.verdict import Code, Mark, Refused
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves
+from asphalt.optimiser.origins import Place
+from asphalt.optimiser.outcome import Tried
 from asphalt.optimiser.reading import disagreement
 from asphalt.transforms import (
     decomposition,
@@ -29,6 +33,7 @@ from asphalt.transforms import (
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 
 _NO_MORE = "no more work comes beside it"
+NOT_BROUGHT = "could by itself, but is not brought there with what stands around it"
 
 
 def kept_blocking(
@@ -66,13 +71,15 @@ def nothing_beside(
     passes: Collection[str] = (),
     clone_limit: int | None = None,
     untouched: str | None = None,
+    tried: Tried | None = None,
 ) -> tuple[tuple[Refused, str, tuple[str, ...]], ...]:
     """Those that could be, but stay as they are: all but the ones of the lines ``overlapped``.
 
     Each with what keeps its window empty, as far as one thing does; and with what keeps it whole,
     or in its loop, or its procedure at its call, where one of the ``passes`` would change that.
     And with the assumptions that it would rest on.  ``untouched``: why nothing of the unit is
-    changed.  Behind them, the messages that the program starts itself, with what keeps them whole.
+    changed.  ``tried``: what was tried for it in vain.  Behind them, the messages that the program
+    starts itself, with what keeps them whole.
     """
     facts = _facts(analyses, located, accepted)
     idle = [
@@ -103,10 +110,17 @@ def nothing_beside(
         stay += expansion.refusals(facts, clone_limit)
     more = {one.span: one for one in stay}
     windows = EmptyWindows(facts)
-    calls = _calls_that_stay(analyses, located, accepted) if inline.NAME in passes else ()
-    blocking = (
+    calls = calls_that_stay(analyses, located, accepted) if inline.NAME in passes else ()
+    blocking = tuple(
         (
-            _idle(found, windows.of(found), more.get(found.leaf.span), calls, passes),
+            _idle(
+                found,
+                windows.of(found),
+                more.get(found.leaf.span),
+                calls,
+                passes,
+                tried or Tried(),
+            ),
             spelled,
             found.assumed,
         )
@@ -147,6 +161,7 @@ def _idle(
     more: Refused | None,
     calls: tuple[str, ...],
     passes: Collection[str],
+    tried: Tried,
 ) -> Refused:
     """The refusal of a transfer that no work comes beside, with what would have brought some."""
     if found.not_whole is not None:
@@ -156,8 +171,10 @@ def _idle(
         return replace(more, message=f"{message}; {more.message}")
     message = "it could be non-blocking, but no work comes beside it"
     told = [why for why in (window.why, *calls) if why is not None]
+    code, why = _of_nests(window, tried)
+    told += why
     if window.beside is not None:
-        told.append(_could(window.beside, passes))
+        told.append(_could(window.beside, passes, tried))
     if not told and window.alone_in is not None:
         told = [f"no work stands in {window.alone_in}"]
     message += f": {'; '.join(told)}" if told else " that is worth it"
@@ -167,21 +184,43 @@ def _idle(
         if stop is not None and stop.span is not None
     )
     if more is None:
-        return Refused(NOTHING_BESIDE, message, found.leaf.span, marks=marks)
+        return Refused(code, message, found.leaf.span, marks=marks)
+    # a nest that needs the whole message, and is no wave, has more to do with it than tiles
+    basic = bool(why) and code is not ORDER
+    if more.code is PARTS and (basic or window.beside is not None):
+        more = replace(more, code=code)
     return replace(more, message=f"{message}; {more.message}", marks=(*more.marks, *marks))
 
 
-def _could(beside: Node, passes: Collection[str]) -> str:
+def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str]]:
+    """What keeps the statements that stop a transfer from being divided, where they are nests, and
+    what was tried with them; with the code for it."""
+    code, told = NOTHING_BESIDE, []
+    for stop in (window.behind, window.before):
+        if stop is None or stop.span is None:
+            continue
+        place = Place(stop.span.file, stop.span.first)
+        whole = tried.whole.get(place)
+        if whole is not None:
+            told.append(whole.message)
+            code = whole.code if code is NOTHING_BESIDE else code
+        told += tried.about(place)
+    return code, told
+
+
+def _could(beside: Node, passes: Collection[str], tried: Tried) -> str:
     """Why work that nothing keeps from coming beside a transfer does not."""
     where = f"line {line_of(next(leaves(beside)))}"
     what = f"the loop of {where}" if isinstance(beside, Do) else where
     lacking = [name for name in (fission.NAME, motion.NAME) if name not in passes]
     if lacking:
         return f"with --passes {','.join(lacking)}, {what} might"
-    return f"{what} could, but the cost model sees no gain in it"
+    if tried.ending is not None:
+        return f"{what} could, but {tried.ending.numbers}"
+    return f"{what} {NOT_BROUGHT}"
 
 
-def _calls_that_stay(
+def calls_that_stay(
     analyses: Analyses, located: Located, accepted: frozenset[str]
 ) -> tuple[str, ...]:
     """Why a procedure does not come to the places of its calls: of the first that says why."""

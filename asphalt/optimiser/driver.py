@@ -11,7 +11,8 @@ from functools import partial
 
 from asphalt.analysis.runtime_names import clashing_name
 from asphalt.frontend.tree import Tree
-from asphalt.gain.model import PRECISION, Price
+from asphalt.gain.model import Price
+from asphalt.gain.told import less_text
 from asphalt.limits import HEADER
 from asphalt.optimiser.dropped import (
     IN_TILES,
@@ -79,12 +80,10 @@ class Driver:
             plain = told_with(plain, *more.dropped)  # why nothing comes of the preparation
             if len(more.transfers) <= len(plain.transfers):
                 found = self._without(plain, prepared.steps)
-            elif self._saves_more(prepared.tree, more, self.shop.tree, plain) and (
-                self._is_more_than(self._saved_apart(), prepared.tree, more)
-            ):
-                found = more
             else:
-                found = self._without(plain, prepared.steps, None, LESS_SAVED)
+                why = self._saves_less(prepared.tree, more, plain)
+                why = why or self._less_than(self._saved_apart(), prepared.tree, more)
+                found = more if why is None else self._without(plain, prepared.steps, None, why)
         found = self._taken_later(self._opened(prepared, found))
         return self.segments.of(self._pipelined(found, prepared), prepared)
 
@@ -119,9 +118,10 @@ class Driver:
         more, new = self._cloned(opened), opened.steps[len(prepared.steps) :]
         if more.content is None or self.overlap.hidden(more) <= self.overlap.hidden(found):
             return self._without(found, new) if needed else found
-        if not self._saves_more(opened.tree, more, self.shop.tree, found):
-            return self._without(found, new, None, LESS_SAVED) if needed else found
-        return more
+        why = self._saves_less(opened.tree, more, found)
+        if why is None:
+            return more
+        return self._without(found, new, None, why) if needed else found
 
     def _taken_later(self, found: Optimised) -> Optimised:
         """The same with what iterations take from queues behind the first work of the next ones,
@@ -159,25 +159,24 @@ class Driver:
                 if later.tree is not turned.tree:
                     yield apart, later
 
-    def _saves_more(self, one: Tree, more: Optimised, other: Tree, found: Optimised) -> bool:
-        """Whether ``more`` saves more of what ``one`` costs than ``found`` does of ``other``, on a
-        network, and less on none.
+    def _saves_less(self, one: Tree, more: Optimised, found: Optimised) -> str | None:
+        """Why ``more`` does not save more of what ``one`` costs than ``found`` does of what the
+        unit did: on a network, and less on none; None: it does.
 
         The two are not compared with each other: a procedure takes the same time wherever it
         stands, but may be priced otherwise.
         """
-        before = self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(other))
-        return self._is_more_than(before, one, more)
+        before = self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(self.shop.tree))
+        return self._less_than(before, one, more)
 
-    def _is_more_than(self, before: tuple[float, ...], one: Tree, more: Optimised) -> bool:
-        """Whether ``more`` saves more of what ``one`` costs than these seconds, on a network, and
-        less on none."""
+    def _less_than(self, before: tuple[float, ...], one: Tree, more: Optimised) -> str | None:
+        """Why ``more`` does not save more of what ``one`` costs than these seconds; None: it does,
+        on a network, and less on none, beyond what is little beside that: it is more to read."""
         price = self.shop.price(one)
         saved = self.shop.price(self.shop.tree_of(more)).saved(price)
-        least = [PRECISION * seconds for seconds in price.seconds]
-        differences = [s - b for s, b in zip(saved, before, strict=True)]
-        loses = any(d < -e for d, e in zip(differences, least, strict=True))
-        return not loses and any(d > e for d, e in zip(differences, least, strict=True))
+        if price.is_worth(before, saved):
+            return None
+        return f"{LESS_SAVED}: {less_text(self.shop.model.names, saved, before)}"
 
     def _saved_apart(self) -> tuple[float, ...]:
         """The seconds that the unit saves where the procedures that could be inlined stay, and are

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdict import Code, Refused, Role
 from asphalt.frontend.tree import Tree
+from asphalt.gain.told import changes_text
 from asphalt.optimiser.origins import Place
 
 FIXPOINT = "no transformation finds another step"
 UNGAINED = "these passes gain nothing by themselves"
 LOSING = "the unit would lose by all of it together"
+NOTHING_SAVED = "all of it together saves nothing"
+ENDING_IN_VAIN = (LOSING, NOTHING_SAVED)
+"""Why a unit stays as it was although steps were found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,33 @@ class Dropped:
     before: Mapping[str, float] = field(default_factory=dict)
     tried: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def numbers(self) -> str:
+        """Why it is not kept, with what the model said."""
+        said = changes_text(self.before, self.tried)
+        return f"{self.why}{said and ': ' + said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What was tried for a unit in vain: steps that are not kept, and ``whole``: what kept nests
+    from being divided, by where they stand in what the user gave."""
+
+    dropped: tuple[Dropped, ...] = ()
+    whole: Mapping[Place, Refused] = field(default_factory=dict)
+
+    @property
+    def ending(self) -> Dropped | None:
+        """All steps together, where the unit stays as it was for what they cost."""
+        return next((d for d in self.dropped if d.why in ENDING_IN_VAIN), None)
+
+    def about(self, place: Place) -> Iterator[str]:
+        """What was tried with the nest at a place and not kept, with what the model said, in a
+        clause each."""
+        for one in self.dropped:
+            if one.place == place and one.before and one.why not in ENDING_IN_VAIN:
+                yield f"not kept: {one.does}: {one.numbers}"
+
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
@@ -56,7 +87,8 @@ class Transfer:
     and how many operations it starts; ``assumed``: what that rests on, by name.  ``beside``: the
     loops, calls and array statements that it overlaps with now.  ``path``: the file where it stood;
     ``inlined``: in another unit, from which it came here; ``does``: what becomes of it where
-    nothing is told to come beside it."""
+    nothing is told to come beside it.  ``marks``: where what completes it and what comes beside it
+    stand, with what is told of them."""
 
     line: int
     operation: str
@@ -66,6 +98,20 @@ class Transfer:
     path: str = ""
     inlined: bool = False
     does: str = "overlaps with the work in its window"
+    marks: tuple[tuple[Place, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Staying:
+    """An operation that the program starts itself and that gets no more work beside it: where the
+    call stands in what the user gave, the MPI procedure, and why, as a refusal has it.  ``marks``:
+    other places that have to do with it, with their roles and what is told of them."""
+
+    place: Place
+    operation: str
+    code: Code
+    message: str
+    marks: tuple[tuple[Place, Role, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +143,9 @@ class Optimised:
 
     ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
     blocking ones that are overlapped with work now.  ``refused``: what could not be split.
-    ``dropped``: the steps that were tried on the way to it, and not kept.
+    ``dropped``: the steps that were tried on the way to it, and not kept.  ``staying``: the
+    operations that the program starts itself and that get no more work beside them.  ``whole``:
+    what kept nests from being divided, by where they stand in what the user gave.
     ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
     ``cleared``: the stores that are left out.  ``trees``: the tree after each step, as long as
     somebody may ask what the steps gain; then the last one.
@@ -114,3 +162,5 @@ class Optimised:
     cleared: tuple[Cleared, ...] = ()
     trees: tuple[Tree, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    staying: tuple[Staying, ...] = ()
+    whole: Mapping[Place, Refused] = field(default_factory=dict)

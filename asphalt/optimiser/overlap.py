@@ -7,7 +7,7 @@ the unit so that more is found here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -32,6 +32,7 @@ from asphalt.optimiser.order import (
     STORING,
     WIDENING,
 )
+from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import (
     FIXPOINT,
     LOSING,
@@ -248,7 +249,9 @@ class Overlap:
         tried: set[tuple[str, ...]] = set()
         while dividing.name in self.shop.passes and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
-            steps = (f for f in dividing.check(facts) if isinstance(f, Trial))
+            found = tuple(dividing.check(facts))
+            self.shop.note_whole(state.tree, found)
+            steps = (f for f in found if isinstance(f, Trial))
             step = next((s for s in steps if s.text not in tried), None)
             if step is None:
                 break
@@ -285,9 +288,16 @@ class Overlap:
         for transfer in state.split:
             names = [f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)]
             number += transfer.messages
-            texts = dict.fromkeys(text for name in names for text in work.get(name, ()))
-            found.append(replace(transfer, beside=tuple(texts)))
+            own = [work[name] for name in names if name in work]
+            texts = dict.fromkeys(text for one in own for text in one.texts)
+            marks = self._marks(state, (line for one in own for line in one.lines))
+            found.append(replace(transfer, beside=tuple(texts), marks=marks))
         return tuple(found)
+
+    def _marks(self, state: State, lines: Iterable[int]) -> tuple[tuple[Place, str], ...]:
+        """Where work in windows stands in what was given."""
+        places = (self.shop.given(self.shop.place(state.tree, line)) for line in lines)
+        return tuple((place, "comes beside it") for place in dict.fromkeys(places))
 
     def _own(self, begin: State, state: State) -> Iterator[Transfer]:
         """The operations that the program itself starts, and that have other work beside them."""
@@ -296,7 +306,12 @@ class Overlap:
             now = after.get(request)
             if now is not None and Counter(now.beside) - Counter(before.beside):
                 beside = tuple(dict.fromkeys(now.beside))
-                one = Transfer(before.line, before.operation, 1, beside=beside)
+                ends = (self.shop.given(self.shop.place(begin.tree, n)) for n in before.ends)
+                marks = (
+                    *((place, "what completes it") for place in dict.fromkeys(ends)),
+                    *self._marks(state, now.lines),
+                )
+                one = Transfer(before.line, before.operation, 1, beside=beside, marks=marks)
                 yield self.shop.placed(begin.tree, one)
 
     def _result(self, begin: State, state: State, refused: tuple[Refused, ...]) -> Optimised:

@@ -62,7 +62,8 @@ def _transfers(found: tuple[Transfer, ...], more: tuple[Transfer, ...]) -> tuple
             all_.append(one)
         else:
             beside = dict.fromkeys((*all_[number].beside, *one.beside))
-            all_[number] = replace(all_[number], beside=tuple(beside))
+            marks = dict.fromkeys((*all_[number].marks, *one.marks))
+            all_[number] = replace(all_[number], beside=tuple(beside), marks=tuple(marks))
     return tuple(sorted(all_, key=lambda transfer: transfer.line))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +12,7 @@ from pathlib import Path
 from asphalt.analyses import Analyses
 from asphalt.analysis.left_over import called_from
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.verdict import Refused
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge, Price
@@ -105,6 +106,7 @@ class Workshop:
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._prices: dict[bytes, Price] = {}
         self._once_called: frozenset[str] = frozenset()
+        self.whole: dict[Place, Refused] = {}  # what kept nests from being divided, by their place
         self._brought: set[str] = set()  # the names that inlining has declared, folded
         self.renaming = replace(RENAMING, check=partial(renaming.check, limit=clone_limit))
         self.cloning = replace(CLONING, check=partial(expanded_buffers.check, limit=clone_limit))
@@ -190,6 +192,12 @@ class Workshop:
         what it was made for, or the head of the unit."""
         first = next(leaves(self.located(self.first).unit))
         return self.origins.about(tree, line) or Place(self.path, line_of(first))
+
+    def note_whole(self, tree: Tree, found: Iterable[Found]) -> None:
+        """Keep in mind what keeps nests of a tree from being divided."""
+        for one in found:
+            if isinstance(one, Refused) and one.span is not None:
+                self.whole[self.given(self.place(tree, one.span.first))] = one
 
     def _told(self, tree: Tree, line: int) -> tuple[str, int]:
         """File and line of the same in what the user gave."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from asphalt.gain.told import change_text, gain_text
 from asphalt.report.model import (
     DroppedReport,
     GainReport,
@@ -11,9 +12,6 @@ from asphalt.report.model import (
     ProcedureReport,
     StepReport,
 )
-
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-_WHOLE = 1000  # from there, no digits behind the point are told
 
 
 def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
@@ -56,10 +54,7 @@ def not_kept(procedures: Sequence[ProcedureReport]) -> int:
 
 
 def _gain(gain: GainReport) -> str:
-    """What a step gained on a network, e.g. ``saves 12.5 us on ib-hdr``."""
-    seconds = round(gain.seconds, 9)  # what is less comes of the last digits of sums
-    does, what = ("costs" if seconds < 0 else "saves"), time_text(abs(seconds))
-    return f"{does} {what if seconds else 'nothing'} on {gain.network}"
+    return gain_text(gain.network, gain.seconds)
 
 
 def _together(steps: Sequence[StepReport]) -> str:
@@ -71,14 +66,4 @@ def _together(steps: Sequence[StepReport]) -> str:
 
 
 def _price(price: PriceReport) -> str:
-    more = price.tried / price.before - 1 if price.before else 0.0
-    times = f"{time_text(price.before)} to {time_text(price.tried)}"
-    return f"{more * 100:+z.1f} % on {price.network} ({times})"
-
-
-def time_text(seconds: float) -> str:
-    """Seconds in four digits, as s, ms or us, e.g. ``17.17 ms``."""
-    unit, name = next((one for one in _UNITS if abs(seconds) >= one[0]), _UNITS[-1])
-    number = seconds / unit
-    digits = ".0f" if abs(number) >= _WHOLE else ".4g"
-    return f"{number:{digits}} {name}"
+    return change_text(price.network, price.before, price.tried)

@@ -20,53 +20,81 @@ from asphalt.transforms.windows import in_window, takes_time, windows_of
 class Started:
     """An operation that a call of the program itself starts: its line, the MPI procedure, and the
     loops, calls and array statements in its window, each by its first line, as often as there is
-    one like it."""
+    one like it.  ``lines``: where these stand; ``ends``: where what completes it stands."""
 
     line: int
     operation: str
     beside: tuple[str, ...]
+    lines: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
 
 
-def work_beside(facts: UnitFacts) -> Mapping[str, tuple[str, ...]]:
-    """The loops, calls and array statements in the windows of a unit, each by its first line, by
-    the variables of the request that the window belongs to."""
-    found: dict[str, list[str]] = {}
-    for _, call, texts in _windows(facts):
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The loops, calls and array statements in the windows of a request: their first lines, and
+    where they stand."""
+
+    texts: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+
+
+def work_beside(facts: UnitFacts) -> Mapping[str, Beside]:
+    """What stands in the windows of a unit, by the variables of the request that the window belongs
+    to."""
+    found: dict[str, list[Leaf]] = {}
+    for _, call, heads in _windows(facts):
         for name in names_in(call.args["request"]):
-            found.setdefault(name, []).extend(texts)
-    return {name: tuple(dict.fromkeys(texts)) for name, texts in found.items()}
+            found.setdefault(name, []).extend(heads)
+    return {
+        name: Beside(
+            tuple(dict.fromkeys(map(_text, heads))), tuple(dict.fromkeys(map(line_of, heads)))
+        )
+        for name, heads in found.items()
+    }
 
 
 def started(facts: UnitFacts) -> Mapping[tuple[Arg, int], Started]:
     """The operations that the program itself starts in a unit, by request: the first one with it,
     the second one."""
+    messages = facts.once(Messages)
     found: dict[tuple[Arg, int], Started] = {}
     seen: Counter[Arg] = Counter()
-    for leaf, call, texts in sorted(_windows(facts), key=lambda window: line_of(window[0])):
+    for leaf, call, heads in sorted(_windows(facts), key=lambda window: line_of(window[0])):
         if call.binding != "runtime":
             request = folded(call.args["request"])
-            operation = Started(line_of(leaf), call.procedure.spelled, tuple(texts))
-            found[request, seen[request]] = operation
+            found[request, seen[request]] = Started(
+                line_of(leaf),
+                call.procedure.spelled,
+                tuple(map(_text, heads)),
+                tuple(map(line_of, heads)),
+                tuple(map(line_of, messages.completion(leaf) or ())),
+            )
             seen[request] += 1
     return found
 
 
-def _windows(facts: UnitFacts) -> Iterator[tuple[Leaf, MpiCall, list[str]]]:
+def _windows(facts: UnitFacts) -> Iterator[tuple[Leaf, MpiCall, list[Leaf]]]:
     """Each call that starts an operation, with the work in its window."""
     messages = facts.once(Messages)
     for _, siblings in lists_in(facts.unit.body):
         for window in reversed(tuple(windows_of(siblings, messages))):
             if "request" in window.call.args:
                 work = in_window(siblings, window, messages)
-                yield window.start, window.call, _work(work, messages)
+                yield window.start, window.call, _heads(work, messages)
 
 
-def _work(nodes: tuple[Node, ...], messages: Messages) -> list[str]:
-    """The outermost statements that take time."""
-    texts: list[str] = []
-    for node in nodes:
-        heads = (leaf for leaf in leaves(node) if takes_time(leaf, messages))
-        first = next(heads, None)
-        if first is not None:
-            texts.append(" ".join((first.body or "").replace("&", " ").split()))
-    return texts
+def work_texts(nodes: tuple[Node, ...], messages: Messages) -> list[str]:
+    """The outermost statements that take time, each by its first line."""
+    return [_text(head) for head in _heads(nodes, messages)]
+
+
+def _heads(nodes: tuple[Node, ...], messages: Messages) -> list[Leaf]:
+    """The first line of each of the outermost statements that take time."""
+    found = (
+        next((leaf for leaf in leaves(node) if takes_time(leaf, messages)), None) for node in nodes
+    )
+    return [head for head in found if head is not None]
+
+
+def _text(head: Leaf) -> str:
+    return " ".join((head.body or "").replace("&", " ").split())

@@ -8,7 +8,7 @@ of the user.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import Access
@@ -16,11 +16,14 @@ from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.mpi_call import MpiCall, runtime_call
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.source import Span
+from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
+from asphalt.transforms.make import var
 from asphalt.transforms.nonblocking import Split, check
+from asphalt.transforms.sides import Side
 from asphalt.transforms.windows import is_work
 
 
@@ -32,9 +35,14 @@ class Stop:
     why: str
 
     @property
+    def head(self) -> Leaf:
+        """Its first line."""
+        return _head(self.node)
+
+    @property
     def span(self) -> Span | None:
         """Where it begins."""
-        return _head(self.node).span
+        return self.head.span
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +76,27 @@ class EmptyWindows:
         self.facts = facts
         self.messages = facts.once(Messages)
         self.order = facts.once(Independence.of)
-        program, unit = facts.scope.program, facts.unit
-        self.is_called = unit.kind != "program" and any(
-            mention.unit.name != unit.name for mention in program.mentions(unit.name)
-        )
+        self.is_called = is_called(facts)
         self.places = {id(leaf): place for leaf, place in statements(facts.unit.body)}
         self.splits = {id(f.leaf) for f in facts.once(check) if isinstance(f, Split)}
 
     def of(self, split: Split) -> EmptyWindow:
         """What keeps the window of a transfer empty that could be split."""
-        stops: list[tuple[Stop | None, Stop | None]] = []
         for buffers in self._buffers(split):
             ways = [self._way(split, buffers, forwards) for forwards in (True, False)]
             beside = next((way for way in ways if not isinstance(way, Stop | None)), None)
             if beside is not None:
                 return EmptyWindow(None, None, beside)
             behind, before = (way if isinstance(way, Stop) else None for way in ways)
-            stops.append((behind, before))
-        behind, before = stops[0] if stops else (None, None)
-        return EmptyWindow(behind, before, None, self.facts.unit.name if self.is_called else None)
+            if behind is not None or before is not None:
+                return EmptyWindow(behind, before, None)  # of what is received, if it is that
+        return EmptyWindow(None, None, None, self.facts.unit.name if self.is_called else None)
 
     def _buffers(self, split: Split) -> Iterator[tuple[Access, ...]]:
         """The accesses of each operation that is started: what is received comes first."""
-        found = self.messages.buffers(split.leaf, split.call) or ()
+        found = self.messages.touched(split.leaf, split.call)
+        if found is None:  # the same array twice, of which each side has a part
+            found = tuple(access for side in split.sides for access in self._of_side(split, side))
         received = tuple(access for access in found if access.writes)
         sent = tuple(access for access in found if not access.writes)
         if len(split.sides) == 2:
@@ -98,36 +104,45 @@ class EmptyWindows:
         else:
             yield (*received, *sent)
 
+    def _of_side(self, split: Split, side: Side) -> tuple[Access, ...]:
+        """The accesses of one operation to its buffer."""
+        started = Call(var(side.start), (*side.arguments, var("asphalt_request")))
+        call = runtime_call(started)
+        return () if call is None else self.messages.touched(split.leaf, call) or ()
+
     def _way(self, split: Split, buffers: tuple[Access, ...], forwards: bool) -> Stop | Node | None:
         """What stops the wait on its way down, or the start on its way up; or the first work that
-        it may pass; None: the way ends with the unit or a loop."""
+        it may pass; None: the way ends with the unit or a loop.  What stops it behind another
+        transfer that does is told instead, where there is such a statement."""
         place = self.places[id(split.leaf)]
         if not self._has_work(place, forwards):
             return None
         moved, own = _Moved(split, buffers, split.leaf), self._arguments(split)
         mine = buffers if forwards else (*buffers, *own)
         mine = (*mine, *self.order.by_others(split.leaf))
+        stopped: Stop | None = None
         for level in reversed(place.levels):
             siblings, here = level.nodes, level.position
             if isinstance(siblings[here], Branch):
                 stop = self._opened(siblings, here, moved)
                 if stop is not None:
-                    return stop
+                    return stopped or stop
                 mine = (*mine, *self._rest(siblings[here], split, forwards))
                 moved = _Moved(split, buffers, siblings[here])
             elif siblings[here] is not split.leaf:
-                return None
+                return stopped
             others = range(here + 1, len(siblings)) if forwards else reversed(range(here))
             for position in others:
                 other = siblings[position]
                 if isinstance(other, Leaf) and is_return(other):
-                    return None
+                    return stopped
                 stop = self._stop(moved, mine, siblings, position, forwards)
-                if stop is not None:
+                if stop is not None and id(other) not in self.splits:
                     return stop
-                if is_work(siblings[position], self.messages):
-                    return siblings[position]
-        return None
+                stopped = stopped or stop
+                if stop is None and is_work(siblings[position], self.messages):
+                    return stopped or siblings[position]
+        return stopped
 
     def _has_work(self, place: Place, forwards: bool) -> bool:
         """Whether there is work on a way: in the unit, or around its calls."""
@@ -164,7 +179,7 @@ class EmptyWindows:
                 continue
             call = self.messages.call(leaf) if id(leaf) in self.splits else None
             if call is not None:
-                yield from self.messages.buffers(leaf, call) or ()
+                yield from self.messages.touched(leaf, call) or ()
             elif forwards or any(leaf is arm.head for arm in branch.arms):
                 yield from self.facts.footprint(leaf).accesses
 
@@ -199,7 +214,7 @@ class EmptyWindows:
         if found is None:
             return None
         own, access = found if forwards else found[::-1]
-        return Stop(other, _need(access, own, moved, forwards))
+        return Stop(other, need(access, own, moved.buffers, forwards, self.facts))
 
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""
@@ -219,6 +234,14 @@ class EmptyWindows:
         return None
 
 
+def is_called(facts: UnitFacts) -> bool:
+    """Whether the unit is a procedure that others call."""
+    program, unit = facts.scope.program, facts.unit
+    return unit.kind != "program" and any(
+        mention.unit.name != unit.name for mention in program.mentions(unit.name)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Moved:
     """A transfer with what moves: itself, or the branch around it."""
@@ -228,13 +251,15 @@ class _Moved:
     node: Node
 
 
-def _need(access: Access, own: Access, moved: _Moved, forwards: bool) -> str:
-    """How a statement and a transfer meet."""
-    where = f"line {line_of(access.leaf)}"
+def need(
+    access: Access, own: Access, buffers: Collection[Access], forwards: bool, facts: UnitFacts
+) -> str:
+    """How a statement and a transfer, with these ``buffers``, meet."""
+    where = facts.at(access.leaf)
     name = access.object.split("::")[-1]
     if own.by_others or access.by_others:
         return f"{where} touches {name}, which other ranks may access by a window"
-    if own not in moved.buffers:
+    if own not in buffers:
         does = "changes" if access.writes else "reads"
         return f"{where} {does} {name}"
     if own.writes:

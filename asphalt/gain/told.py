@@ -1,0 +1,48 @@
+"""Seconds that a unit takes, and what they change by, for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+_WHOLE = 1000  # from there, no digits behind the point are told
+
+
+def time_text(seconds: float) -> str:
+    """Seconds in four digits, as s, ms or us, e.g. ``17.17 ms``."""
+    unit, name = next((one for one in _UNITS if abs(seconds) >= one[0]), _UNITS[-1])
+    number = seconds / unit
+    digits = ".0f" if abs(number) >= _WHOLE else ".4g"
+    return f"{number:{digits}} {name}"
+
+
+def change_text(network: str, before: float, after: float) -> str:
+    """Another price on a network, e.g. ``+4.6 % on ib-hdr (17.17 ms to 17.95 ms)``."""
+    more = after / before - 1 if before else 0.0
+    return f"{more * 100:+z.1f} % on {network} ({time_text(before)} to {time_text(after)})"
+
+
+def gain_text(network: str, seconds: float) -> str:
+    """What is saved on a network, e.g. ``saves 12.5 us on ib-hdr``."""
+    seconds = round(seconds, 9)  # what is less comes of the last digits of sums
+    does, what = ("costs" if seconds < 0 else "saves"), time_text(abs(seconds))
+    return f"{does} {what if seconds else 'nothing'} on {network}"
+
+
+def changes_text(before: Mapping[str, float], after: Mapping[str, float]) -> str:
+    """The same for all networks; empty: nothing is known."""
+    return ", ".join(change_text(name, before[name], after[name]) for name in before)
+
+
+def less_text(names: Iterable[str], saved: Iterable[float], before: Iterable[float]) -> str:
+    """What is saved and what would be anyway, e.g. ``saves 3 us, and saves 4 us without
+    it, on ib-hdr``."""
+    return ", ".join(
+        f"{_amount(one)}, and {_amount(other)} without it, on {name}"
+        for name, one, other in zip(names, saved, before, strict=True)
+    )
+
+
+def _amount(seconds: float) -> str:
+    """Seconds that are saved, e.g. ``saves 3 us``."""
+    return gain_text("", seconds).removesuffix(" on ")

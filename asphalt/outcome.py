@@ -1,0 +1,56 @@
+"""What becomes of a tree: its changed files, and what was tried for its procedures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from asphalt.optimiser.acceptance import Key
+from asphalt.optimiser.outcome import Tried
+from asphalt.report.model import DroppedReport, ProcedureReport, SiteReport
+from asphalt.transforms import inline
+from asphalt.unparse.params import Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that a transformation changes; ``parameters`` are its entries in the header."""
+
+    path: Path
+    before: bytes
+    after: bytes
+    sites: tuple[SiteReport, ...]
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of a tree: its changed files, and what was tried for each procedure with
+    transfers between ranks.  ``own``: the reports on operations that the program starts itself and
+    that get no more work beside them.  ``tries``: what was tried for each unit that was looked at,
+    as the optimiser has it."""
+
+    changes: tuple[Change, ...]
+    procedures: tuple[ProcedureReport, ...] = ()
+    own: tuple[SiteReport, ...] = ()
+    tries: Mapping[Key, Tried] = field(default_factory=dict)
+
+    def tried(self, site: SiteReport) -> SiteReport:
+        """The report on a transfer that stays as it is, with what was tried for its procedure."""
+        for one in self.procedures:
+            if (one.file, one.unit) == (
+                site.file,
+                site.unit,
+            ) and one.first <= site.line <= one.last:
+                more = self._calls_kept(site.unit)
+                return replace(site, dropped=(*one.dropped, *more), ended=one.ended)
+        return site
+
+    def _calls_kept(self, unit: str) -> Iterator[DroppedReport]:
+        """What was tried with the calls of a procedure, and not kept."""
+        for one in (p for p in self.procedures if p.unit != unit):
+            for dropped in one.dropped:
+                names = dropped.transformation.split(", ")
+                if inline.NAME in names and unit and f"{unit} (" in dropped.does:
+                    yield dropped

@@ -1,0 +1,234 @@
+"""Operations that the program starts itself: what keeps more work from coming beside them.
+
+The wait would go down and the start up, past work that neither has to do with (``motion``).  The
+first statement on either way that it may not pass is told with the reason; where that is a nest,
+also what keeps it from being split into a part that needs the message and one that does not
+(``splitting``, ``peeling``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, verdict
+from asphalt.analysis.independence import Independence
+from asphalt.analysis.matching import Match, Matched
+from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdict import Code, Refused
+from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
+from asphalt.transforms import motion, peeling, splitting
+from asphalt.transforms.beside import work_texts
+from asphalt.transforms.checked_sizes import can_check
+from asphalt.transforms.edit import lists_in
+from asphalt.transforms.empty_windows import Stop, is_called, need
+from asphalt.transforms.windows import Window, in_window, is_work, windows_of
+
+_LINE = re.compile(r"\bline (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStart:
+    """A call of the program that starts an operation, with those that complete it.
+
+    ``code`` and ``why``, clauses: what keeps more work from coming beside it.  ``stops``: the
+    statements that its wait and its start may not pass.  ``could``: work that nothing keeps from
+    coming beside it.  ``leaves_unit``: its wait, on its way down, comes to the end of the unit.
+    ``beside``: the work that stands beside it as it is."""
+
+    start: Leaf
+    operation: str
+    ends: tuple[Leaf, ...]
+    code: Code
+    why: tuple[str, ...] = ()
+    stops: tuple[Stop, ...] = ()
+    could: Node | None = None
+    leaves_unit: bool = False
+    beside: tuple[str, ...] = ()
+
+
+def own_starts(facts: UnitFacts, windows: OwnWindows) -> Iterator[OwnStart]:
+    """All of a unit that are not complete when the call returns, in source order."""
+    for match in facts.once(Messages).matches:
+        call = match.call
+        starts = part_of(call) is Part.START and call.binding != "runtime"
+        if starts and not (isinstance(match, Matched) and match.is_blocking):
+            yield windows.of(match)
+
+
+class OwnWindows:
+    """The answers for one unit.  ``passes``: those that are asked for."""
+
+    def __init__(self, facts: UnitFacts, passes: Collection[str]) -> None:
+        self.facts = facts
+        self.messages = facts.once(Messages)
+        self.order = facts.once(Independence.of)
+        self.passes = passes
+        self.is_called = is_called(facts)
+        self._windows = {
+            id(window.start): (siblings, window)
+            for _, siblings in lists_in(facts.unit.body)
+            for window in windows_of(siblings, self.messages)
+        }
+        self._around = {
+            id(node): inner
+            for _, siblings in lists_in(facts.unit.body)
+            for inner in siblings
+            for node in _inside(inner)
+        }
+        dividing = [module for module in (splitting, peeling) if module.NAME in passes]
+        self._whole = {
+            found.span: found
+            for module in dividing
+            for found in facts.once(module.check)
+            if isinstance(found, Refused)
+        }
+
+    def of(self, match: Match) -> OwnStart:
+        """What keeps more work from coming beside what a call starts."""
+        start, operation = match.leaf, match.call.procedure.spelled
+        if not isinstance(match, Matched):
+            told = verdict(match)
+            return OwnStart(start, operation, (), told.code, (self._given(told.message),))
+        ends = match.partners
+        if id(start) not in self._windows:
+            where = " and ".join(self.facts.at(end) for end in ends)
+            why = f"no statement beside it completes it, but {where}, in other places"
+            return OwnStart(start, operation, ends, NOTHING_BESIDE, (why,))
+        siblings, window = self._windows[id(start)]
+        inside = work_texts(in_window(siblings, window, self.messages), self.messages)
+        one = OwnStart(start, operation, ends, NOTHING_BESIDE, beside=tuple(inside))
+        return self._with_ways(one, siblings, window)
+
+    def _with_ways(self, one: OwnStart, siblings: tuple[Node, ...], window: Window) -> OwnStart:
+        behind = self._way(siblings, window.last, forwards=True)
+        before = self._way(siblings, window.first, forwards=False)
+        work = next((way for way in (behind, before) if isinstance(way, Do | Branch | Leaf)), None)
+        if work is not None and motion.NAME in self.passes:
+            return replace(one, could=work)
+        if work is not None:
+            why = f"with --passes {motion.NAME}, {self.named(work)} might"
+            return replace(one, why=(why,))
+        code = one.code
+        stops: list[Stop] = []
+        told: list[str] = []
+        for way, where in ((behind, "behind it"), (before, "before it")):
+            if not isinstance(way, Stop):
+                continue
+            stops.append(way)
+            told.append(f"{where}, {way.why}")
+            whole = self._whole.get(way.span)
+            if whole is not None:
+                told.append(whole.message)
+                code = whole.code if code is NOTHING_BESIDE else code
+        if behind is None:
+            told[:0] = self._end_of(siblings)
+        return replace(
+            one,
+            code=code,
+            why=tuple(told),
+            stops=tuple(stops),
+            leaves_unit=behind is None and siblings is self.facts.unit.body,
+        )
+
+    def named(self, node: Node) -> str:
+        """A statement or loop, for people: ``the loop of line 12``."""
+        where = self.facts.at(_head(node))
+        return f"the loop of {where}" if isinstance(node, Do) else where
+
+    def _end_of(self, siblings: tuple[Node, ...]) -> list[str]:
+        """What the statements behind the wait end with."""
+        if siblings is self.facts.unit.body:
+            return []
+        around = self._around.get(id(siblings[0]))
+        if around is None:
+            return []
+        what = "the loop around it" if isinstance(around, Do) else "the branch around it"
+        return [f"{what} ({self.facts.at(_head(around))}) has no more work behind it"]
+
+    def _way(
+        self, siblings: tuple[Node, ...], origin: int, *, forwards: bool
+    ) -> Stop | Node | None:
+        """What stops the wait on its way down, or the start on its way up; or the first work that
+        it may pass; None: the list ends.  Work that it may not pass is told even where another
+        message stops it before, such as the next wait for those of one MPI_Waitall."""
+        node = siblings[origin]
+        if not forwards and is_work(node, self.messages):
+            return None
+        others = siblings[origin + 1 :] if forwards else siblings[:origin][::-1]
+        if not any(is_work(other, self.messages) for other in others):
+            return None
+        stopped: Stop | None = None
+        for other in others:
+            why = self._stop(node, other, forwards)
+            if why is not None and not self._is_message(other):
+                return Stop(other, why)
+            if why is not None:
+                stopped = stopped or Stop(other, why)
+            elif is_work(other, self.messages) and not any(self.messages.calls(other)):
+                return stopped or other
+        return stopped
+
+    def _is_message(self, node: Node) -> bool:
+        """Whether a statement starts or completes transfers, and does nothing else."""
+        return isinstance(node, Leaf) and any(
+            part_of(call) in (Part.START, Part.COMPLETE) for _, call in self.messages.calls(node)
+        )
+
+    def _stop(self, node: Node, other: Node, forwards: bool) -> str | None:
+        """Why a wait or start may not pass a statement."""
+        pair = (node, other) if forwards else (other, node)
+        if self.order.why_not(*pair) is None:
+            return None
+        if can_check(self.facts) and self.order.sizes_for(*pair) is not None:
+            return None
+        for one in (other, node):
+            bound = self.order.place.bound(one)
+            if bound is not None:
+                which = "a statement that" if one is other else "it"
+                return f"{which} keeps its place ({self._given(bound)})"
+        why = self.order.calls.why_not(*pair)
+        if why is not None:
+            return self._given(why)
+        mine, theirs = self.order.accesses(node), self.order.accesses(other)
+        if mine is None or theirs is None:
+            return f"{self.facts.at(_head(other))}: it is not known which buffers a wait releases"
+        found = self.order.meeting(*pair, *((mine, theirs) if forwards else (theirs, mine)))
+        if found is None:
+            return self._given(self.order.why_not(*pair) or "")
+        own, access = found if forwards else found[::-1]
+        if any(leaf is access.leaf for leaf, _ in self.messages.calls(other)):
+            name = access.object.split("::")[-1]
+            return f"{self.facts.at(access.leaf)} is about {name}, too"
+        buffers = [
+            a
+            for leaf, call in self.messages.calls(node)
+            for a in (
+                self.messages.pending(leaf)
+                if part_of(call) is Part.COMPLETE
+                else self.messages.touched(leaf, call)
+            )
+            or ()
+        ]
+        return need(access, own, buffers, forwards, self.facts)
+
+    def _given(self, message: str) -> str:
+        """The same with the lines of the source as it was given."""
+        return _LINE.sub(lambda found: self.facts.at(int(found[1])), message)
+
+
+def _inside(node: Node) -> Iterator[Node]:
+    """The statements of the lists of a construct."""
+    if isinstance(node, Leaf):
+        return
+    if isinstance(node, Branch):
+        for arm in node.arms:
+            yield from arm.body
+    else:
+        yield from node.body
+
+
+def _head(node: Node) -> Leaf:
+    return next(iter(leaves(node)))
