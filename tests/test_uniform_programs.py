@@ -31,7 +31,8 @@ SEEN = (*LOCALS, "g", "h", "e(1)", "e(2)", "t%x", "t%y", "d")
 
 FEW = """
 module few
-  use mpi, only: MPI_Comm_rank, MPI_Comm_size, MPI_Bcast, MPI_Allreduce, MPI_Sendrecv, MPI_Scan, &
+  use mpi, only: MPI_Comm_rank, MPI_Comm_size, MPI_Comm_split, MPI_Comm_dup, &
+    MPI_Bcast, MPI_Allreduce, MPI_Sendrecv, MPI_Scan, &
     MPI_Reduce, MPI_COMM_WORLD, MPI_INTEGER, MPI_MAX, MPI_SUM, &
     MPI_STATUS_IGNORE, MPI_IN_PLACE
   type pair
@@ -77,8 +78,12 @@ contains
     integer :: h, hh
     common /block{number}/ h, hh
     type(pair) :: t, u
-    integer :: a, b, c, d, k, e(2), me, np, ierr, i1, i2, i3
+    integer :: a, b, c, d, k, e(2), me, np, ierr, i1, i2, i3, row, part, other, copy
     call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+    call MPI_Comm_split(MPI_COMM_WORLD, min(me, 1), 0, row, ierr)
+    call MPI_Comm_split(row, modulo(me, 2), 0, part, ierr)
+    call MPI_Comm_dup(row, copy, ierr)
+    call made(modulo(me, 2), other)
     call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
     a = 1
     b = np
@@ -111,6 +116,24 @@ contains
     e = 2
     t = pair(1, 2)
 {helper}
+  end subroutine
+  subroutine agree(comm, a, b)
+    integer, intent(in) :: comm
+    integer :: a, b, ierr
+    integer, save :: kept = 0
+    b = modulo(b + kept, 7)
+    call MPI_Allreduce(a, kept, 1, MPI_INTEGER, MPI_MAX, comm, ierr)
+  end subroutine
+  subroutine given(comm, a, b)
+    integer, intent(in) :: comm
+    integer :: a, b, ierr
+    call MPI_Allreduce(a, b, 1, MPI_INTEGER, MPI_MAX, comm, ierr)
+  end subroutine
+  subroutine made(color, comm)
+    integer, intent(in) :: color
+    integer, intent(out) :: comm
+    integer :: ierr
+    call MPI_Comm_split(MPI_COMM_WORLD, color, 0, comm, ierr)
   end subroutine
   subroutine early(a, b)
     integer :: a, b
@@ -179,7 +202,7 @@ end module
         kinds = ["assign"] * 5 + ["call"] * 4 + ["if"] * 3 + ["do"] * 2 + ["select", "while"]
         kinds += ["look", "struct", *([] if self.alike else ["read", "hidden"])]
         kinds += ["leave"] * 2 if self.loops else []
-        kinds += ["shared"] * 3 + ["goto"] if depth == 0 else []
+        kinds += ["shared"] * 3 + ["goto", "split"] if depth == 0 else []
         kinds += ["moved"] * 2 if depth == 0 and not self.alike else []
         match self.random.choice(kinds):
             case "assign":
@@ -233,6 +256,9 @@ end module
                 return [f"!$ {self.variable()} = {self.expression()}"]
             case "shared":
                 return [self.shared(self.variable())]
+            case "split":
+                name = self.random.choice(["other", "other", "other", "row"])
+                return [f"call made(modulo(me + {self.random.randint(0, 1)}, 2), {name})"]
             case "moved":
                 return [self.moved(self.variable(), self.atom())]
             case "look":
@@ -246,11 +272,18 @@ end module
                 f"call MPI_Bcast({variable}, 1, MPI_INTEGER, 1, MPI_COMM_WORLD, ierr)",
                 f"call MPI_Allreduce({self.atom()}, {variable}, 1, MPI_INTEGER, MPI_MAX, &\n"
                 "  MPI_COMM_WORLD, ierr)",
+                f"call MPI_Allreduce({self.atom()}, {variable}, 1, MPI_INTEGER, MPI_MAX, &\n"
+                f"  {self.communicator()}, ierr)",
+                f"call given({self.communicator()}, {self.atom()}, {variable})",
+                f"call agree({self.communicator()}, {self.atom()}, {variable})",
                 f"{variable} = most({self.atom()})",
                 f"{variable} = partial({self.atom()}, {self.atom()})",
                 f"call reduced({self.atom()}, {variable})",
             ]
-        ).replace(f"({variable}, {variable}", f"(np, {variable}")
+        ).replace(f"{variable}, {variable}", f"np, {variable}")
+
+    def communicator(self) -> str:
+        return self.random.choice(["row", "row", "copy", "part", "other", "MPI_COMM_WORLD"])
 
     def moved(self, variable: str, sent: str) -> str:
         sent = "me" if sent == variable else sent
@@ -303,9 +336,10 @@ end module
 @dataclass(frozen=True, slots=True)
 class Claims:
     """What is claimed about one program: by place, the level of the way to it and, in the order of
-    ``SEEN``, of the values there."""
+    ``SEEN``, of the values there.  ``of_row``: the same over the communicator of ranks 1 and 2."""
 
     places: dict[int, tuple[Level, tuple[Level, ...]]]
+    of_row: dict[int, tuple[Level, tuple[Level, ...]]]
     alike: bool
     text: str
 
@@ -320,13 +354,12 @@ def claims(number: int, alike: bool, module: str) -> Claims:
     uniformity = Uniformity(scopes)
     located = program.at(f"m{number}", f"case{number}")
     scope = scopes.of(located)
-    found = {
-        _place(leaf): _levels(leaf, scope, uniformity)
-        for node in located.unit.body
-        for leaf in leaves(node)
-        if _is_look(leaf)
-    }
-    return Claims(found, alike, module)
+    looks = [leaf for node in located.unit.body for leaf in leaves(node) if _is_look(leaf)]
+    found, of_row = (
+        {_place(leaf): _levels(leaf, scope, uniformity, Ref(comm, comm)) for leaf in looks}
+        for comm in ("mpi_comm_world", "row")
+    )
+    return Claims(found, of_row, alike, module)
 
 
 def _is_look(leaf: Leaf) -> bool:
@@ -339,15 +372,16 @@ def _place(leaf: Leaf) -> int:
     return int(place)
 
 
-def _levels(leaf: Leaf, scope: Scope, uniformity: Uniformity) -> tuple[Level, tuple[Level, ...]]:
-    world = Ref("mpi_comm_world", "MPI_COMM_WORLD")
+def _levels(
+    leaf: Leaf, scope: Scope, uniformity: Uniformity, comm: Ref
+) -> tuple[Level, tuple[Level, ...]]:
     assert isinstance(leaf.what, Call)
     levels = []
     for arg in leaf.what.args[1:]:
         assert not isinstance(arg, Lit)
-        found = uniformity.value(arg, scope, leaf, world)  # type: ignore[arg-type]
+        found = uniformity.value(arg, scope, leaf, comm)  # type: ignore[arg-type]
         levels.append(Level.UNIFORM if isinstance(found, Uniform) else found.level)
-    return uniformity.reached(scope, leaf, world).level, tuple(levels)
+    return uniformity.reached(scope, leaf, comm).level, tuple(levels)
 
 
 def driver(numbers: range) -> str:
@@ -398,12 +432,46 @@ def runs(source: Path, folder: Path) -> Iterator[list[Record]]:
 @dataclass(slots=True)
 class Share:
     """How many values are the same on all ranks wherever they are seen, and how many of these are
-    proved to be; of them, those of programs in which nothing differs."""
+    proved to be; of them, those of programs in which nothing differs.  ``proved_of_row``: to be the
+    same on two of the ranks."""
 
     same: int = 0
     proved: int = 0
     alike: int = 0
     alike_proved: int = 0
+    proved_of_row: int = 0
+
+
+def _check(
+    claimed: tuple[Level, tuple[Level, ...]],
+    seen: list[list[list[tuple[int, ...]]]],
+    where: str,
+    alike: bool,
+    share: Share,
+    all_ranks: bool,
+) -> None:
+    """Assert what is claimed about one place, where some ranks have seen its values."""
+    reached, levels = claimed
+    together = all(len({len(visits) for visits in ranks}) == 1 for ranks in seen)
+    assert together or reached is not Level.UNIFORM, where
+    for index, level in enumerate(levels):
+        # without a common order of visits, at least all values of a single visit
+        values = [[[v[index] for v in visits] for visits in ranks] for ranks in seen]
+        single = all(len(visits) <= 1 for ranks in values for visits in ranks)
+        if together:
+            same = all(ranks[0] == other for ranks in values for other in ranks)
+        elif single:
+            same = all(len({v[0] for v in ranks if v}) <= 1 for ranks in values)
+        else:
+            continue
+        assert same or level is not Level.UNIFORM, f"{SEEN[index]}: {where}"
+        if not all_ranks:
+            share.proved_of_row += level is Level.UNIFORM
+            continue
+        share.same += same
+        share.proved += level is Level.UNIFORM
+        share.alike += alike
+        share.alike_proved += alike and level is Level.UNIFORM
 
 
 def compare(seed: int, programs: int, folder: Path) -> Share:
@@ -417,27 +485,12 @@ def compare(seed: int, programs: int, folder: Path) -> Share:
     all_runs = list(runs(source, folder))
     share = Share()
     for number, claim in zip(numbers, claimed, strict=True):
-        for place, (reached, levels) in claim.places.items():
-            key = number * 100 + place
-            seen = [[rank.get(key, []) for rank in ranks] for ranks in all_runs]
-            where = f"seed {seed}, look {place}: {seen}\n{claim.text}"
-            together = all(len({len(visits) for visits in ranks}) == 1 for ranks in seen)
-            assert together or reached is not Level.UNIFORM, where
-            for index, level in enumerate(levels):
-                # without a common order of visits, at least all values of a single visit
-                values = [[[v[index] for v in visits] for visits in ranks] for ranks in seen]
-                single = all(len(visits) <= 1 for ranks in values for visits in ranks)
-                if together:
-                    same = all(ranks[0] == ranks[1] == ranks[2] for ranks in values)
-                elif single:
-                    same = all(len({v[0] for v in ranks if v}) <= 1 for ranks in values)
-                else:
-                    continue
-                assert same or level is not Level.UNIFORM, f"{SEEN[index]}: {where}"
-                share.same += same
-                share.proved += level is Level.UNIFORM
-                share.alike += claim.alike
-                share.alike_proved += claim.alike and level is Level.UNIFORM
+        for places, ranks in ((claim.places, (0, 1, 2)), (claim.of_row, (1, 2))):
+            for place, claimed_there in places.items():
+                key = number * 100 + place
+                seen = [[one_run[rank].get(key, []) for rank in ranks] for one_run in all_runs]
+                where = f"seed {seed}, look {place}, ranks {ranks}: {seen}\n{claim.text}"
+                _check(claimed_there, seen, where, claim.alike, share, len(ranks) == RANKS)
     return share
 
 
@@ -450,6 +503,7 @@ def test_values_proved_uniform_are_the_same(tmp_path: Path) -> None:
     # what is the same by chance cannot be proved
     assert share.proved > share.same // 4, share
     assert share.alike_proved > share.alike * 3 // 4, share
+    assert share.proved_of_row > share.proved, share
 
 
 @pytest.mark.wide

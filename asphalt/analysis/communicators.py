@@ -62,6 +62,7 @@ class _New:
 
 
 _OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
+_DEPTH = 10  # variables that are given on to each other
 _Given = tuple[Context, Definition]
 
 
@@ -71,9 +72,18 @@ class Communicators:
     def __init__(self, sites: CallSites) -> None:
         self.sites = sites
         self._has_two_groups: bool | None = None
+        self._known: dict[tuple[UnitKey, Expr], Group | None] = {}
 
-    def group(self, expr: Expr, context: Context, depth: int = 10) -> Group | None:
+    def group(self, expr: Expr, context: Context, depth: int = _DEPTH) -> Group | None:
         """The ranks of a communicator; None: not known."""
+        if depth < _DEPTH:
+            return self._group(expr, context, depth)
+        asked = (context.key, expr)
+        if asked not in self._known:
+            self._known[asked] = self._group(expr, context, depth)
+        return self._known[asked]
+
+    def _group(self, expr: Expr, context: Context, depth: int) -> Group | None:
         while isinstance(expr, Op) or (isinstance(expr, Component) and expr.name == "mpi_val"):
             if isinstance(expr, Op):
                 if expr.op != "()" or not isinstance(expr.operands[0], Expr):
