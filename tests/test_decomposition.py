@@ -72,12 +72,12 @@ def at_root(text: str) -> str:
 
 BLOCKS = f"n, {REAL}"
 ALLTOALL = f"    call MPI_Alltoall(s, {BLOCKS}, r, {BLOCKS}, {WORLD}"
-FILL = loop("s(i,p) = sin(dble(i*(p + me))) + x(i,p)")
-USE = loop("x(i,p) = x(i,p) + cos(r(i,p))")
+FILL = loop("s(i,p) = sqrt(dble(i*(p + me))) + x(i,p)")
+USE = loop("x(i,p) = x(i,p) + sqrt(abs(r(i,p)))")
 TYPED = "same, bytes, types, {}, counts, bytes, types, "
 ALLTOALLW = f"    call MPI_Alltoallw(s, {TYPED.format('r')}{WORLD}"
 BCAST = f"    call MPI_Bcast(r, n*np, {REAL}, root, {WORLD}"
-WORK = "    do i = 1, n\n      b(i) = b(i) + sin(dble(i))\n    end do\n"
+WORK = "    do i = 1, n\n      b(i) = b(i) + sqrt(dble(i))\n    end do\n"
 
 
 def units(tmp_path: Path, text: str) -> UnitFacts:
@@ -165,7 +165,7 @@ def test_a_root_keeps_its_order(tmp_path: Path) -> None:
 @pytest.mark.wide
 def test_what_is_scattered_leaves_when_it_is_filled(tmp_path: Path) -> None:
     scatter = f"    call MPI_Scatter(parts, {BLOCKS}, b, {BLOCKS}, root, {WORLD}"
-    fill = at_root(loop("parts(n*p + i) = parts(n*p + i) + sin(dble(i*p))", "p = 0, np - 1"))
+    fill = at_root(loop("parts(n*p + i) = parts(n*p + i) + sqrt(dble(i*p))", "p = 0, np - 1"))
     found = optimised(tmp_path, program(fill + scatter + loop("x(i,p) = i*p")))
     assert statements(found) == [
         "scatter_blocks", "parts", "send_block", "send_blocks", "x", "finish_blocks",
@@ -175,7 +175,7 @@ def test_what_is_scattered_leaves_when_it_is_filled(tmp_path: Path) -> None:
 
 def test_the_planes_of_a_broadcast(tmp_path: Path) -> None:
     """They leave when the root has filled them, and the loop over them keeps its order."""
-    fill = at_root(loop("r(i,p) = r(i,p) + sin(dble(i*p))"))
+    fill = at_root(loop("r(i,p) = r(i,p) + sqrt(dble(i*p))"))
     found = optimised(tmp_path, program(fill + BCAST + loop("total = total + r(i,p)"), 5000))
     assert statements(found) == [
         "bcast_blocks", "r", "send_block", "send_blocks", "await_block", "finish_blocks",
@@ -336,7 +336,7 @@ def test_what_stays_is_told_by_the_lines_that_were_given(tmp_path: Path) -> None
     assert any(text.startswith("given.f90:1") and uses in text for text in told), told
 
 
-FILL_PARTS = loop("parts(n*p + i) = parts(n*p + i) + sin(dble(i*(p + me)))", "p = 0, np - 1")
+FILL_PARTS = loop("parts(n*p + i) = parts(n*p + i) + sqrt(dble(i*(p + me)))", "p = 0, np - 1")
 FILL_SLICES = loop(
     "parts(starts(p) + i) = parts(starts(p) + i) + x(i,p)", "p = 0, np - 1", "counts(p)"
 )
@@ -360,7 +360,7 @@ ALL = (
     + f"    call MPI_Scatterv(parts, {LISTED}, b, counts(me), {REAL}, root, {WORLD}"
     + loop("x(i,p) = x(i,p) + i"),
     BCAST + USE,
-    at_root(loop("r(i,p) = r(i,p) + sin(dble(i*p))"))
+    at_root(loop("r(i,p) = r(i,p) + sqrt(dble(i*p))"))
     + BCAST
     + loop("total = total + r(i,p)", "p = 2, np"),
     loop("x(i,p) = x(i,p) + me", "p = 0, np")

@@ -217,6 +217,15 @@ CASES = {
         f"do j = 1, n\nif (b(j) > 0) exit\n{wait('rs(j)')}end do\n",
         ["2: unknown"],
     ),
+    "loop-of-waits-behind-another-start": (
+        f"{receive('rs(1)')}do i = 1, 2\n{send('rs(n)')}{wait('rs(n)')}{wait('rs(i)')}end do\n",
+        ["1: unknown", "3: matched 4"],
+    ),
+    "loop-of-waits-behind-other-requests": (
+        f"{receive('rs(1)')}{send('rs(2)')}do i = 1, 2\n{send('r')}{wait('r')}{wait('rs(i)')}"
+        "end do\n",
+        ["1: matched 6", "2: matched 6", "4: matched 5"],
+    ),
     "loop-of-waits-that-skips": (
         f"do i = 1, n\n{receive('rs(i)')}end do\n"
         f"do j = 1, n\nif (b(j) > 0) cycle\n{wait('rs(j)')}end do\n",

@@ -75,11 +75,13 @@ EXPANSION = (DECIDED, PLACE, COPIES)
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a loop is none over blocks, or receives stay in theirs; ``leaf``: where."""
+    """Why a loop is none over blocks, or receives stay in theirs; ``leaf``: where;
+    ``lifted_by``: what would have to be assumed."""
 
     code: Code
     message: str
     leaf: Leaf | None = None
+    lifted_by: str | None = None
 
 
 def refused_at(obstacle: Obstacle, message: str, leaf: Leaf) -> Refused:
@@ -87,4 +89,4 @@ def refused_at(obstacle: Obstacle, message: str, leaf: Leaf) -> Refused:
     place = leaf.span if obstacle.leaf is None or obstacle.leaf.span is None else obstacle.leaf.span
     marks = () if place is None else (Mark(place, "offending", obstacle.message),)
     witness = None if place is None else f"{place.file}:{place.first}"
-    return Refused(obstacle.code, message, leaf.span, witness, marks)
+    return Refused(obstacle.code, message, leaf.span, witness, marks, lifted_by=obstacle.lifted_by)

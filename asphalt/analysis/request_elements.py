@@ -244,6 +244,8 @@ class RequestElements:
         point = self.whole_loop(own[0], completion.point, ways)
         if bounds is None or variable is None or point is None or completion.count is not None:
             return None
+        if any(self._may_use_again(start, other, own[0]) for other in self.operations):
+            return None  # before the iteration that completes it, maybe
         atom = Ref(variable, variable)
         powers = low.coefficients(atom)
         if set(powers) - {0, 1} or 1 not in powers or powers[1].value not in (1, -1):
@@ -253,6 +255,11 @@ class RequestElements:
         upwards = bounds.direction * (powers[1].value or 0) > 0
         low, high = ends if upwards else ends[::-1]
         return Range(low, high, point)
+
+    def _may_use_again(self, start: Operation, other: Operation, loop: Do) -> bool:
+        """Whether an operation in a loop may be started with the request of another one."""
+        inside = other.does is not Does.COMPLETE and any(loop is one for one in other.loops)
+        return inside and self.same_request(start, other) is not False
 
     def whole_loop(self, loop: Do, point: int, ways: ControlFlow) -> int | None:
         """The head of a loop that completes in every iteration and is left behind the last one

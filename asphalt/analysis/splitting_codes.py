@@ -33,14 +33,16 @@ DIGITS = Code(
     "ASP063",
     "other bounds of an innermost loop may change last digits",
     "The innermost loop would be split, shared or cut into tiles, so that it gets other bounds, "
-    "and evaluates functions such as SIN or EXP, or a power.  A compiler may use their vector "
-    "versions for other elements than before, which changes last digits.  A loop inside of it does "
+    "each of its iterations would send or receive a block, or it would come to the place of a "
+    "call with its procedure, and it evaluates functions such as "
+    "SIN or EXP, or a power.  A compiler may use their vector versions for other elements than "
+    "before, which changes last digits.  A loop inside of it does "
     "not count where it has few iterations, known when compiling, or where the variable of the "
     "outer one is in the second or a later subscript of no array there: compilers unroll such "
     "loops, or vectorise the outer one.",
     "Compute such functions in a loop of their own, or accept it with `--assume bits` or a "
-    "directive `!$asphalt assume(bits)` among the declarations; for tiles, also in front of a call "
-    "that sends or receives.",
+    "directive `!$asphalt assume(bits)` among the declarations; for tiles and blocks, also in "
+    "front of the call.",
 )
 LONG = Code(
     "ASP064",

@@ -42,17 +42,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.block_codes import Obstacle, refused_at
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.divided_loops import Worker
+from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.protocol import ProtocolError
 from asphalt.analysis.protocol_blocks import check_blocks, check_spread
 from asphalt.analysis.runtime_calls import BLOCKS
+from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.schedule_blocks import Pattern
+from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
+from asphalt.assumptions import BITS
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
@@ -178,10 +183,32 @@ def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
                 if fault is not None:
                     divided = Obstacle(PROTOCOL, str(fault), split.leaf)
             if isinstance(divided, Divided):
+                digits = _other_digits(divided, facts)
+                if digits is not None and _is_accepted(digits, split, facts):
+                    split = replace(split, assumed=tuple({*split.assumed, BITS.word}))
+                elif digits is not None:
+                    divided = digits
+            if isinstance(divided, Divided):
                 found.append(Part(path, position, split, divided))
             elif divided is not None:
                 found.append(_refused(split, divided, facts))
     return tuple(found)
+
+
+def _other_digits(divided: Divided, facts: UnitFacts) -> Obstacle | None:
+    """Why a loop may compute other last digits when its iterations send or receive: compilers do
+    not vectorise it any more."""
+    for loop in (worker.loop for worker in divided.workers):
+        digits = why_other_digits((loop,), loop.body, facts, region_of(loop, facts))
+        if digits is not None:
+            message = f"the loop of {facts.at(loop.head)} is innermost and evaluates {digits}"
+            return Obstacle(DIGITS, message, loop.head, BITS.word)
+    return None
+
+
+def _is_accepted(digits: Obstacle, split: nonblocking.Split, facts: UnitFacts) -> bool:
+    leading = (split.leaf, digits.leaf or split.leaf)
+    return any(is_accepted_at(BITS, leaf, facts) for leaf in leading)
 
 
 def _fault(call: DividedCall, divided: Divided) -> ProtocolError | None:

@@ -23,15 +23,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.call_sites import CallSites, unit_key
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.invoked import invoked
-from asphalt.analysis.symbols import Origin, Symbol
+from asphalt.analysis.messages import called
+from asphalt.analysis.same_rounding import inexact
+from asphalt.analysis.shapes import is_scalar
+from asphalt.analysis.splitting_codes import DIGITS
+from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
+from asphalt.assumptions import BITS
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what
@@ -39,6 +45,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import (
     Allocation,
+    Assign,
     Call,
     Decl,
     Dim,
@@ -49,7 +56,7 @@ from asphalt.ir.stmt import (
     TypeSpec,
     What,
 )
-from asphalt.ir.tree import Branch, Leaf, Node, Unit, leaves
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.declare import insert_behind
 from asphalt.transforms.edit import map_leaves, rewrite_list
@@ -95,7 +102,47 @@ def _judged(facts: UnitFacts) -> Iterator[tuple[Located, Inline | Refused]]:
             continue
         callee, call = target
         plan = planned(facts, leaf, place, call, callee, sites)
-        yield callee, plan if isinstance(plan, Refused) else inlined(facts, plan)
+        yield callee, plan if isinstance(plan, Refused) else _exact(facts, inlined(facts, plan))
+
+
+def _repeated(nodes: Iterable[Node], scope: Scope, repeated: bool) -> Iterator[Leaf]:
+    """The lines of statements that are in a loop, or work on arrays, without calls; ``repeated``:
+    all of them are in one."""
+    for node in nodes:
+        match node:
+            case Leaf(what=what):
+                action = what.action if isinstance(what, Guarded) else what
+                array = isinstance(action, Assign) and not is_scalar(action.target, scope)
+                if called(what) is None and (repeated or array):
+                    yield node
+            case Do(body=body):
+                yield node.head
+                yield from _repeated(body, scope, True)
+            case Branch(arms=arms):
+                for arm in arms:
+                    yield from _repeated((arm.head, *arm.body), scope, repeated)
+            case Block(body=body):
+                yield from _repeated(body, scope, repeated)
+
+
+def _exact(facts: UnitFacts, found: Inline | Refused) -> Inline | Refused:
+    """The step, if what the procedure evaluates has the same last digits in the caller: compilers
+    vectorise a loop otherwise where more is known of its bounds."""
+    if isinstance(found, Refused):
+        return found
+    callee, call = found.plan.callee, found.plan.call
+    scope = facts.effects.scopes.of(callee)
+    repeated = any(isinstance(node, Do) for node in found.plan.place.around)
+    digits = inexact(_repeated(callee.unit.body, scope, repeated), scope, facts.effects)
+    if digits is None:
+        return found
+    if is_accepted_at(BITS, call, facts):
+        return replace(found, assumed=(BITS.word,))
+    message = (
+        f"{callee.unit.name} is not inlined: it evaluates {digits}, in loops that compilers may "
+        "vectorise otherwise there"
+    )
+    return Refused(DIGITS, message, call.span, lifted_by=BITS.word)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:

@@ -40,6 +40,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.same_rounding import inexact
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
@@ -233,6 +234,12 @@ def _can_be_rotated(loop: Do, places: tuple[int, ...], facts: UnitFacts) -> bool
         may_fail(leaf.what, variable, facts.scope) for leaf in inside
     ):
         return False
+    bounds = [leaf.what for leaf in inside if isinstance(leaf.what, DoHead)]
+    parts = (part for what in bounds for part in (what.first, what.last, what.step))
+    if any(part is not None and variable in names_in(part) for part in parts) and inexact(
+        work, facts.scope, facts.effects
+    ):
+        return False  # a loop with other bounds may be vectorised otherwise
     return all(_can_have(leaf, variable, facts) for leaf in inside)
 
 

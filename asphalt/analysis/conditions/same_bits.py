@@ -50,11 +50,13 @@ Value = int | None | Literal["any"]
 """A bound of a loop: known, not known to anybody, or any that a compiler may know."""
 _EXACT = words(
     """
-    abs aimag aint anint ceiling cmplx conjg dble dconjg dcmplx dim floor iabs iachar iand ibclr
-    ibits ibset ieor int ior ishft lbound max merge min mod modulo nint not real sign size sqrt
-    ubound
+    abs aimag aint all allocated anint any associated btest ceiling cmplx conjg count dble dconjg
+    dcmplx dim dot_product epsilon floor huge iabs iachar iand ibclr ibits ibset ieor index int ior
+    ishft ishftc kind lbound len len_trim max maxloc maxval merge min minloc minval mod modulo nint
+    not present product real sign size sqrt sum tiny transfer ubound
     """
 )
+"""Each has one value; sums and products are made in the order of their elements."""
 
 
 def check(producer: Producer) -> Answer:
