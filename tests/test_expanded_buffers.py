@@ -107,7 +107,9 @@ STAYING = {
     "its bounds may be asked for": program(
         _BODY.replace("v(0,j,k) = top(j)", "v(0,j,k) = top(j) + size(top)")
     ),
-    "it may be seen elsewhere": program(inside=_SHOWN),
+    "it may be seen elsewhere": program(inside=_SHOWN).replace(
+        "contains\n", "  call show()\ncontains\n"
+    ),
     "it shares its memory": program(declared="  equivalence (top, w)\n"),
     "its values are kept": program(declared="  save :: top\n"),
     "the operation may go on": program(

@@ -81,7 +81,8 @@ subroutine total_of(mine, total, other)
   real(8), intent(inout) :: total, other
   integer :: ierr
   call MPI_Allreduce(mine, total, 1, MPI_REAL8, MPI_SUM, MPI_COMM_WORLD, ierr)
-  call MPI_Recv(other, 1, MPI_REAL8, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  call MPI_Recv(other, 1, MPI_REAL8, merge(MPI_PROC_NULL, 0, mine > 2), 1, MPI_COMM_WORLD, &
+                MPI_STATUS_IGNORE, ierr)
 end subroutine total_of
 """
 

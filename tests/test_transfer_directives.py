@@ -21,7 +21,7 @@ _UNIT = """\
   integer :: i, left, ierr, request
   real(8) :: a(n), b(n), mine, total
   call MPI_Init(ierr)
-  left = 0
+  left = merge(MPI_PROC_NULL, 0, ierr > 0)
   mine = 1
 {body}
   do i = 1, n

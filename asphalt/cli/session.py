@@ -87,10 +87,11 @@ def reports_after(
     sites = [applied.pop(_key(site), site) for site in reports_of(project)]
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
-    idle = project.nothing_beside(changes, outcome.tries)
-    known = {(site.file, site.line) for site in idle}
-    own = [o for o in project.own_operations(outcome) if (o.file, o.line) not in known]
-    idle = tuple(map(outcome.tried, (*idle, *own)))
+    own = project.own_operations(outcome)
+    known = {(site.file, site.line) for site in own}
+    others = project.nothing_beside(changes, outcome.tries)
+    more = [site for site in others if (site.file, site.line) not in known]
+    idle = tuple(map(outcome.tried, (*more, *own)))
     blocking = project.kept_blocking()
     if promise:
         blocking = project.promised(blocking)

@@ -10,9 +10,9 @@ program shift
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   r = 0
+  w = me
   do i = 1, n
     s(i) = i + me + r(i)
-    w(i) = i
   end do
   call MPI_Sendrecv(s, n, MPI_DOUBLE_PRECISION, modulo(me + 1, np), 0, &
                     r, n, MPI_DOUBLE_PRECISION, modulo(me - 1, np), 0, &
