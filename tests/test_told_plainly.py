@@ -226,8 +226,8 @@ def test_a_procedure_says_why_its_caller_has_no_work_for_it(
     path.write_text(
         "subroutine swap(b)\n  use mpi\n  integer :: ierr, one\n  integer, save :: kept = 0\n"
         "  real(8) :: b(8)\n"
-        "  call MPI_Irecv(b, 8, MPI_REAL8, merge(MPI_PROC_NULL, 0, kept > 9), 9, MPI_COMM_WORLD, &\n"
-        "                 one, ierr)\n"
+        "  call MPI_Irecv(b, 8, MPI_REAL8, merge(MPI_PROC_NULL, 0, kept > 9), 9, &\n"
+        "                 MPI_COMM_WORLD, one, ierr)\n"
         "  call MPI_Wait(one, MPI_STATUS_IGNORE, ierr)\n  kept = kept + 1\nend subroutine\n"
         "program main\n  use mpi\n  integer :: i\n  real(8) :: b(8), c(999)\n  call swap(b)\n"
         "  do i = 1, 999\n    c(i) = sqrt(dble(i))\n  end do\n  print *, c(9), b\n"
