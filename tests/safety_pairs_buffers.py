@@ -63,7 +63,7 @@ _ALLTOALL = (
 )
 
 
-def _blocks(statement: str = "u(i,p) = u(i,p) + cos(g(i,p))", first: str = "") -> str:
+def _blocks(statement: str = "u(i,p) = u(i,p) + sqrt(g(i,p))", first: str = "") -> str:
     inner = f"    do i = 1, n\n      {statement}\n    end do\n"
     return f"  do p = 1, np\n{first}{inner}  end do\n"
 

@@ -19,7 +19,7 @@ program exchange
                     MPI_COMM_WORLD, ierr)
   do p = 2, np
     do i = 1, n
-      x(i,p) = x(i,p) + cos(r(i,p) - r(i,p-1))
+      x(i,p) = x(i,p) + sqrt(r(i,p) - r(i,p-1))
     end do
   end do
   print *, me, sum(x), sum(sums) + total

@@ -19,7 +19,7 @@ program exchange
                     MPI_COMM_WORLD, ierr)
   do p = 1, np
     do i = 1, n
-      sums(p) = sums(p) + cos(r(i,p))
+      sums(p) = sums(p) + sqrt(r(i,p))
     end do
   end do
   print *, me, sum(x), sum(sums) + total
