@@ -373,3 +373,39 @@ def test_a_number_stands_for_a_dummy_where_no_compiler_may_refuse_it(
     step = tree.text("halo.f90").split("subroutine step")[1]
     assert ("MPI_Recv(v, 5, MPI_INTEGER, above, 1," in step) is stands
     assert ("k = 1\n" in step) is not stands
+
+
+@pytest.mark.parametrize(
+    ("value", "comes", "accepted"),
+    [("sqrt(x(i))", 1, ()), ("sin(x(i))", 0, ()), ("sin(x(i))", 1, ("bits",))],
+)
+def test_loops_that_compilers_may_vectorise_otherwise_stay(
+    value: str, comes: int, accepted: tuple[str, ...], tmp_path: Path
+) -> None:
+    """More is known of bounds and arrays in the caller: last digits may change."""
+    text = f"""\
+subroutine outer(x, y, to, from)
+  use mpi
+  implicit none
+  real(8) :: x(100), y(100)
+  integer :: to, from
+  call exchange(x, y, 100, to, from)
+end subroutine outer
+subroutine exchange(x, y, n, to, from)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, to, from
+  real(8) :: x(n), y(n)
+  integer :: ierr, i
+  do i = 1, n
+    x(i) = {value}
+  end do
+  call MPI_Sendrecv(x, n, MPI_REAL8, to, 1, y, n, MPI_REAL8, from, 1, MPI_COMM_WORLD, &
+                    MPI_STATUS_IGNORE, ierr)
+end subroutine exchange
+"""
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    tree.accepted = frozenset(accepted)
+    refusals = [one.code.id for one in tree.refusals(inline)]
+    assert refusals == ([] if comes else ["ASP063"])
+    assert tree.applied(inline, unit="outer") == comes
