@@ -13,8 +13,6 @@ from asphalt.optimiser.origins import Place
 FIXPOINT = "no transformation finds another step"
 UNGAINED = "these passes gain nothing by themselves"
 LOSING = "the unit would lose by all of it together"
-NOTHING_SAVED = "all of it together saves nothing"
-ENDING_IN_VAIN = (LOSING, NOTHING_SAVED)
 """Why a unit stays as it was although steps were found."""
 
 
@@ -71,13 +69,13 @@ class Tried:
     @property
     def ending(self) -> Dropped | None:
         """All steps together, where the unit stays as it was for what they cost."""
-        return next((d for d in self.dropped if d.why in ENDING_IN_VAIN), None)
+        return next((d for d in self.dropped if d.why == LOSING), None)
 
     def about(self, place: Place) -> Iterator[str]:
         """What was tried with the nest at a place and not kept, with what the model said, in a
         clause each."""
         for one in self.dropped:
-            if one.place == place and one.before and one.why not in ENDING_IN_VAIN:
+            if one.place == place and one.before and one.why != LOSING:
                 yield f"not kept: {one.does}: {one.numbers}"
 
 
