@@ -13,11 +13,10 @@ from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.effects import Effects, Known, ProcedureKey
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.traces import Tracing
-from asphalt.frontend.cache import source_digest
+from asphalt.frontend.source_digest import source_digest
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 
-_ANALYSES = ("", "analysis")
 _DEPENDENCIES = ("islpy", "pympistandard")
 
 
@@ -56,4 +55,4 @@ class Remembered:
     def _key(self) -> tuple[str | bytes, ...]:
         versions = [f"{name} {version(name)}" for name in _DEPENDENCIES]
         assumed = (*self._sizes, *sorted(self._pure))
-        return ("summaries", source_digest(*_ANALYSES), *versions, *assumed)
+        return ("summaries", source_digest(__name__), *versions, *assumed)

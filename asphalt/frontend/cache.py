@@ -16,7 +16,6 @@ import hashlib
 import io
 import os
 import pickle
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, SupportsIndex, cast
 
-import asphalt
+from asphalt.frontend.source_digest import source_digest
 
 _DIGEST = 16
 _KEPT = 30 * 86400.0
@@ -47,20 +46,9 @@ def key_of(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-@functools.cache
 def _version() -> bytes:
-    """A digest of everything that decides what an entry holds: this package and Python."""
-    return source_digest("ir", "frontend")
-
-
-def source_digest(*folders: str) -> bytes:
-    """A digest of some folders of this package, and of Python."""
-    digest = hashlib.blake2b(f"{asphalt.__version__} {sys.version}".encode())
-    root = Path(asphalt.__file__).parent
-    for folder in folders:
-        for path in sorted((root / folder).glob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.digest()
+    """A digest of everything that decides what an entry holds: the code of the frontend, Python."""
+    return source_digest("asphalt.ir", "asphalt.frontend")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
