@@ -25,9 +25,9 @@ from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Transfer, Tried
-from asphalt.outcome import Change as Change
 from asphalt.outcome import Outcome as Outcome
 from asphalt.own_reports import own_report
+from asphalt.report.change import Change as Change
 from asphalt.report.model import (
     DroppedReport,
     GainReport,

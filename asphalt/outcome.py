@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Tried
+from asphalt.report.change import Change
 from asphalt.report.model import DroppedReport, ProcedureReport, SiteReport
 from asphalt.transforms import inline
-from asphalt.unparse.params import Parameter
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A file that a transformation changes; ``parameters`` are its entries in the header."""
-
-    path: Path
-    before: bytes
-    after: bytes
-    sites: tuple[SiteReport, ...]
-    parameters: tuple[Parameter, ...]
 
 
 @dataclass(frozen=True, slots=True)

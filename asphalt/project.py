@@ -22,7 +22,6 @@ from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unseen import ambiguous_modules
 from asphalt.change import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
-from asphalt.change import Change as Change
 from asphalt.change import Judges as Judges
 from asphalt.change import Outcome as Outcome
 from asphalt.change import (
@@ -46,6 +45,7 @@ from asphalt.own_reports import own_operations
 from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.prepushing import AskedFor, prepushed
 from asphalt.promised import as_promised
+from asphalt.report.change import Change as Change
 from asphalt.report.model import Problem, SiteReport
 from asphalt.settings import Settings
 from asphalt.sites import Judging, Site

@@ -7,7 +7,8 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 from asphalt.analysis.codes import ALL_CODES
-from asphalt.project import Change, Project
+from asphalt.project import Project
+from asphalt.report.change import Change
 from asphalt.settings import Settings
 from asphalt.sites import Site
 

@@ -17,7 +17,8 @@ from asphalt.analysis.symbols import Scopes
 from asphalt.cli.main import main
 from asphalt.errors import AsphaltError, InputError, UsageError
 from asphalt.frontend.tree import Tree, load_tree
-from asphalt.project import Change, Project
+from asphalt.project import Project
+from asphalt.report.change import Change
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.settings import Settings

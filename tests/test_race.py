@@ -15,7 +15,8 @@ from cli_programs import write_tree
 
 from asphalt.cli.main import main
 from asphalt.errors import UsageError
-from asphalt.project import Change, Project
+from asphalt.project import Project
+from asphalt.report.change import Change
 from asphalt.resources import RACE, RUNTIME, shipped
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from asphalt.running.process import Outcome, run

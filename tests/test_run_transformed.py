@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, compile_source, installed, link, run
 
-from asphalt.project import Change, Project
+from asphalt.project import Project
+from asphalt.report.change import Change
 from asphalt.settings import Settings
 
 SOURCES = Path(__file__).parent / "transformed"

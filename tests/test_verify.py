@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from asphalt.cli.progress import Progress
 from asphalt.cli.verify import verify
 from asphalt.errors import UsageError
-from asphalt.project import Change
+from asphalt.report.change import Change
 from asphalt.report.model import SiteReport
 from asphalt.report.verified import verified_summary
 from asphalt.running.diagnostics import essence

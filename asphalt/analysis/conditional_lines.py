@@ -87,3 +87,17 @@ def threaded_nodes(unit: Unit) -> range:
     if any(is_threading(t) for leaf in (unit.contains, unit.end) if leaf for t in leaf.lead):
         found.append(len(unit.body) - 1)
     return range(min(found), max(found) + 1) if found else range(0)
+
+
+def sentinel_of(trivia: Trivia) -> str | None:
+    """The text of a directive that changes what statements do; asphalt's own do not."""
+    stripped = trivia.text.strip()
+    if trivia.kind is not TriviaKind.DIRECTIVE:
+        return None
+    lowered = stripped.lower()[1:]
+    for prefix in ("$omp", "$acc", "$omx", "$ompx"):
+        if lowered.startswith(prefix):
+            return stripped[1 + len(prefix) :].strip(" &")
+    if lowered.startswith(("$asphalt", "dir$", "gcc$", "dec$", "ibm*", "pgi$")):
+        return None
+    return stripped

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.affine_conditions import extremes
 from asphalt.analysis.algebra import Poly
-from asphalt.analysis.nest import loop_bounds
-from asphalt.analysis.regions import Region
+from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.sets.affine import Affine
 from asphalt.analysis.sets.elements import Elements
 from asphalt.analysis.sets.solver import UndecidedError

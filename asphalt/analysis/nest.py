@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Access, Footprint, Names
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.regions import Region, loop_variable
+from asphalt.analysis.regions import Region, loop_bounds, loop_variable
 from asphalt.ir.expr import Expr, Lit
 from asphalt.ir.stmt import Call, DoHead, Plain
 from asphalt.ir.tree import Do, Leaf, Node, leaves
@@ -109,32 +108,6 @@ def tilable_loops(nest: Do) -> Iterator[tuple[Do, ...]]:
 
 def _is_continue(node: Node) -> bool:
     return isinstance(node, Leaf) and node.what == Plain("continue")
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The bounds of a loop as polynomials that hold before the region; direction +1 or -1."""
-
-    first: Poly
-    last: Poly
-    direction: int
-
-
-def loop_bounds(loop: Do, region: Region) -> Bounds | None:
-    """The bounds of a loop with step 1 or -1 whose bounds do not change in the region."""
-    head = loop.head.what
-    if not isinstance(head, DoHead) or head.first is None or head.last is None:
-        return None
-    step = 1
-    if head.step is not None:
-        value = region.value(head.step, ())
-        if value is None or value.value not in (1, -1):
-            return None
-        step = value.value
-    first, last = region.value(head.first, ()), region.value(head.last, ())
-    if first is None or last is None:
-        return None
-    return Bounds(first, last, step)
 
 
 def footprint_between(exchange: Exchange, start: int, names: Names) -> Footprint:

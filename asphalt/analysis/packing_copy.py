@@ -14,9 +14,9 @@ from asphalt.analysis.accesses import Mode, NameKind
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.buffers import Buffer, View
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.nest import footprint_between, loop_bounds
+from asphalt.analysis.nest import footprint_between
 from asphalt.analysis.private import covers_whole, may_be_read_after
-from asphalt.analysis.regions import Region, loop_variable
+from asphalt.analysis.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbols import element_bytes
 from asphalt.ir.expr import Expr, Ref

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.control_flow import ControlFlow
 from asphalt.analysis.frame import loop_variable
-from asphalt.analysis.nest import loop_bounds
-from asphalt.analysis.regions import Region
+from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Operation
 from asphalt.analysis.sets.affine import Affine

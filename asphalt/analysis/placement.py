@@ -11,8 +11,7 @@ from functools import cached_property
 
 from asphalt.analysis.access import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.accesses import ALIASED, Effect, EffectKind
-from asphalt.analysis.conditional_lines import conditional_statements
-from asphalt.analysis.conditions.visible_effects import sentinel_of
+from asphalt.analysis.conditional_lines import conditional_statements, sentinel_of
 from asphalt.analysis.directives import only_accepts
 from asphalt.analysis.loop_ends import (
     blocks_in,

@@ -18,8 +18,8 @@ from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.nest import Phase, Producer, loop_bounds
-from asphalt.analysis.regions import Region, loop_variable
+from asphalt.analysis.nest import Phase, Producer
+from asphalt.analysis.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.scalars import Covers, Level, exposed, live_after
 from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbols import Scope

@@ -351,3 +351,29 @@ def _answer(problem: Problem) -> Violation | None:
     except UndecidedError:
         return Violation(None)
     return None if point is None else Violation(point)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The bounds of a loop as polynomials that hold before the region; direction +1 or -1."""
+
+    first: Poly
+    last: Poly
+    direction: int
+
+
+def loop_bounds(loop: Do, region: Region) -> Bounds | None:
+    """The bounds of a loop with step 1 or -1 whose bounds do not change in the region."""
+    head = loop.head.what
+    if not isinstance(head, DoHead) or head.first is None or head.last is None:
+        return None
+    step = 1
+    if head.step is not None:
+        value = region.value(head.step, ())
+        if value is None or value.value not in (1, -1):
+            return None
+        step = value.value
+    first, last = region.value(head.first, ()), region.value(head.last, ())
+    if first is None or last is None:
+        return None
+    return Bounds(first, last, step)

@@ -13,10 +13,9 @@ from asphalt.analysis.algebra import Poly, folded
 from asphalt.analysis.control_flow import ENTRY, ControlFlow
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.nest import loop_bounds
 from asphalt.analysis.paths import path_witness
 from asphalt.analysis.reaching import Definition, ReachingDefinitions
-from asphalt.analysis.regions import Region
+from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.request_operations import Does, Operation
 from asphalt.analysis.sets.problem import Problem
 from asphalt.analysis.values import Values

@@ -19,8 +19,7 @@ from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.free_order import effect_of, is_private
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Trips
-from asphalt.analysis.nest import loop_bounds
-from asphalt.analysis.regions import Region
+from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.sets.problem import Problem
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of

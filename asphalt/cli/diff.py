@@ -24,7 +24,7 @@ from asphalt.cli.options import (
 from asphalt.cli.session import note, open_project, reports_of, show, tell, warn_of
 from asphalt.cli.unchanged import why_unchanged
 from asphalt.limits import HEADER
-from asphalt.project import Change
+from asphalt.report.change import Change
 from asphalt.report.model import Problem
 from asphalt.report.steps import procedure_lines
 from asphalt.report.unified import unified_diff

@@ -20,7 +20,8 @@ from asphalt.cli.progress import progress
 from asphalt.cli.session import Output, note
 from asphalt.errors import UsageError
 from asphalt.output.atomic import write_atomically
-from asphalt.project import Change, Project
+from asphalt.project import Project
+from asphalt.report.change import Change
 from asphalt.report.simulated import (
     studies_table,
     study_json,

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.ir.program import Located
-from asphalt.project import Change
+from asphalt.report.change import Change
 from asphalt.simulation.runs import Part, Program, SimulationError, Simulator
 from asphalt.simulation.study import Builder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from asphalt.errors import UsageError
 from asphalt.output.write import write_tree
-from asphalt.project import Change
+from asphalt.report.change import Change
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import run

@@ -15,7 +15,7 @@ from pathlib import Path
 from asphalt.errors import UsageError
 from asphalt.output.modules import compile_order, is_fortran, used_modules
 from asphalt.output.write import write_tree
-from asphalt.project import Change
+from asphalt.report.change import Change
 from asphalt.resources import RUNTIME
 from asphalt.running.diagnostics import essence
 from asphalt.running.process import Outcome, fill, refuse_other_places, run

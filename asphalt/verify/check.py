@@ -13,7 +13,8 @@ from pathlib import Path
 
 from asphalt.errors import UsageError
 from asphalt.passes import TRANSFERS
-from asphalt.project import Change, Project
+from asphalt.project import Project
+from asphalt.report.change import Change
 from asphalt.running.launch import last_words, refusal
 from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.causes import NOT_TILED, NOTHING, causes

@@ -8,8 +8,8 @@ from asphalt.analysis.accesses import Access
 from asphalt.analysis.algebra import Poly
 from asphalt.analysis.geometry import send_view, send_writes
 from asphalt.analysis.layout import Guard, Layout, Misfit
-from asphalt.analysis.nest import Producer, loop_bounds
-from asphalt.analysis.regions import loop_variable
+from asphalt.analysis.nest import Producer
+from asphalt.analysis.regions import loop_bounds, loop_variable
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape
 from asphalt.analysis.tiled_dimension import exactly, gaps

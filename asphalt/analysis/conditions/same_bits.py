@@ -11,23 +11,26 @@ square root) give the same bits either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
-
-from asphalt.analysis.constants import is_open
 from asphalt.analysis.effects import bound_arguments
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.libraries import is_library_call
 from asphalt.analysis.nest import Phase, Producer
+from asphalt.analysis.same_rounding import (
+    ANY,
+    Value,
+    evaluated,
+    inexact_part,
+    is_open_value,
+    remains,
+)
 from asphalt.analysis.summary import dummies_of
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import constants_in
 from asphalt.analysis.verdict import Answer, Code, Holds
-from asphalt.analysis.words import words
 from asphalt.assumptions import BITS
-from asphalt.ir.expr import Arg, Component, Expr, Op, OpaqueExpr, Ref, names_in, walk
-from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, What
-from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+from asphalt.ir.expr import Expr, Ref, walk
+from asphalt.ir.stmt import Call, DoHead
+from asphalt.ir.tree import leaves
 
 LAST_DIGITS = Code(
     "ASP903",
@@ -44,19 +47,6 @@ LAST_DIGITS = Code(
 
 CODES = (LAST_DIGITS,)
 _DEPTH = 6  # calls that are followed
-_UNROLLED = 128  # iterations of loops that may be unrolled entirely
-ANY: Literal["any"] = "any"
-Value = int | None | Literal["any"]
-"""A bound of a loop: known, not known to anybody, or any that a compiler may know."""
-_EXACT = words(
-    """
-    abs aimag aint all allocated anint any associated btest ceiling cmplx conjg count dble dconjg
-    dcmplx dim dot_product epsilon floor huge iabs iachar iand ibclr ibits ibset ieor index int ior
-    ishft ishftc kind lbound len len_trim max maxloc maxval merge min minloc minval mod modulo nint
-    not present product real sign size sqrt sum tiny transfer ubound
-    """
-)
-"""Each has one value; sums and products are made in the order of their elements."""
 
 
 def check(producer: Producer) -> Answer:
@@ -102,69 +92,6 @@ def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
     return any(remains(node, constant_value, 1, along) for node in phase.tiled.body)
 
 
-def is_open_value(expr: Expr, scope: Scope) -> bool:
-    """Whether a value is to be proved for any sizes, and compilers will know them."""
-    return any(is_open(part, scope) for part in walk(expr))
-
-
-def remains(
-    node: Node, value: Callable[[Expr], Value], times: int, along: str | None = None
-) -> bool:
-    """Whether a statement that stands ``times`` times in unrolled code holds a loop that has more
-    iterations than are unrolled, or a number that is not known; ``along``: and which keeps the loop
-    over this variable around it from being vectorised."""
-    match node:
-        case Do(head=Leaf(what=DoHead() as head), body=body):
-            count = _trip_count(head, value)
-            if count is None or times * count > _UNROLLED:
-                return along is None or _goes_across(node, along)
-            return any(remains(child, value, times * count, along) for child in body)
-        case Branch(arms=arms):
-            return any(remains(child, value, times, along) for arm in arms for child in arm.body)
-        case Block(body=body):
-            return any(remains(child, value, times, along) for child in body)
-    return False
-
-
-def _goes_across(loop: Do, along: str) -> bool:
-    """Whether an array in a loop is passed through across its columns by the loop over ``along``
-    around it, and none that both loops pass through is passed along them.
-
-    Elements that are not neighbours keep GCC from vectorising the outer loop, and from exchanging
-    the two.
-    """
-    inner = {along}
-    across = False
-    for leaf in leaves(loop):
-        what = leaf.what
-        if isinstance(what, DoHead) and isinstance(what.var, Ref):
-            inner.add(what.var.name)
-    for leaf in leaves(loop):
-        for expr in evaluated(leaf.what):
-            for part in walk(expr):
-                if not isinstance(part, Ref | Component) or not part.args:
-                    continue
-                first, *others = (names_in(arg) for arg in part.args)
-                later = frozenset[str]().union(*others)
-                if along in first and later & inner:
-                    return False
-                across = across or (along in later and along not in first)
-    return across
-
-
-def _trip_count(head: DoHead, value: Callable[[Expr], Value]) -> int | None:
-    """The number of iterations of a counted loop; None: not known, nor to a compiler."""
-    if head.first is None or head.last is None:
-        return None
-    step = 1 if head.step is None else value(head.step)
-    first, last = value(head.first), value(head.last)
-    if first == ANY or last == ANY or step == ANY:
-        return 0  # the least
-    if first is None or last is None or not step:
-        return None
-    return max(0, (last - first + step) // step)
-
-
 def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
     """Whether a procedure has a loop that stays one wherever it is expanded, or calls one that
     has."""
@@ -202,31 +129,3 @@ def _constant_arguments(call: Call, inside: Scope, scope: Scope) -> frozenset[st
         for dummy, actual in bound.items()
         if constants_in(actual, scope).value is not None or is_open_value(actual, scope)
     )
-
-
-def evaluated(what: What) -> tuple[Arg, ...]:
-    """The expressions of an assignment or a call."""
-    match what:
-        case Assign(target=target, value=value):
-            return (target, value)
-        case Guarded(condition=condition, action=action):
-            return (condition, *evaluated(action))
-        case Call(procedure=procedure, args=args):
-            return (procedure, *args)
-    return ()
-
-
-def inexact_part(part: Arg, scope: Scope) -> str | None:
-    """The function or operation, for people, that has no one correct rounding; None: it has."""
-    match part:
-        case Op(op="**"):
-            return "a power"
-        case OpaqueExpr(text=text):
-            return text
-        case Ref(name=name, spelled=spelled, args=args) if args is not None:
-            symbol = scope.lookup(name)
-            if symbol is not None and symbol.origin is Origin.INTRINSIC and name not in _EXACT:
-                return spelled.upper()
-            if symbol is None or (symbol.dims is None and symbol.origin is not Origin.INTRINSIC):
-                return spelled
-    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.accesses import Effect, EffectKind, Footprint
-from asphalt.analysis.conditional_lines import conditional_statements
+from asphalt.analysis.conditional_lines import conditional_statements, sentinel_of
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.references import references
@@ -11,7 +11,6 @@ from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unseen import Unseen, why_unseen
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.analysis.window_memory import may_be_window_memory
-from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Opaque
 from asphalt.ir.tree import Leaf, leaves
 
@@ -231,17 +230,3 @@ def _after(sentinel: str, regions: tuple[str, ...]) -> tuple[str, ...]:
 
 def _name(sentinel: str) -> str:
     return sentinel.lower().split("(")[0].split()[0]
-
-
-def sentinel_of(trivia: Trivia) -> str | None:
-    """The text of a directive that changes what statements do; asphalt's own do not."""
-    stripped = trivia.text.strip()
-    if trivia.kind is not TriviaKind.DIRECTIVE:
-        return None
-    lowered = stripped.lower()[1:]
-    for prefix in ("$omp", "$acc", "$omx", "$ompx"):
-        if lowered.startswith(prefix):
-            return stripped[1 + len(prefix) :].strip(" &")
-    if lowered.startswith(("$asphalt", "dir$", "gcc$", "dec$", "ibm*", "pgi$")):
-        return None
-    return stripped

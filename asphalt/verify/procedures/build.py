@@ -22,7 +22,7 @@ from asphalt.ir.source import Form
 from asphalt.output.mirror import absolute, base_of
 from asphalt.output.modules import compile_order
 from asphalt.output.write import write_tree
-from asphalt.project import Change
+from asphalt.report.change import Change
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import Mpi
 from asphalt.running.process import Outcome, run

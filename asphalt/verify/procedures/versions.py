@@ -10,7 +10,8 @@ from asphalt.analysis.symbols import Scopes
 from asphalt.errors import InputError, UsageError
 from asphalt.limits import HEADER
 from asphalt.output.mirror import absolute, base_of
-from asphalt.project import Change, Project
+from asphalt.project import Project
+from asphalt.report.change import Change
 from asphalt.report.model import SiteReport
 from asphalt.resources import RUNTIME
 from asphalt.sites import Site
