@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from asphalt.config.settings import Settings
     from asphalt.project import Project
-    from asphalt.settings import Settings
 
 __version__ = "0.1.0"
 __all__ = ["Project", "Settings", "__version__"]
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
 
         return Project
     if name == "Settings":
-        from asphalt.settings import Settings
+        from asphalt.config.settings import Settings
 
         return Settings
     raise AttributeError(f"module 'asphalt' has no attribute {name!r}")

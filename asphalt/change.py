@@ -13,13 +13,13 @@ from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import line_of
 from asphalt.analysis.verdict import Mark, Refused
+from asphalt.config.limits import USUAL_DEPTH
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge
 from asphalt.garbage import collected_seldom, not_looked_through
 from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.limits import USUAL_DEPTH
 from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at

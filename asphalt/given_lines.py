@@ -11,8 +11,8 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from asphalt.analysis.unit_facts import line_of
-from asphalt.assumptions import has_lines, with_lines
-from asphalt.errors import UsageError
+from asphalt.config.assumptions import has_lines, with_lines
+from asphalt.config.errors import UsageError
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves

@@ -10,11 +10,11 @@ from asphalt.analysis.directives import Directive
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import site_directives
 from asphalt.change import DEFAULT_DEPTH, DEFAULT_TILE
+from asphalt.config.passes import PREPUSH
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import Tree
 from asphalt.ir.tree import File, Unit
-from asphalt.passes import PREPUSH
 from asphalt.report.change import Change
-from asphalt.settings import Settings
 from asphalt.sites import Site
 from asphalt.transforms.declare import declare
 from asphalt.transforms.edit import replace_unit

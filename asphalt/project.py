@@ -32,22 +32,22 @@ from asphalt.change import (
     nothing_beside,
     optimised,
 )
+from asphalt.config.limits import HEADER
+from asphalt.config.passes import PREPUSH, TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.findings import findings
 from asphalt.frontend.raw_text import called_names
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.given_lines import refuse_ambiguous
 from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import leaves
-from asphalt.limits import HEADER
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Tried
 from asphalt.own_reports import own_operations
-from asphalt.passes import PREPUSH, TRANSFERS
 from asphalt.prepushing import AskedFor, prepushed
 from asphalt.promised import as_promised
 from asphalt.report.change import Change as Change
 from asphalt.report.model import Problem, SiteReport
-from asphalt.settings import Settings
 from asphalt.sites import Judging, Site
 from asphalt.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.transforms import motion

@@ -14,7 +14,8 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import site_directives
 from asphalt.analysis.verdict import Mark, Refused
-from asphalt.assumptions import PURE, UNIFORM, is_accepted, of_kind
+from asphalt.config.assumptions import PURE, UNIFORM, is_accepted, of_kind
+from asphalt.config.settings import Settings
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.second_opinion import opinions
 from asphalt.frontend.second_outline import differs
@@ -25,7 +26,6 @@ from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Arm, Leaf, leaves
 from asphalt.naming import site_name
 from asphalt.report.model import MarkReport, SiteReport
-from asphalt.settings import Settings
 
 MANY_ASSUMPTIONS = 5
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import click
 
+from asphalt.config.settings import Settings
 from asphalt.running.mpi import OPENMPI, SMPI
-from asphalt.settings import Settings
 from asphalt.simulation.calibration import calibrate
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import Machine, load_machine

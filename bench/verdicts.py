@@ -13,7 +13,7 @@ from pathlib import Path
 
 from asphalt.analysis.codes import ALL_CODES, ASSUMPTIONS, CONDITIONS
 from asphalt.analysis.verdict import Code
-from asphalt.assumptions import KINDS
+from asphalt.config.assumptions import KINDS
 from asphalt.report.examples import Examples, examples_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "verdicts.md"

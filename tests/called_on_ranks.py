@@ -14,7 +14,7 @@ import numpy as np
 from mpi4py import MPI
 
 import asphalt.verify
-from asphalt.settings import Settings
+from asphalt.config.settings import Settings
 from asphalt.verify import Pair
 
 CHOICES = ((1, 1), (3, 2))  # K and D; neither divides most of the sizes

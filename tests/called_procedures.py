@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import asphalt.verify
-from asphalt.errors import AsphaltError
-from asphalt.settings import Settings
+from asphalt.config.errors import AsphaltError
+from asphalt.config.settings import Settings
 from asphalt.verify import Pair
 
 

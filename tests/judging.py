@@ -7,9 +7,9 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 from asphalt.analysis.codes import ALL_CODES
+from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.report.change import Change
-from asphalt.settings import Settings
 from asphalt.sites import Site
 
 NEST = """\

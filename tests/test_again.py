@@ -10,12 +10,12 @@ from conditions.test_examples import ACCEPTED, OF_STEPS
 from fuzz.batch import _MAIN, SUPPORT
 from fuzz.transfers import KINDS
 
+from asphalt.config.passes import PASSES, TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.optimiser.outcome import FIXPOINT
 from asphalt.output.write import write_tree
-from asphalt.passes import PASSES, TRANSFERS
 from asphalt.project import Outcome, Project
 from asphalt.running.mpi import OPENMPI
-from asphalt.settings import Settings
 from asphalt.transforms import pipelining
 from bench.lab.build import Recipe, sources_of
 from bench.lab.case import Case, load_cases

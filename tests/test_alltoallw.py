@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.project import Project
-from asphalt.settings import Settings
 
 # columns of which all ranks have some become rows, and rows columns again: a block of columns is in
 # planes of its own, one of rows in all planes

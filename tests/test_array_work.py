@@ -13,12 +13,12 @@ from stepping import Stepped
 from asphalt.analysis.access import concurrent_indexes
 from asphalt.analysis.array_work import works_on_arrays
 from asphalt.analysis.symbols import Scopes
+from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.tree import load_tree
 from asphalt.gain.work import Work
 from asphalt.ir.expr import OpaqueExpr
 from asphalt.ir.tree import leaves
 from asphalt.optimise import Optimised, optimise
-from asphalt.resources import RUNTIME, shipped
 from asphalt.simulation.machine import load_machine
 from asphalt.transforms.charge import Costs
 

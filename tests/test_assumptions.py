@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 from judging import CALL, NEST, SETTINGS, program, project, site
 
-from asphalt.assumptions import CONTROL, PURE, folded, is_accepted, of_kind
 from asphalt.cli.main import main
-from asphalt.errors import UsageError
+from asphalt.config.assumptions import CONTROL, PURE, folded, is_accepted, of_kind
+from asphalt.config.errors import UsageError
 from asphalt.report.json import SCHEMA
 from asphalt.report.text import site_details, site_lines
 

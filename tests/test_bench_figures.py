@@ -9,8 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from matplotlib import image
 
+from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.settings import Settings
 from bench.lab import speed
 from bench.lab.paper_page import Figures, slower
 from bench.lab.papers import REPEATS, LinkSweep, Panel, Timed, runs_of, slowdown_panels

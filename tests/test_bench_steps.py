@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from asphalt.passes import TRANSFERS
+from asphalt.config.passes import TRANSFERS
 from bench.full import RESULTS
 from bench.lab.case import load_cases
 from bench.lab.platforms import FREE

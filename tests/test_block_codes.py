@@ -11,10 +11,10 @@ from asphalt.analyses import Analyses
 from asphalt.analysis import block_codes
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Code
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.project import Project
 from asphalt.report.examples import examples_of
-from asphalt.settings import Settings
 from asphalt.transforms import decomposition, expansion
 
 

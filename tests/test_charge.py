@@ -11,10 +11,10 @@ from textwrap import dedent
 
 import pytest
 
-from asphalt.errors import InputError
-from asphalt.resources import RUNTIME, shipped
+from asphalt.config.errors import InputError
+from asphalt.config.resources import RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.running.simgrid import Cluster, MessageCosts, command
-from asphalt.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import BUILT_IN, load_machine
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from asphalt.analysis import costs
 from asphalt.analysis.costs import CLASSES
-from asphalt.settings import Settings
+from asphalt.config.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import Machine
 

@@ -13,10 +13,10 @@ from stepping import Stepped
 
 from asphalt.analysis.costs import CLASSES, Cache
 from asphalt.analysis.costs_trips import Trips
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
+from asphalt.config.settings import Settings
 from asphalt.gain.model import Model
 from asphalt.ir.expr import Lit
-from asphalt.settings import Settings
 from asphalt.simulation.cache import own_cache
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import BUILT_IN, LATENCIES, Machine, load_machine

@@ -10,7 +10,7 @@ import pytest
 from test_charge_times import charges
 
 from asphalt.analysis.costs import UNKNOWN, Cache
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.simulation.cache import own_cache
 from asphalt.simulation.machine import BUILT_IN, load_machine
 

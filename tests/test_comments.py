@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.ir.tree import leaves
-from asphalt.settings import Settings
 from asphalt.transforms.comments import comments_inside
 
 _FREE = """\

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
 
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.settings import Settings
 
 _PROGRAM = """\
 module fields

@@ -8,11 +8,11 @@ import pytest
 from mpi_run import SMPI, Mpi, installed
 from stepping import Stepped
 
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.resources import RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.passes import TRANSFERS
-from asphalt.resources import RUNTIME, shipped
-from asphalt.settings import Settings
 from asphalt.transforms import copies
 
 _PROGRAM = """\

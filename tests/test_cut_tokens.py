@@ -13,12 +13,12 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.named_inside import named_inside
 from asphalt.analysis.symbols import Scopes
+from asphalt.config.settings import Settings
 from asphalt.frontend.cut_tokens import whole_tokens
 from asphalt.frontend.statements import statement
 from asphalt.frontend.tree import load_tree
 from asphalt.ir.stmt import Opaque
 from asphalt.project import Project
-from asphalt.settings import Settings
 
 STATEMENTS = (
     "call mpi_alltoall(s, n*nz, mpi_real, r, n*nz, mpi_real, comm, ierr)",

@@ -14,9 +14,9 @@ from asphalt.analyses import Analyses
 from asphalt.analysis import block_codes
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise
-from asphalt.settings import Settings
 from asphalt.transforms import decomposition, nonblocking
 
 REAL = "MPI_DOUBLE_PRECISION"

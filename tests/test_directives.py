@@ -23,7 +23,7 @@ from asphalt.analysis.directives import (
     matches,
     parse,
 )
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.ir.tree import Leaf, Unit
 
 FREE = """\

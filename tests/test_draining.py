@@ -11,9 +11,9 @@ from stepping import Stepped
 from asphalt.analysis.matching import Matched
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
-from asphalt.resources import RUNTIME, shipped
 from asphalt.transforms import draining
 
 _UNIT = """\

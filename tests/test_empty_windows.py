@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from judging import SETTINGS
 
+from asphalt.config.passes import TRANSFERS
 from asphalt.optimiser.blocking import NOT_BROUGHT
-from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.model import SiteReport
 

@@ -17,13 +17,13 @@ from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 from stepping import Stepped
 
 from asphalt.analysis import block_codes
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
+from asphalt.config.limits import USUAL_CLONES
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.gain.model import Model
-from asphalt.limits import USUAL_CLONES
 from asphalt.optimise import Optimised, optimise
-from asphalt.passes import TRANSFERS
 from asphalt.project import Project
-from asphalt.settings import Settings
 from asphalt.simulation.platforms import INFINIBAND_DDR_2009
 from asphalt.transforms import departure, expansion
 

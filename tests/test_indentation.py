@@ -11,8 +11,8 @@ import pytest
 from fortran_program import FortranProgram
 from judging import SETTINGS
 
+from asphalt.config.passes import TRANSFERS
 from asphalt.ir.tree import leaves
-from asphalt.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.transforms.indentation import further_in
 

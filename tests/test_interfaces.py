@@ -8,8 +8,8 @@ import pytest
 
 from asphalt.analysis.interfaces import same_interface
 from asphalt.analysis.symbols import scope_of
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
-from asphalt.settings import Settings
 
 TEXT = """integer function f(a, n) result(r)
   integer, parameter :: m = 2

@@ -14,7 +14,7 @@ from stepping import Stepped
 from asphalt.cli import judging
 from asphalt.cli.main import main
 from asphalt.cli.simulated_program import FLAGS
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.gain.model import Judge, Model
 from asphalt.optimise import Optimised, optimise
 from asphalt.running import mpi as running

@@ -10,9 +10,9 @@ from analysed import Analysed, described
 from asphalt.analysis.accesses import EffectKind, Part
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.libraries import table
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.ir.tree import Leaf
-from asphalt.settings import Settings
 
 CALLER = """
 subroutine caller(n, m, s, a, b, c, x, k)

@@ -10,10 +10,10 @@ from mpi_run import OPENMPI, Mpi, build, installed, run
 from stepping import Stepped
 
 from asphalt.analysis.inlining.codes import MEANING
+from asphalt.config.resources import RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.resources import RUNTIME, shipped
-from asphalt.settings import Settings
 from asphalt.transforms import opening
 
 _NEST = """\

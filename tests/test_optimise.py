@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise
-from asphalt.passes import TRANSFERS
-from asphalt.resources import RUNTIME, shipped
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi, environment
 from asphalt.transforms import motion
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, installed
 
+from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.resources import RUNTIME, shipped
 from asphalt.running.mpi import environment
 
 _UNIT = """\

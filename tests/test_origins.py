@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from asphalt.config.resources import RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.resources import RUNTIME, shipped
-from asphalt.settings import Settings
 
 HALO = """\
 subroutine halo(u, n, left, right)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.cache import unpack
 from asphalt.frontend.outline import Outline, Request, outline, outlines
 from asphalt.frontend.parts import Parts, interpreted, parts, unread_file, unread_parts

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.includes import included_files
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger

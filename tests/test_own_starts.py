@@ -15,8 +15,8 @@ from stepping import Stepped
 from tiled_runs import outputs, transformed, with_values
 
 from asphalt.analysis.pipelining_codes import BETWEEN, PARTS
+from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.settings import Settings
 from asphalt.transforms import segmentation
 
 FIGURE = """\

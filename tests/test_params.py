@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
+from asphalt.config.limits import HEADER
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
-from asphalt.limits import HEADER
 from asphalt.unparse.params import Parameter, merge_header, update_header
 from asphalt.unparse.writer import Style, lines_of
 

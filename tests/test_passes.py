@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.errors import UsageError
-from asphalt.passes import PASSES, PREPUSH, TRANSFERS, in_order
+from asphalt.config.errors import UsageError
+from asphalt.config.passes import PASSES, PREPUSH, TRANSFERS, in_order
 
 
 def test_names_come_in_the_order_of_the_passes_and_once() -> None:

@@ -18,9 +18,9 @@ from tiled_runs import output, outputs, transformed, with_values
 from asphalt.analysis.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.verdict import Code
+from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.report.examples import examples_of
-from asphalt.settings import Settings
 from asphalt.transforms import nonblocking, pipelining
 
 REFUSED: dict[str, tuple[Code, str]] = {

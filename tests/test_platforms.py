@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mpi_run import SMPI, build, installed
 
-from asphalt.errors import AsphaltError
+from asphalt.config.errors import AsphaltError
 from asphalt.report.timeline_data import time_text
 from asphalt.running.simgrid import MessageCosts
 from asphalt.simulation.choose import chosen

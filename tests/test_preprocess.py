@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend import preprocess as module
 from asphalt.frontend.cpp_facts import CppFacts
 from asphalt.frontend.preprocess import preprocess

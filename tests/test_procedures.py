@@ -15,13 +15,13 @@ from procedures import write
 
 from asphalt.analysis.symbols import Scopes
 from asphalt.cli.main import main
-from asphalt.errors import AsphaltError, InputError, UsageError
+from asphalt.config.errors import AsphaltError, InputError, UsageError
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.project import Project
 from asphalt.report.change import Change
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi
 from asphalt.running.process import Outcome, run
-from asphalt.settings import Settings
 from asphalt.verify import load
 from asphalt.verify.procedures.compare import Compared, Wanted, compare
 from asphalt.verify.procedures.draws import Fixed, evaluate

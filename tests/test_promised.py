@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from asphalt.cli.session import reports_before
-from asphalt.passes import TRANSFERS
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.report.model import SiteReport
-from asphalt.settings import Settings
 
 _PROGRAM = """\
 program exchange

@@ -9,11 +9,11 @@ from mpi_run import OPENMPI, Mpi, compile_source, installed
 from stepping import Stepped
 
 from asphalt.analysis.verdict import Refused
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.gain.model import Model
 from asphalt.optimiser.order import NAMES, PREPARING
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.settings import Settings
 from asphalt.transforms import inline
 
 _MODULE = """\

@@ -14,13 +14,13 @@ import pytest
 from cli_programs import write_tree
 
 from asphalt.cli.main import main
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
+from asphalt.config.resources import RACE, RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.report.change import Change
-from asphalt.resources import RACE, RUNTIME, shipped
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from asphalt.running.process import Outcome, run
-from asphalt.settings import Settings
 from asphalt.verify.builds import Commands
 from asphalt.verify.check import Trial, check
 from asphalt.verify.files import outputs

@@ -11,12 +11,12 @@ import pytest
 from judging import program
 
 from asphalt.analysis import effects
+from asphalt.config.settings import Settings
 from asphalt.frontend.mentions import Mentions
 from asphalt.frontend.outline import Request
 from asphalt.frontend.tree import load_tree
 from asphalt.frontend.workers import Failed, Workers
 from asphalt.project import Project
-from asphalt.settings import Settings
 
 SETTINGS = Settings(jobs=1)
 NEST = """\

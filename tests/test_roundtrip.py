@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.cpp_facts import CppFacts
 from asphalt.frontend.parse import parse_file
 from asphalt.frontend.source_text import SourceText, read_source

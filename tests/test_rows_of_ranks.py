@@ -9,11 +9,11 @@ import pytest
 from mpi_run import SMPI, Mpi, build, installed, run
 
 from asphalt.analyses import Analyses
+from asphalt.config.resources import RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.blocking import kept_blocking
-from asphalt.resources import RUNTIME, shipped
-from asphalt.settings import Settings
 
 _PROGRAM = """\
 module domains

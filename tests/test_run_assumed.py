@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from mpi_run import OPENMPI, RUNTIME, build, installed, run
 
+from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.settings import Settings
 
 PROGRAM = """\
 program exchange

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, compile_source, installed, link, run
 
+from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.report.change import Change
-from asphalt.settings import Settings
 
 SOURCES = Path(__file__).parent / "transformed"
 # in the order in which they are compiled

@@ -12,10 +12,10 @@ from analysed import Analysed
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.runtime_names import PUBLIC, clashing_name
 from asphalt.analysis.symbols import Scopes
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
-from asphalt.passes import TRANSFERS
 from asphalt.project import Project
-from asphalt.settings import Settings
 
 RUNTIME = Path(__file__).parents[1] / "fortran_runtime"
 GOLDEN = Path(__file__).parent / "golden"

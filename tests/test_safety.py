@@ -15,11 +15,11 @@ from safety_pair import Pair
 from safety_pairs import PAIRS
 from stepping import Stepped
 
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.optimiser import order
-from asphalt.passes import TRANSFERS
-from asphalt.settings import Settings
 from asphalt.transforms import pipelining
 from asphalt.transforms.step import Step, Transformation
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.verdict import Refused
+from asphalt.config.settings import Settings
 from asphalt.frontend.expressions import parse_expression as e
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.interpret import interpret_unit
@@ -49,7 +50,6 @@ from asphalt.ir.stmt import (
 )
 from asphalt.ir.tree import Do, File, Leaf, Unit, leaves
 from asphalt.project import Project
-from asphalt.settings import Settings
 from asphalt.sites import Site, seconded
 
 KERNELS = Path(__file__).parents[1] / "kernels"

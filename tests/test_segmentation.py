@@ -28,8 +28,8 @@ from tiled_runs import outputs, transformed, with_values
 from asphalt.analysis.pipelining_codes import MESSAGES, NEEDED, PARTS
 from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.verdict import Code
+from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.settings import Settings
 from asphalt.transforms import fission, motion, nonblocking, segmentation
 
 QUICK = {"sendrecv", "arms", "fills_alone"}

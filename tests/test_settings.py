@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
+from asphalt.config.settings import Settings, load_settings
 from asphalt.ir.source import Form
-from asphalt.settings import Settings, load_settings
 
 ALL = """
 defines = ["__MPI", "N=3"]

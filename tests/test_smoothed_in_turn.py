@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 
+from asphalt.config.resources import RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.resources import RUNTIME, shipped
-from asphalt.settings import Settings
 
 _TEXT = """\
 module field

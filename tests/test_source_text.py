@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.source_text import form_of, read_source, source_text
 from asphalt.ir.source import Form
 

@@ -12,11 +12,11 @@ from stepping import Stepped
 from asphalt.analysis import store_codes
 from asphalt.analysis.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.verdict import Refused
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.project import Project
 from asphalt.report.examples import examples_of
-from asphalt.settings import Settings
 from asphalt.transforms import stores
 
 _PROGRAM = """\

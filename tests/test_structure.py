@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.parse import parse_file
 from asphalt.frontend.source_text import SourceText
 from asphalt.ir.source import Form, TriviaKind

@@ -18,12 +18,12 @@ from mpi_run import SMPI
 from opinions import Opinion
 from stepping import Stepped
 
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.gain.model import Model
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
-from asphalt.passes import TRANSFERS
-from asphalt.settings import Settings
 from asphalt.simulation.platforms import ETHERNET_1
 from asphalt.transforms import (
     departure,

@@ -10,9 +10,9 @@ from stepping import Stepped
 
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.settings import Settings
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm{dummy})

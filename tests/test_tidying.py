@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Unit, leaves
 from asphalt.optimise import optimise
-from asphalt.passes import TRANSFERS
-from asphalt.settings import Settings
 from asphalt.transforms.tidying import without_unused
 
 _PROGRAM = """\

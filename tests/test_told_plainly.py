@@ -10,8 +10,8 @@ import pytest
 
 from asphalt.cli.main import main
 from asphalt.cli.unchanged import missing_passes, why_unchanged
+from asphalt.config.passes import GAINING, PASSES
 from asphalt.optimiser import order
-from asphalt.passes import GAINING, PASSES
 from asphalt.report.model import (
     DroppedReport,
     GainReport,

@@ -9,8 +9,8 @@ import pytest
 from judging import SETTINGS
 
 from asphalt.cli.session import reports_before
-from asphalt.errors import UsageError
-from asphalt.passes import TRANSFERS
+from asphalt.config.errors import UsageError
+from asphalt.config.passes import TRANSFERS
 from asphalt.project import Project
 
 _UNIT = """\

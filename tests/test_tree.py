@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.program import MpiMention, Program
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Assign, Call, Decl, Opaque, Plain, Raw
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
-from asphalt.settings import Settings
 
 Load = Callable[..., Tree]
 

@@ -8,10 +8,10 @@ import pytest
 from mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 
 from asphalt.cli.main import main
+from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.resources import RUNTIME, RUNTIME_F08, shipped
-from asphalt.settings import Settings
 
 _MODULE = """\
 module kept

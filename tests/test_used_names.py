@@ -9,11 +9,11 @@ from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
 from asphalt.analysis.symbols import scope_of
 from asphalt.analysis.used_names import used_names
+from asphalt.config.resources import RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.project import Project
-from asphalt.resources import RUNTIME, shipped
-from asphalt.settings import Settings
 
 _MODULES = """\
 module deepest

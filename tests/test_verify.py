@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from asphalt.cli.progress import Progress
 from asphalt.cli.verify import verify
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.report.change import Change
 from asphalt.report.model import SiteReport
 from asphalt.report.verified import verified_summary

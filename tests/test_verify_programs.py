@@ -17,7 +17,7 @@ import pytest
 from cli_programs import MAIN, write_tree
 
 from asphalt.cli.main import main
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.running.mpi import MPIS
 from asphalt.verify.call_lines import line_of_call
 from asphalt.verify.compare import Likeness, file_difference, text_difference

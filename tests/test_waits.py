@@ -8,9 +8,9 @@ import pytest
 from mpi_run import SMPI, Mpi, installed, same_lines
 from stepping import Stepped
 
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.settings import Settings
 from asphalt.transforms import waits
 
 _PROGRAM = """\

@@ -9,9 +9,9 @@ from mpi_run import MPICH, Mpi, installed, same_lines
 
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.window_memory import has_windows, may_be_window_memory
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.settings import Settings
 
 # rank 0 puts into w of rank 1, and sends; rank 1 receives, and finds in w what was put
 _PUTS = """\

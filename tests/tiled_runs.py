@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mpi_run import Mpi, build, run
 
+from asphalt.config.resources import RUNTIME, shipped
+from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.resources import RUNTIME, shipped
-from asphalt.settings import Settings
 
 
 def transformed(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from asphalt import assumptions
 from asphalt.analysis import block_codes, pipelining_codes, splitting_codes, store_codes
 from asphalt.analysis.conditions import (
     available,
@@ -27,6 +26,7 @@ from asphalt.analysis.conditions import (
 )
 from asphalt.analysis.inlining import codes as inlining
 from asphalt.analysis.verdict import Code
+from asphalt.config import assumptions
 
 _MODULES = (
     site,

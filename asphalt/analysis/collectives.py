@@ -18,7 +18,7 @@ from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.uniformity import Level, Uniformity
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.assumptions import UNIFORM
+from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf, leaves

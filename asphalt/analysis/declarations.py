@@ -15,6 +15,7 @@ from typing import Protocol
 from asphalt.analysis.implicit import implicit_rule
 from asphalt.analysis.symbol import Names, Origin, Symbol
 from asphalt.analysis.words import words
+from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
 from asphalt.ir.source import Span, TriviaKind
 from asphalt.ir.stmt import (
@@ -31,7 +32,6 @@ from asphalt.ir.stmt import (
     Use,
 )
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
-from asphalt.limits import HEADER
 
 
 @dataclass(slots=True)

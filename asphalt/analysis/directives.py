@@ -18,11 +18,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from asphalt.assumptions import KINDS
-from asphalt.errors import InputError
+from asphalt.config.assumptions import KINDS
+from asphalt.config.errors import InputError
+from asphalt.config.limits import DEPTH, TILE, Limits
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.limits import DEPTH, TILE, Limits
 
 SENTINEL = "$asphalt"
 

@@ -33,7 +33,7 @@ from asphalt.analysis.uneven import uneven_layout_of
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdict import Answer, Holds, Refused
 from asphalt.analysis.without_copy import layout_without_copy
-from asphalt.assumptions import PURE
+from asphalt.config.assumptions import PURE
 
 
 @dataclass(frozen=True, slots=True)

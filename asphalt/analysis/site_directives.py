@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.directives import Assume, Clause, Depth, Directive, Skip, Tile, directives
 from asphalt.analysis.exchange import Exchange
-from asphalt.assumptions import BITS, CONTROL
+from asphalt.config.assumptions import BITS, CONTROL
 from asphalt.ir.tree import Unit, leaves
 
 

@@ -25,6 +25,7 @@ from asphalt.analysis.intrinsics import is_intrinsic
 from asphalt.analysis.symbol import Origin as Origin
 from asphalt.analysis.symbol import Symbol as Symbol
 from asphalt.analysis.symbol import Text as Text
+from asphalt.config.limits import CONSTANTS, HEADER
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
     Decl,
@@ -34,7 +35,6 @@ from asphalt.ir.stmt import (
     UseItem,
 )
 from asphalt.ir.tree import Node, leaves
-from asphalt.limits import CONSTANTS, HEADER
 
 
 class Absence(Enum):

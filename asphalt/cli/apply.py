@@ -20,7 +20,7 @@ from asphalt.cli.options import (
 )
 from asphalt.cli.session import note, open_project, report_of, reports_after, tell, warn_of
 from asphalt.cli.unchanged import why_unchanged
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
 from asphalt.output.needs import needs_of_a_build

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from asphalt.cli.options import PATHS
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.verify.builds import BUILD_PLACES
 
 

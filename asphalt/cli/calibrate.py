@@ -15,7 +15,7 @@ from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS
 from asphalt.cli.progress import progress
 from asphalt.cli.session import note
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.simulation.calibration import Calibration
 from asphalt.simulation.calibration import calibrate as calibrated

@@ -16,8 +16,8 @@ from asphalt.analysis.conditions.point_to_point import NOT_YET
 from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
 from asphalt.cli.session import note, open_project, reports_before, show, sources_of, strokes, tell
-from asphalt.errors import InputError, UsageError
-from asphalt.passes import TRANSFERS
+from asphalt.config.errors import InputError, UsageError
+from asphalt.config.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.drawing import drawing
 from asphalt.report.examples import examples_of

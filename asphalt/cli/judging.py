@@ -17,8 +17,8 @@ from asphalt.cli.numbers import RANKS as RANKS_LIMITS
 from asphalt.cli.numbers import Numbers, numbers_option
 from asphalt.cli.options import PATHS
 from asphalt.cli.simulated_program import FLAGS, RANKS, SECONDS, builder_of, warn_of_speeds
-from asphalt.errors import UsageError
-from asphalt.passes import TRANSFERS
+from asphalt.config.errors import UsageError
+from asphalt.config.passes import TRANSFERS
 from asphalt.project import Judges, Project
 from asphalt.running.mpi import SMPI
 from asphalt.simulation.choose import DEFAULT, chosen

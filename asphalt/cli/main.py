@@ -15,7 +15,7 @@ import click
 
 from asphalt import __version__
 from asphalt.cli.signals import SignalledError, signals_raised
-from asphalt.errors import AsphaltError
+from asphalt.config.errors import AsphaltError
 
 COMMANDS = ("scan", "explain", "diff", "apply", "verify", "calibrate", "simulate", "mk")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from asphalt.cli.command import Command
-from asphalt.resources import MAKEFILE, shipped
+from asphalt.config.resources import MAKEFILE, shipped
 
 
 @click.command(cls=Command)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from asphalt.limits import Limits
+from asphalt.config.limits import Limits
 
 Numbers = tuple[int, ...]
 RANKS = Limits(1, 10**6)

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
+from asphalt.config.limits import CLONES, DEPTH, TILE, USUAL_CLONES
+from asphalt.config.passes import DEFAULT, GROUPS, PASSES
+from asphalt.config.settings import Settings, load_settings
 from asphalt.ir.source import Form
-from asphalt.limits import CLONES, DEPTH, TILE, USUAL_CLONES
-from asphalt.passes import DEFAULT, GROUPS, PASSES
-from asphalt.settings import Settings, load_settings
 
 FORMATS = ("text", "json", "sarif", "github")
 PATHS = click.Path(path_type=Path)

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from asphalt.cli.options import CommonOptions
 from asphalt.cli.unchanged import missing_passes
-from asphalt.errors import InputError, UsageError
-from asphalt.passes import TRANSFERS
+from asphalt.config.errors import InputError, UsageError
+from asphalt.config.passes import TRANSFERS
 from asphalt.project import Outcome, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines

@@ -26,7 +26,7 @@ from asphalt.cli.options import (
 from asphalt.cli.session import Output, open_project
 from asphalt.cli.simulate_runs import Wanted, run_study, run_sweep
 from asphalt.cli.simulated_program import FLAGS, RANKS, SECONDS, builder_of, warn_of_speeds
-from asphalt.limits import DEPTH, TILE
+from asphalt.config.limits import DEPTH, TILE
 from asphalt.project import DEFAULT_DEPTH, Project
 from asphalt.report.simulated import (
     platforms_table,

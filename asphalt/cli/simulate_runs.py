@@ -18,7 +18,7 @@ from asphalt.cli.options import (
 )
 from asphalt.cli.progress import progress
 from asphalt.cli.session import Output, note
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.project import Project
 from asphalt.report.change import Change

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from asphalt.cli.build_options import Building
 from asphalt.cli.session import note
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.project import Project
 from asphalt.simulation.described import Described, host_speed
 from asphalt.simulation.machine import Machine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from asphalt.passes import GAINING, STARTING, TRANSFERS, in_order
+from asphalt.config.passes import GAINING, STARTING, TRANSFERS, in_order
 from asphalt.report.model import ProcedureReport
 
 _MOVING = "motion"

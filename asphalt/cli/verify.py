@@ -38,8 +38,8 @@ from asphalt.cli.verify_procedure import (
     tell,
     verify_procedure,
 )
-from asphalt.errors import UsageError
-from asphalt.limits import DEPTH, TILE
+from asphalt.config.errors import UsageError
+from asphalt.config.limits import DEPTH, TILE
 from asphalt.verify.builds import DEFAULT_BUILD, EXECUTABLE, RUN_PLACES, Commands
 from asphalt.verify.check import Trial
 from asphalt.verify.check_all import check_all, comparisons

@@ -14,7 +14,7 @@ import click
 from asphalt.cli.options import CommonOptions
 from asphalt.cli.progress import Progress
 from asphalt.cli.session import Output, note, open_project
-from asphalt.errors import InputError, UsageError
+from asphalt.config.errors import InputError, UsageError
 from asphalt.report.verified import (
     verified_json,
     verified_lines,

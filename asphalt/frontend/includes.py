@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.cache import pack
 from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.parse import parse_file

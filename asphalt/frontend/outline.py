@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.cache import pack
 from asphalt.frontend.cpp_facts import CppFacts
 from asphalt.frontend.index import live_text

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.cpp_facts import CppFacts
 from asphalt.frontend.source_text import SourceText
 from asphalt.ir.source import Form

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, order=True)

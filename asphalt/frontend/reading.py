@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from asphalt.config.limits import HEADER
+from asphalt.config.settings import Settings
 from asphalt.frontend.cache import Cache, cache_directory, key_of, unpack
 from asphalt.frontend.includes import (
     Headers,
@@ -37,8 +39,6 @@ from asphalt.frontend.source_text import OLD_LINE_ENDS, form_of, has_old_line_en
 from asphalt.frontend.workers import Failed, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node, Unit
-from asphalt.limits import HEADER
-from asphalt.settings import Settings
 
 TIME_LIMIT = 30.0
 """Seconds that one file may take in a worker."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.ir.source import Form
 
 FREE_WIDTH = 132

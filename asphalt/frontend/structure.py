@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.classify import Role, Shape, classify, without_blanks
 from asphalt.frontend.source_text import SourceText
 from asphalt.frontend.specification import (

@@ -14,7 +14,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
+from asphalt.config.settings import Settings
 from asphalt.frontend.cache import key_of
 from asphalt.frontend.foreign import ForeignFiles
 from asphalt.frontend.index import FileIndex
@@ -29,7 +30,6 @@ from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
 from asphalt.ir.tree import File, Leaf, Node, Unit
-from asphalt.settings import Settings
 
 _PROCEDURES = frozenset({"subroutine", "function"})
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 
 from asphalt.analysis.runtime_names import clashing_name
+from asphalt.config.limits import HEADER
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.gain.told import less_text
-from asphalt.limits import HEADER
 from asphalt.optimiser.dropped import (
     IN_TILES,
     LESS_SAVED,

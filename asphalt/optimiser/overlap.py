@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
+from asphalt.config.passes import GAINING as GAINING_PASSES
 from asphalt.gain.model import Price
 from asphalt.optimiser.dropped import (
     distinct,
@@ -44,7 +45,6 @@ from asphalt.optimiser.outcome import (
     Transfer,
 )
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.passes import GAINING as GAINING_PASSES
 from asphalt.transforms import (
     decomposition,
     departure,

@@ -15,12 +15,12 @@ from asphalt.analysis.objects import symbol_named
 from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.config.limits import HEADER, USUAL_DEPTH
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import Message, saved, usual_tile
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf, Node
-from asphalt.limits import HEADER, USUAL_DEPTH
 from asphalt.optimiser.dropped import not_kept, together_not_kept, told_with
 from asphalt.optimiser.order import MOST_STEPS, SEGMENTING, WAITING, WIDENING
 from asphalt.optimiser.origins import Place

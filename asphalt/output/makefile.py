@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.output.includes import included_files
 from asphalt.output.mirror import absolute
 from asphalt.output.modules import is_fortran, prerequisites

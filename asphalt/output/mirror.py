@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.errors import InputError, UsageError
+from asphalt.config.errors import InputError, UsageError
 from asphalt.output.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from asphalt.output.ledger import FOLDER
 from asphalt.report.model import Problem

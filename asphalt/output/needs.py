@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from asphalt.limits import HEADER
+from asphalt.config.limits import HEADER
 from asphalt.output.write import Written
 
 _NAMED = 3  # files that a sentence names

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from asphalt.analysis.runtime_calls import STATUSES
+from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
 from asphalt.output.mirror import Entry
-from asphalt.resources import RUNTIME, RUNTIME_F08, shipped
 
 _MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
 _STATUSES = re.compile(rf"^\s*(?:use|module)\s+{STATUSES}\b".encode(), re.IGNORECASE | re.MULTILINE)

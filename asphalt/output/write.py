@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from asphalt.errors import InputError, UsageError
-from asphalt.limits import HEADER
+from asphalt.config.errors import InputError, UsageError
+from asphalt.config.limits import HEADER
+from asphalt.config.resources import RUNTIME
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
 from asphalt.output.runtime import is_runtime, runtime_entry
 from asphalt.report.model import Problem
-from asphalt.resources import RUNTIME
 from asphalt.unparse.params import Parameter, kept_values, merge_header, update_header
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from asphalt.analysis.verdict import Code
-from asphalt.assumptions import KINDS
+from asphalt.config.assumptions import KINDS
 from asphalt.report.examples import examples_of
 from asphalt.report.model import FINDING, Problem, SiteReport
 from asphalt.report.steps import dropped_text

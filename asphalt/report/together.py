@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from asphalt.passes import PREPUSH
+from asphalt.config.passes import PREPUSH
 from asphalt.report.model import FINDING, SiteReport
 
 _POSSIBLE = ("proved", "assumed")

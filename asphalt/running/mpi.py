@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 
 _FIXED = (".f", ".for", ".ftn", ".f77")
 

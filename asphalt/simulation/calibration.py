@@ -19,12 +19,12 @@ from asphalt.analysis.algebra import poly
 from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache, Counts
 from asphalt.analysis.costs_trips import Trips
 from asphalt.analysis.symbols import Scope, Scopes
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
-from asphalt.settings import Settings
 from asphalt.simulation.cache import own_cache
 from asphalt.simulation.calibration_runs import (
     COLUMNS,

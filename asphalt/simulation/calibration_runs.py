@@ -10,7 +10,7 @@ from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.running.process import run
 
 LENGTH, SIDE, ROWS, COLUMNS, CROSSED = 1000, 31, 64, 33000, 128

@@ -10,6 +10,8 @@ from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbol import Origin
 from asphalt.analysis.symbols import Scope, Scopes, Symbol
+from asphalt.config.resources import CHARGES, shipped
+from asphalt.config.settings import Settings
 from asphalt.frontend.concurrent import concurrent_header
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.gain.post import COPY_BANDWIDTH
@@ -19,8 +21,6 @@ from asphalt.ir.stmt import Call
 from asphalt.ir.tree import File, Unit
 from asphalt.output.atomic import write_atomically
 from asphalt.output.mirror import absolute, plan_mirror
-from asphalt.resources import CHARGES, shipped
-from asphalt.settings import Settings
 from asphalt.simulation.machine import Machine
 from asphalt.transforms.charge import Charger, Costs, NotCharged
 from asphalt.transforms.charge_copies import with_copies_charged

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.running.simgrid import MessageCosts
 from asphalt.simulation.described import Described, described
 from asphalt.simulation.platforms import NETWORKS, Network

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.running.simgrid import MessageCosts
 from asphalt.simulation.platforms import INSTANT, PLAIN, eager_below
 

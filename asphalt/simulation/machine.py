@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 
 BUILT_IN = Path(__file__).resolve().parent.parent / "data" / "machine.toml"
 SPEED = 1e9

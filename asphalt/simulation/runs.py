@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from asphalt.analysis.mpi_table import table
-from asphalt.errors import AsphaltError
+from asphalt.config.errors import AsphaltError
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import Outcome, run
 from asphalt.simulation.deadlock import TELL_BLOCKED, deadlock_text, is_deadlock, ranks_text

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
+from asphalt.config.settings import Settings
 from asphalt.output.write import write_tree
 from asphalt.report.change import Change
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import run
-from asphalt.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.hideable import Hideable, hideable
 from asphalt.simulation.machine import Machine

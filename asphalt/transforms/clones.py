@@ -6,10 +6,10 @@ from asphalt.analysis.constants import constant, element_bytes
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.config.limits import USUAL_CLONES
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Leaf, leaves
-from asphalt.limits import USUAL_CLONES
 
 OWN = "for a transfer of its own"
 """What the comment at the declaration of a buffer says that was made like another one."""

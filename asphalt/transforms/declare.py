@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from asphalt.config.limits import HEADER
 from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
 from asphalt.ir.insertion import last_declaration, last_use
@@ -26,7 +27,6 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
-from asphalt.limits import HEADER
 from asphalt.transforms.edit import map_leaves
 from asphalt.transforms.make import Maker, both, compare, fn, num, var
 

@@ -57,7 +57,7 @@ from asphalt.analysis.schedule_blocks import Pattern
 from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused
-from asphalt.assumptions import BITS
+from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite

@@ -33,7 +33,7 @@ from asphalt.analysis.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEME
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Code, Refused
-from asphalt.assumptions import BITS, Kind
+from asphalt.config.assumptions import BITS, Kind
 from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves

@@ -39,11 +39,11 @@ from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.references import actions, expressions_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.config.limits import USUAL_CLONES
 from asphalt.ir.expr import Expr, Ref, Section, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.stmt import Assign, Call, Decl, Dim, DoHead, Include
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.limits import USUAL_CLONES
 from asphalt.transforms.clones import array_bytes
 from asphalt.transforms.comments import comments_inside
 from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list

@@ -37,7 +37,7 @@ from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
-from asphalt.assumptions import BITS
+from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what

@@ -38,7 +38,7 @@ from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.statement_order import StatementOrder
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Refused
-from asphalt.assumptions import BITS
+from asphalt.config.assumptions import BITS
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms import fission
 from asphalt.transforms.comments import assumptions

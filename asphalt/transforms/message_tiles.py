@@ -9,11 +9,11 @@ from asphalt.analysis.algebra import Poly
 from asphalt.analysis.message_parts import Parts, Trips
 from asphalt.analysis.tiled_groups import Group
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, rewrite
-from asphalt.limits import HEADER
 from asphalt.transforms.comments import assumptions, comments_inside, in_front
 from asphalt.transforms.edit import flat_map, map_leaves, shifted
 from asphalt.transforms.make import (

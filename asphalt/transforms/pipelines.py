@@ -29,7 +29,7 @@ from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdict import Code, Refused
 from asphalt.analysis.work_estimate import operations_of
-from asphalt.assumptions import BITS
+from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves

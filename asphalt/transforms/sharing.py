@@ -45,7 +45,7 @@ from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.assumptions import BITS
+from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Expr, Op, names_in
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
-from asphalt.limits import HEADER
 from asphalt.transforms.additions import added
 from asphalt.transforms.checked_sizes import are_intrinsic, can_check
 from asphalt.transforms.declare import column_of, expressions_of, insert_behind

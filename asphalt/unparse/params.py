@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asphalt.errors import InputError
-from asphalt.limits import DEPTH, HEADER, TILE
+from asphalt.config.errors import InputError
+from asphalt.config.limits import DEPTH, HEADER, TILE
 
 _TITLE = (
     "! Written by asphalt. Edit the numbers and rebuild; there is no need to run asphalt again.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 
 if TYPE_CHECKING:
     from asphalt.verify.procedures.loading import Pair, Procedure, load

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
+from asphalt.config.resources import RUNTIME
 from asphalt.output.modules import compile_order, is_fortran, used_modules
 from asphalt.output.write import write_tree
 from asphalt.report.change import Change
-from asphalt.resources import RUNTIME
 from asphalt.running.diagnostics import essence
 from asphalt.running.process import Outcome, fill, refuse_other_places, run
 from asphalt.verify.compilers import compilers

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.frontend.outline import Outline, Request, outline
 from asphalt.frontend.source_text import form_of
 

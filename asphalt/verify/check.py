@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.errors import UsageError
-from asphalt.passes import TRANSFERS
+from asphalt.config.errors import UsageError
+from asphalt.config.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.change import Change
 from asphalt.running.launch import last_words, refusal

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.project import Project
 from asphalt.verify.check import Trial, alone, check
 from asphalt.verify.files import never_written

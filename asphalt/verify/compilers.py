@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.running.diagnostics import essence
 from asphalt.verify.compiler import Wrapper
 from asphalt.verify.setups import Setup

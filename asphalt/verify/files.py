@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.verify.compare import (
     EXACT,
     STANDARD_OUTPUT,

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from asphalt.errors import UsageError
-from asphalt.resources import RACE, shipped
+from asphalt.config.errors import UsageError
+from asphalt.config.resources import RACE, shipped
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import how_to_get
 from asphalt.running.process import Outcome, run

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.running.mpi import MPIS, OPENMPI, Mpi, how_to_get
 from asphalt.running.process import Outcome
 from asphalt.running.simgrid import Cluster, options

@@ -25,6 +25,7 @@ from asphalt.analysis.exchange import calls_in
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_table import Procedure, Timing, procedure
 from asphalt.analysis.symbols import Scopes
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.ir.expr import Arg, Expr, Keyword, Ref
 from asphalt.ir.insertion import last_declaration, last_use
@@ -32,7 +33,6 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Call, Decl, Entity, TypeSpec, Use, UseItem
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, rewrite
-from asphalt.settings import Settings
 from asphalt.transforms.declare import insert_behind
 from asphalt.transforms.edit import replace_unit, rewrite_list
 from asphalt.transforms.make import Maker, var

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from asphalt.analysis.exchange import all_to_all_operations
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.project import Project
-from asphalt.settings import Settings
 
 STAGES = ("scan", "parse", "analyse", "emit")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 
-from asphalt.passes import TRANSFERS
+from asphalt.config.passes import TRANSFERS
 from asphalt.transforms import motion, nonblocking
 from bench.lab.build import Recipe
 from bench.lab.case import Case, Simulated

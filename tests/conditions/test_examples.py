@@ -12,7 +12,7 @@ from mpi_run import MPICH, OPENMPI, compile_source, installed
 
 from asphalt.analysis.codes import ALL_CODES, STEP_CODES
 from asphalt.analysis.conditions import point_to_point, usage
-from asphalt.passes import TRANSFERS
+from asphalt.config.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.examples import FOLDER, examples_of
 from asphalt.report.model import SiteReport

@@ -9,7 +9,7 @@ import pytest
 from judging import SETTINGS, Case
 
 from asphalt.analysis.conditions import point_to_point
-from asphalt.passes import TRANSFERS
+from asphalt.config.passes import TRANSFERS
 from asphalt.project import Project
 from asphalt.report.examples import examples_of
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mpi_run import RUNTIME
 
-from asphalt.resources import RUNTIME_F08, shipped
+from asphalt.config.resources import RUNTIME_F08, shipped
 from asphalt.running.mpi import SMPI, Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.running.simgrid import Cluster, MessageCosts, command

@@ -18,7 +18,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.frontend.workers import shared_workers
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
 from fuzz.checking import Failure, Setting, failures, smallest

@@ -13,10 +13,10 @@ from asphalt.analysis.open_coded import Fault
 from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.tiled_groups import Fusion
+from asphalt.config.passes import PASSES
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node
-from asphalt.passes import PASSES
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import pipelines
 from asphalt.transforms.make import add, num

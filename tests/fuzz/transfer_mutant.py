@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from asphalt.config.passes import TRANSFERS
 from asphalt.gain.model import Price
-from asphalt.passes import TRANSFERS
 from asphalt.running.mpi import MPICH, SMPI, Mpi
 from fuzz.mutation import Replacement
 

@@ -15,13 +15,13 @@ from random import Random
 
 import click
 
+from asphalt.config.limits import HEADER
+from asphalt.config.passes import PASSES, TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.frontend.workers import shared_workers
-from asphalt.limits import HEADER
-from asphalt.passes import PASSES, TRANSFERS
 from asphalt.project import Project
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
-from asphalt.settings import Settings
 from asphalt.unparse.params import Parameter, merge_header
 from fuzz import (
     alltoalls,

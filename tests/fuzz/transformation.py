@@ -6,8 +6,8 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.settings import Settings
 from fuzz.oddities import ODDITIES
 from fuzz.program import Program
 from fuzz.render import Source, render

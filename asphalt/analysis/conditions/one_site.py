@@ -9,7 +9,7 @@ from asphalt.analysis.evidence import way_to
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.uniformity import Level, Uniformity
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
-from asphalt.assumptions import CONTROL
+from asphalt.config.assumptions import CONTROL
 
 RANK_DEPENDENT = Code(
     "ASP201",

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.analysis.symbols import Scope
-from asphalt.errors import InputError, UsageError
+from asphalt.config.errors import InputError, UsageError
+from asphalt.config.settings import Settings
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.ir.source import Form
 from asphalt.output.mirror import absolute, base_of
@@ -26,7 +27,6 @@ from asphalt.report.change import Change
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import Mpi
 from asphalt.running.process import Outcome, run
-from asphalt.settings import Settings
 from asphalt.unparse.wrap import wrap_fixed, wrap_free
 from asphalt.verify.procedures.find import needed_files
 from asphalt.verify.procedures.interface import Interface

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.project import Project
 from asphalt.running.mpi import Mpi
 from asphalt.running.process import run

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.verify.procedures.interface import Dummy, Interface
 from asphalt.verify.procedures.library import Array, Entry
 from asphalt.verify.procedures.roles import Role

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.running.mpi import Mpi
 from asphalt.running.process import run
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from asphalt.analysis.symbols import Origin, Scopes, Symbol
-from asphalt.errors import InputError, UsageError
+from asphalt.config.errors import InputError, UsageError
 from asphalt.frontend.outline import UnitOutline
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located

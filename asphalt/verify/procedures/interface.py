@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.symbols import Origin, Scope, Symbol
-from asphalt.errors import InputError
+from asphalt.config.errors import InputError
 from asphalt.ir.expr import Section, names_in
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Dim, TypeSpec, UnitHead

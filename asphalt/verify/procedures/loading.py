@@ -12,12 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from asphalt.errors import AsphaltError, UsageError
-from asphalt.limits import DEPTH, TILE
+from asphalt.config.errors import AsphaltError, UsageError
+from asphalt.config.limits import DEPTH, TILE
+from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.report.model import SiteReport
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
-from asphalt.settings import Settings
 from asphalt.verify.procedures.arguments import Arguments
 from asphalt.verify.procedures.build import Compiler, bindings
 from asphalt.verify.procedures.interface import Interface

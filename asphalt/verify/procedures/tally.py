@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.running.launch import last_words
 from asphalt.running.process import Outcome
 from asphalt.verify.compare import Difference

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.analysis.symbols import Scopes
-from asphalt.errors import InputError, UsageError
-from asphalt.limits import HEADER
+from asphalt.config.errors import InputError, UsageError
+from asphalt.config.limits import HEADER
+from asphalt.config.resources import RUNTIME
 from asphalt.output.mirror import absolute, base_of
 from asphalt.project import Project
 from asphalt.report.change import Change
 from asphalt.report.model import SiteReport
-from asphalt.resources import RUNTIME
 from asphalt.sites import Site
 from asphalt.verify.procedures.build import Callable, Compiler, build_version
 from asphalt.verify.procedures.find import (

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 import mpi4py
 import numpy as np
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 from asphalt.verify.procedures.arguments import Arguments
 from asphalt.verify.procedures.build import FLUSH
 from asphalt.verify.procedures.draws import Drawn, Draws, ThrownAwayError, Where, evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 
 PREPUSH = "prepush"
 TRANSFERS = (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from asphalt.errors import UsageError
+from asphalt.config.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

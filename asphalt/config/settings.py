@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.assumptions import folded
-from asphalt.errors import UsageError
+from asphalt.config.assumptions import folded
+from asphalt.config.errors import UsageError
+from asphalt.config.limits import CLONES, DEPTH, TILE, Limits
+from asphalt.config.passes import DEFAULT, in_order
 from asphalt.ir.source import Form
-from asphalt.limits import CLONES, DEPTH, TILE, Limits
-from asphalt.passes import DEFAULT, in_order
 
 
 @dataclass(frozen=True, slots=True)
