@@ -16,7 +16,6 @@ from asphalt.analysis.verdict import Mark, Refused
 from asphalt.config.limits import USUAL_DEPTH
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge
-from asphalt.garbage import collected_seldom, not_looked_through
 from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
@@ -38,6 +37,7 @@ from asphalt.report.model import (
     StepReport,
     store_before,
 )
+from asphalt.support.garbage_collection import collected_seldom, not_looked_through
 from asphalt.transfers import mark_report, marks_at, nonblocking_operations, transfer_operations
 from asphalt.transforms import inline
 from asphalt.unparse.params import Parameter

@@ -32,7 +32,6 @@ from dataclasses import replace
 from asphalt.analyses import Analyses
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge, Model
-from asphalt.garbage import collected_seldom
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.driver import Driver
@@ -45,6 +44,7 @@ from asphalt.optimiser.outcome import Optimised as Optimised
 from asphalt.optimiser.own import staying
 from asphalt.optimiser.rounds import optimised
 from asphalt.optimiser.workshop import Workshop
+from asphalt.support.garbage_collection import collected_seldom
 
 
 def optimise(

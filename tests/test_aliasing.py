@@ -6,9 +6,9 @@ import pytest
 from analysed import Analysed
 
 from asphalt.analysis.aliasing import address_taken, distinct, second_name
-from asphalt.analysis.answer import Reply
 from asphalt.analysis.contiguity import contiguity, reference_contiguity
 from asphalt.frontend.expressions import parse_expression
+from asphalt.support.may_must import Reply
 
 UNIT = """
 module shared

@@ -11,7 +11,7 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.tree import Tree, load_tree
-from asphalt.garbage import collected_seldom, not_looked_through
+from asphalt.support.garbage_collection import collected_seldom, not_looked_through
 
 SOURCE = b"""subroutine s(n)
   integer :: n

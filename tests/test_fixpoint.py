@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.analysis.fixpoint import Fixpoint
+from asphalt.support.fixpoint import Fixpoint
 
 Graph = dict[int, list[int]]
 _COUNT = 7

@@ -6,8 +6,8 @@ import pytest
 from judging import program
 from producers import exchange_of, found_producers
 
-from asphalt.analysis.answer import Reply
 from asphalt.analysis.lifetime import lives_through
+from asphalt.support.may_must import Reply
 
 ALLOCATABLES = "real(8), allocatable :: s(:,:,:), r(:,:,:), other(:,:,:)\n"
 FIXED = "real(8) :: s(n,nz,4), r(n,nz,4), other(n,nz,4)\n"

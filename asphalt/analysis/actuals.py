@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.algebra import Poly, poly
-from asphalt.analysis.answer import Finding, no, unknown
 from asphalt.analysis.call_sites import unit_key
 from asphalt.analysis.references import actions, bind, expressions_of, references
 from asphalt.analysis.resolve import specific_named
@@ -19,6 +18,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import UnitHead
 from asphalt.ir.tree import leaves
+from asphalt.support.may_must import Finding, no, unknown
 
 _ELSEWHERE = (Origin.MODULE, Origin.COMMON, Origin.HOST)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.answer import Finding, no, unknown, yes
 from asphalt.analysis.intrinsics import is_intrinsic
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_function
 from asphalt.analysis.mpi_library import Until, library_row
@@ -33,6 +32,7 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Leaf, leaves
+from asphalt.support.may_must import Finding, no, unknown, yes
 
 ADDRESS_FUNCTIONS = ("c_loc", "c_funloc", "loc")  # the intrinsic ones and a common extension
 _POINTING = ("c_f_pointer", "move_alloc")  # intrinsic procedures that give a pointer a target

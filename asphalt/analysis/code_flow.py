@@ -22,7 +22,6 @@ from asphalt.analysis.directives import SENTINEL
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import SUCCESS, is_of_file
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.logic import truth
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.resolve import procedure_named
@@ -33,6 +32,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Plain, UnitHead
 from asphalt.ir.tree import Leaf, leaves
+from asphalt.support.three_valued import truth
 
 Codes = frozenset[str]
 """Storages that are MPI_SUCCESS."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.aliasing import second_name
-from asphalt.analysis.answer import Finding, no, unknown, yes
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.objects import (
@@ -21,6 +20,7 @@ from asphalt.analysis.shapes import gives_array, is_scalar
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Span
+from asphalt.support.may_must import Finding, no, unknown, yes
 
 _CALLERS_DEEP = 4
 _ONE = Lit("integer", "1")

@@ -12,9 +12,9 @@ from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.objects import way_to
 from asphalt.analysis.symbol import Origin, Symbol
 from asphalt.analysis.symbols import Scope
-from asphalt.analysis.words import words
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.stmt import Dim
+from asphalt.support.word_sets import words
 
 _INTEGER_FUNCTIONS = words(
     """

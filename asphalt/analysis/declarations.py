@@ -14,7 +14,6 @@ from typing import Protocol
 
 from asphalt.analysis.implicit import implicit_rule
 from asphalt.analysis.symbol import Names, Origin, Symbol
-from asphalt.analysis.words import words
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
 from asphalt.ir.source import Span, TriviaKind
@@ -32,6 +31,7 @@ from asphalt.ir.stmt import (
     Use,
 )
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
+from asphalt.support.word_sets import words
 
 
 @dataclass(slots=True)

@@ -26,7 +26,6 @@ from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.assumed_calls import assumed_effect
 from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.defined_operations import may_be_derived, may_finalize
-from asphalt.analysis.fixpoint import Fixpoint
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.kinds import component_storage, name_kind, pointer_component, storage_of
@@ -61,6 +60,7 @@ from asphalt.ir.expr import (
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import leaves
+from asphalt.support.fixpoint import Fixpoint
 
 _NOWHERE = Summary(("no procedure",))  # that of no procedure, so that nothing is made from it
 

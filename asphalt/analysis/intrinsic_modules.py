@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from asphalt.analysis.symbol import Origin, Symbol
-from asphalt.analysis.words import words
 from asphalt.ir.expr import Lit
 from asphalt.ir.stmt import TypeSpec
+from asphalt.support.word_sets import words
 
 MPI_MODULES = frozenset({"mpi", "mpi_f08"})
 

@@ -7,7 +7,7 @@ analysis they are procedures that nothing is known about.  The specific names of
 
 from __future__ import annotations
 
-from asphalt.analysis.words import words
+from asphalt.support.word_sets import words
 
 _PURE = words(
     """

@@ -18,7 +18,7 @@ from functools import cache
 from asphalt.analysis import mpi_library_rows as rows
 from asphalt.analysis.mpi_supplement import Row
 from asphalt.analysis.mpi_table import Parameter, Procedure, Timing
-from asphalt.analysis.words import words
+from asphalt.support.word_sets import words
 
 
 class Store(Enum):

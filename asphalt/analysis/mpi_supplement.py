@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.words import words
+from asphalt.support.word_sets import words
 
 
 @dataclass(frozen=True, slots=True)

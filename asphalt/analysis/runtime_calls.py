@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.mpi_table import table
-from asphalt.analysis.words import words
+from asphalt.support.word_sets import words
 
 MODULE = "asphalt_rt"
 BLOCKS = "asphalt_decomposition"

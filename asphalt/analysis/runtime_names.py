@@ -13,9 +13,9 @@ from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbols import Scope, Symbol
 from asphalt.analysis.unit_facts import line_of
 from asphalt.analysis.used_names import used_names
-from asphalt.analysis.words import words
 from asphalt.ir.stmt import Use
 from asphalt.ir.tree import leaves
+from asphalt.support.word_sets import words
 
 PUBLIC = words(
     "asphalt_enter asphalt_ranks asphalt_window asphalt_sync asphalt_byte asphalt_copy"

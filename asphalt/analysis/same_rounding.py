@@ -16,10 +16,10 @@ from asphalt.analysis.invoked import invoked
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.words import words
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
+from asphalt.support.word_sets import words
 
 _DEPTH = 6  # calls that are followed
 _UNROLLED = 128  # iterations of loops that may be unrolled entirely

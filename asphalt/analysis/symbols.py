@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 
-from asphalt.analysis.answer import Finding
 from asphalt.analysis.bound_names import defined_plainly, names_bound_in
 from asphalt.analysis.constants import constant as constant
 from asphalt.analysis.constants import element_bytes as element_bytes
@@ -35,6 +34,7 @@ from asphalt.ir.stmt import (
     UseItem,
 )
 from asphalt.ir.tree import Node, leaves
+from asphalt.support.may_must import Finding
 
 
 class Absence(Enum):

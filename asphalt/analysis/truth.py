@@ -6,11 +6,11 @@ from functools import partial
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
-from asphalt.analysis.logic import truth
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import COMPARISONS, Values, is_integer
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.tree import Leaf
+from asphalt.support.three_valued import truth
 
 _QUIET = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)
 

@@ -6,9 +6,9 @@ from asphalt.analysis.constants import constant, type_bytes
 from asphalt.analysis.derived_types import type_definition
 from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.symbols import Origin, Scope, Symbol
-from asphalt.analysis.words import words
 from asphalt.ir.expr import Arg, Component, Lit, Op, Ref
 from asphalt.ir.stmt import TypeSpec
+from asphalt.support.word_sets import words
 
 TypeKey = tuple[object, ...]
 """Equal for the same type and kind (and length, for characters)."""
