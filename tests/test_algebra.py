@@ -9,7 +9,7 @@ from fortran_values import ENVIRONMENTS, EXPRESSIONS, truncated, value
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from asphalt.analysis.algebra import Poly, folded, poly, product
+from asphalt.analysis.symbolic.polynomials import Poly, folded, poly, product
 from asphalt.frontend.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Keyword, Lit, Ref
 

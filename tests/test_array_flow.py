@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from asphalt.analysis.array_flow import Flow
 from asphalt.analysis.effects import Effects
-from asphalt.analysis.sets.elements import Elements
+from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbols import Scopes
 
 EXAMPLES = settings(max_examples=30, deadline=None)

@@ -10,9 +10,9 @@ from fortran_values import value
 from judging import CALL, program, site
 from producers import exchange_of
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.buffers import View, buffer_of, views
 from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.symbolic.polynomials import Poly
 
 ARRAYS = "real(8) :: s(n,nz,4,2:5), r(n,nz,4)\ntype pair\n  real(8) :: x(n,nz,4)\nend type\n"
 STRUCTURE = "type(pair) :: t, ts(2)\ninteger :: rows(3)\n"

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from nest_oracle import Nests, nests, points
 
 from asphalt.analysis.accesses import Access
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.regions import Violation
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.frontend.expressions import parse_expression
 from asphalt.ir.expr import Op
 

@@ -10,7 +10,6 @@ from judging import SETTINGS
 from mpi_run import OPENMPI, RUNTIME, build, installed, run
 from open_coded import ACCEPTED, NOT_AGREED, OWN, RECEIVES, REPEATED, RING, SENDS, WAIT, program
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.peers import Peers, peers_of
 from asphalt.analysis.protocol import Fault, check
 from asphalt.analysis.protocol_packed import (
@@ -20,6 +19,7 @@ from asphalt.analysis.protocol_packed import (
     packed_sizes,
 )
 from asphalt.analysis.schedule_packed import packed_schedule
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.frontend.expressions import parse_expression as expression
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead

@@ -11,10 +11,10 @@ from fortran_values import value
 from judging import SETTINGS, project
 from producers import exchange_of
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditions import one_producer
 from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.schedule import section
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.verdict import Refused
 from asphalt.analysis.without_copy import layout_without_copy
 

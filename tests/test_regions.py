@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nest_oracle import nests, points
 
-from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.regions import Violation
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.polynomials import Poly, poly
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.frontend.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Section
 from asphalt.unparse.expr_text import expr_text

@@ -10,8 +10,8 @@ from fortran_values import value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asphalt.analysis.algebra import Poly, poly
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.polynomials import Poly, poly
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.frontend.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Ref
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed, e
 
-from asphalt.analysis.algebra import poly
+from asphalt.analysis.symbolic.polynomials import poly
 
 UNIT = """
 subroutine unit(n, m, a)

@@ -17,7 +17,7 @@ from asphalt.ir.tree import Do, Leaf
 
 if TYPE_CHECKING:
     from asphalt.analysis.frame import Standpoint
-    from asphalt.analysis.sets.elements import Elements
+    from asphalt.analysis.symbolic.index_sets import Elements
 
 
 class Mode(Enum):

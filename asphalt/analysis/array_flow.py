@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Access, EffectKind, Footprint, Mode, Names, Subscript
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Frame, Standpoint, loop_variable
 from asphalt.analysis.iterations import iterations, strided
 from asphalt.analysis.scalars import has_default, is_selector, jumps_in
-from asphalt.analysis.sets.affine import Affine
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.shapes import Shape
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref, Section
 from asphalt.ir.stmt import IO, Guarded, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from asphalt.analysis.algebra import Poly, product
 from asphalt.analysis.objects import designator_name
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.symbolic.polynomials import Poly, product
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section

@@ -12,9 +12,9 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import EffectKind, NameKind
-from asphalt.analysis.algebra import folded
 from asphalt.analysis.control_flow import ControlFlow, Point, Role
 from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Leaf

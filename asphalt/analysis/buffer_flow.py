@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.accesses import CallEffect, Mode, Names, Reached, Subscript
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.array_flow import ArrayFlow, Flow, elements_of
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
@@ -21,9 +20,10 @@ from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Keyword, Ref, Section

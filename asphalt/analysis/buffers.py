@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import ALIASED, Access
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.objects import designator_name, spelled_designator, symbol_named
 from asphalt.analysis.regions import Region
 from asphalt.analysis.shapes import Shape, is_scalar, shape_of
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Lit, Ref, Section
 from asphalt.ir.tree import Leaf
 

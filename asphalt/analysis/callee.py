@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.array_flow import Flow
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.carried import carried
 from asphalt.analysis.frame import Standpoint
-from asphalt.analysis.sets.affine import Affine
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.summary import Summary
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scope, Symbol, element_bytes
 from asphalt.ir.expr import Expr, Ref
 

@@ -13,9 +13,9 @@ from asphalt.analysis.frame import Standpoint
 from asphalt.analysis.iterations import around
 from asphalt.analysis.passed import Relation, Run, run_of
 from asphalt.analysis.sequence import SequenceAssociation
-from asphalt.analysis.sets.affine import Affine
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import UndecidedError
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbols import Symbol
 from asphalt.ir.expr import Expr, Lit
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import Access
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.regions import Region
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.ir.expr import Arg, Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Node

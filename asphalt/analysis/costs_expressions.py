@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.algebra import folded, folded_expr
 from asphalt.analysis.constants import constant
 from asphalt.analysis.costs import Counts, total
 from asphalt.analysis.costs_arrays import assign_array, matmul, reduction
@@ -38,6 +37,7 @@ from asphalt.analysis.costs_types import (
     wider,
 )
 from asphalt.analysis.intrinsics import is_inquiry
+from asphalt.analysis.symbolic.polynomials import folded, folded_expr
 from asphalt.ir.expr import (
     Arg,
     Component,

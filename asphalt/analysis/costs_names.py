@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.algebra import folded
+from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Ref, names_in, walk
 from asphalt.ir.stmt import (
     IO,

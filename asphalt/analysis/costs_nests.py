@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.algebra import poly
 from asphalt.analysis.costs_trips import Trips, extents, loop_trips
 from asphalt.analysis.costs_types import Surroundings, is_array
+from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import Arg, Lit, Op, Ref, Section, walk
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from asphalt.analysis.algebra import poly
 from asphalt.analysis.constants import constant
 from asphalt.analysis.costs import Counts
 from asphalt.analysis.costs_types import Surroundings, base_of, dims_of, is_array
+from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import (
     AltReturn,
     Arg,

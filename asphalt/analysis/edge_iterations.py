@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.affine_conditions import extremes
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.regions import Region, loop_bounds
-from asphalt.analysis.sets.affine import Affine
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import UndecidedError
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
 

@@ -38,10 +38,10 @@ from asphalt.analysis.operators import (
     is_intrinsic_assignment,
     is_intrinsic_operation,
 )
-from asphalt.analysis.sets.elements import Elements
 from asphalt.analysis.shapes import run_as_section, shape_of
 from asphalt.analysis.shared import Shared, is_exact, storages_in
 from asphalt.analysis.summary import Summary, least_summary, summarise
+from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.traces import ProcedureKey as ProcedureKey
 from asphalt.analysis.traces import Traces, Tracing

@@ -15,8 +15,8 @@ from asphalt.analysis.array_flow import ArrayFlow
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.scalars import exposed
-from asphalt.analysis.sets.problem import Problem
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.stmt import Guarded, Jump, JumpKind

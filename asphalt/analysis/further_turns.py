@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.algebra import folded
+from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Op
 from asphalt.ir.stmt import ArmHead, DoHead, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node

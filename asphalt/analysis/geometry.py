@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.accesses import Access
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.block_layouts import every_block, slab
 from asphalt.analysis.buffers import Buffer, View, buffer_of, views, writes_in
 from asphalt.analysis.contiguity import contiguity
@@ -22,6 +21,7 @@ from asphalt.analysis.nest import Producer
 from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_dimension import tiled_dimension
 from asphalt.ir.expr import Expr, names_in
 

@@ -21,7 +21,7 @@ from asphalt.analysis.message_order import MessageOrder
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.placement import Placement
 from asphalt.analysis.regions import Region
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.temporaries import Temporaries
 from asphalt.analysis.unit_facts import UnitFacts, line_of

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Standpoint, loop_variable
-from asphalt.analysis.sets.affine import Affine
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do

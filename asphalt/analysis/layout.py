@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.packing_counter import Counter
 from asphalt.analysis.per_rank import Uneven
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.strides import Strides
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.window import Window
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.tree import Leaf

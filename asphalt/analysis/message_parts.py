@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
@@ -19,6 +18,7 @@ from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.objects import symbol_named
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.tree import Do, Leaf

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.per_rank import PerRank, Uneven
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span

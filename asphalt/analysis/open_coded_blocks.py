@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.algebra import Poly, folded_expr, poly
 from asphalt.analysis.block_copies import BlockCopy, block_copy
 from asphalt.analysis.message_loops import (
     Message,
@@ -24,6 +23,7 @@ from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded
 from asphalt.analysis.open_coded_groups import counted_by, counted_in, sets_scalar
 from asphalt.analysis.peers import Peers, is_over_ranks, peers_of, unequal
 from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from asphalt.analysis.algebra import Poly, folded_expr, poly
 from asphalt.analysis.message_loops import (
     Message,
     Odd,
@@ -18,6 +17,7 @@ from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import Timing, table
 from asphalt.analysis.objects import designator_name
 from asphalt.analysis.peers import is_over_ranks
+from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.stmt import Assign, DoHead

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.geometry import gap_guards
 from asphalt.analysis.layout import Address, Layout, Misfit, Packed
@@ -17,6 +16,7 @@ from asphalt.analysis.nest import Producer
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Lit
 
 _ONE = Poly.constant(1)

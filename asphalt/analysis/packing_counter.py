@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.access import examine
-from asphalt.analysis.algebra import Poly, folded_expr, poly
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.exchange import Exchange
@@ -27,6 +26,7 @@ from asphalt.analysis.message_loops import substituted
 from asphalt.analysis.private import may_be_read_after
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
 from asphalt.ir.stmt import Assign, DoHead, Plain
 from asphalt.ir.tree import Do, Leaf, Node

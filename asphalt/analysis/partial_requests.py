@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.control_flow import ControlFlow
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Operation
-from asphalt.analysis.sets.affine import Affine
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import UndecidedError
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Ref, names_in
 
 _ONE = Poly.constant(1)

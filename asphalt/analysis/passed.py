@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Standpoint
-from asphalt.analysis.sets.affine import Affine
 from asphalt.analysis.shapes import is_scalar
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section
 
 _UNIT = Poly.constant(1)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.algebra import Poly, folded_expr, poly
+from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Expr, Op, Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do

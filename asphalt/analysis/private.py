@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Mode
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.array_flow import ArrayFlow
 from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.frame import Frame
@@ -22,6 +21,7 @@ from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.scalars import Covers, Level, exposed, live_after
 from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Arg, Component, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind

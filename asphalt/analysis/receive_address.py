@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.buffers import Buffer
 from asphalt.analysis.layout import Address, Guard, Layout, equal, numbers_differ
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape
+from asphalt.analysis.symbolic.polynomials import Poly
 
 _ONE = Poly.constant(1)
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.affine_conditions import conditions_around, extremes, is_integer
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.frame import loop_variable as loop_variable
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.problem import Problem
-from asphalt.analysis.sets.solver import UndecidedError
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
+from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Expr, Lit, Ref, Section
 from asphalt.ir.stmt import DoHead

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from asphalt.analysis.accesses import Access
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.private import is_private, is_private_and_dead
 from asphalt.analysis.regions import Region, Violation, loop_variable
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 

@@ -6,7 +6,7 @@ from enum import Enum
 from itertools import product
 
 from asphalt.analysis.affine_conditions import extremes
-from asphalt.analysis.algebra import Poly
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.stmt import DoHead

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import Access, Mode
-from asphalt.analysis.algebra import Poly, folded
 from asphalt.analysis.control_flow import ENTRY, ControlFlow
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.kinds import storage_of
@@ -17,7 +16,8 @@ from asphalt.analysis.paths import path_witness
 from asphalt.analysis.reaching import Definition, ReachingDefinitions
 from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.request_operations import Does, Operation
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.polynomials import Poly, folded
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Assign

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.frame import Standpoint
 from asphalt.analysis.passed import Dimension, Relation, Run
-from asphalt.analysis.sets.affine import Affine
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import UndecidedError
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Symbol
 from asphalt.ir.expr import Lit
 

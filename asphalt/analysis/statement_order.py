@@ -20,7 +20,7 @@ from asphalt.analysis.free_order import is_private, region_of
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.same_rounding import inexact, keeps_a_loop
 from asphalt.analysis.scalars import exposed, jumps_in
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Ref

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asphalt.analysis.algebra import Poly, product
+from asphalt.analysis.symbolic.polynomials import Poly, product
 
 
 @dataclass(frozen=True, slots=True)

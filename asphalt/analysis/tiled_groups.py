@@ -20,7 +20,7 @@ from asphalt.analysis.free_order import effect_of, is_private
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Trips
 from asphalt.analysis.regions import Region, loop_bounds
-from asphalt.analysis.sets.problem import Problem
+from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves

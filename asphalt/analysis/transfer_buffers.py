@@ -7,7 +7,6 @@ from dataclasses import replace
 from operator import eq
 
 from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.derived_sizes import in_given_sizes
@@ -22,6 +21,7 @@ from asphalt.analysis.objects import (
     symbol_named,
 )
 from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.type_maps import TypeMap, type_map
 from asphalt.analysis.values import Values

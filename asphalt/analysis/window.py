@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.algebra import Poly
+from asphalt.analysis.symbolic.polynomials import Poly
 
 
 @dataclass(frozen=True, slots=True)

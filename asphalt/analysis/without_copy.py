@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asphalt.analysis.algebra import Poly, product
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.geometry import argument, gap_guards, send_writes
 from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
@@ -19,6 +18,7 @@ from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.strides import Strides
+from asphalt.analysis.symbolic.polynomials import Poly, product
 from asphalt.analysis.tiled_dimension import loop_ends, tiled_dimension
 
 _ZERO, _ONE = Poly(), Poly.constant(1)

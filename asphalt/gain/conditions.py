@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from asphalt.analysis.algebra import folded
 from asphalt.analysis.symbol import Origin
+from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Op, Ref, names_in
 from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from asphalt.analysis.algebra import poly
 from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache, Counts
 from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.config.errors import UsageError
 from asphalt.config.settings import Settings

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from asphalt.analysis.algebra import folded
+from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, Ref

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.algebra import Poly, poly
+from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, Section
 from asphalt.ir.source import Form, Trivia, TriviaKind

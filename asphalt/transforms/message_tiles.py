@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.message_parts import Parts, Trips
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_groups import Group
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.limits import HEADER

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.control_flow import jump_targets
 from asphalt.analysis.edge_iterations import Ends
 from asphalt.analysis.loop_ends import ends_a_loop
+from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr

@@ -8,10 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.layout import Address, Contiguous, Divides, Guard
 from asphalt.analysis.plan import Plan
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.make import (

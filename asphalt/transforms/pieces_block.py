@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.algebra import Poly
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Node
 from asphalt.transforms.make import Maker, add, fn, mul, num, quotient, simplified, sub, var

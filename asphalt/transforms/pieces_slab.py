@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.algebra import Poly
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Node

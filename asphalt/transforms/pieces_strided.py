@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.plan import TAG, Plan
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.make import Maker, array, compare, fn, mul, num, simplified, sub, var

@@ -7,8 +7,8 @@ planes a tile sends follows from how many are final when it has been computed
 
 from __future__ import annotations
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.layout import Layout
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.window import Window
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Node

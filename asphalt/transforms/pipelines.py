@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.accesses import Access, EffectKind, Mode
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.constants import constant, is_size, type_bytes
@@ -24,6 +23,7 @@ from asphalt.analysis.protocol_pipeline import check_pipeline
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.splitting_codes import DIGITS
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.algebra import poly
 from asphalt.analysis.constant_places import is_constant, may_fail
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.further_turns import condition_of, condition_to_go_on
@@ -41,6 +40,7 @@ from asphalt.analysis.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.same_rounding import inexact
+from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk

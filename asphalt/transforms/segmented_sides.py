@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import Access, Mode
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.constants import constant
 from asphalt.analysis.independence import Independence
@@ -17,6 +16,7 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.objects import designator_name
 from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.protocol_segments import Posted, check_segments
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Group, group_at
 from asphalt.analysis.unit_facts import UnitFacts, line_of

@@ -36,13 +36,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
-from asphalt.analysis.algebra import Poly, poly
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.same_rounding import why_other_digits
+from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.config.assumptions import BITS

@@ -36,10 +36,10 @@ from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import table
 from asphalt.analysis.regions import loop_variable
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import UndecidedError
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.store_codes import EVALUATED, READ, UNFILLED
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbols import Symbol
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.transfer_directives import TransferDirectives

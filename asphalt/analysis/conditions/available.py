@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.accesses import ALIASED, NameKind
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.exchange import Exchange, statement_arguments
 from asphalt.analysis.intrinsics import is_inquiry
@@ -15,6 +14,7 @@ from asphalt.analysis.lifetime import lives_through
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.open_coded import PEER
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.layout import Contiguous, Divides, Guard, Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import spelled_designator
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
 from asphalt.analysis.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Expr

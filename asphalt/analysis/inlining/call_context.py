@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import EffectKind
-from asphalt.analysis.algebra import Poly
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.summary import Summary
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Origin, Scope, constant
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.values import constants_in

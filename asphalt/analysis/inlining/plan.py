@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.algebra import folded_expr
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.conditional_lines import threaded_nodes
 from asphalt.analysis.control_flow import jump_targets
@@ -22,6 +21,7 @@ from asphalt.analysis.inlining.sights import words_of
 from asphalt.analysis.inlining.uses import array_uses
 from asphalt.analysis.references import bind
 from asphalt.analysis.runtime_names import clashing_name
+from asphalt.analysis.symbolic.polynomials import folded_expr
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdict import Refused

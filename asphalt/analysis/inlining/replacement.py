@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.algebra import Poly, folded
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
+from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
 
 _UNIT = Poly.constant(1)

@@ -8,16 +8,16 @@ from functools import lru_cache
 
 import islpy as isl
 
-from asphalt.analysis.algebra import Monomial, Poly
-from asphalt.analysis.sets.affine import Affine
-from asphalt.analysis.sets.elements import Elements
-from asphalt.analysis.sets.solver import (
+from asphalt.analysis.symbolic.affine import Affine
+from asphalt.analysis.symbolic.index_sets import Elements
+from asphalt.analysis.symbolic.isl import (
     REMEMBERED,
     UndecidedError,
     fresh_context,
     parameter_names,
     text_of,
 )
+from asphalt.analysis.symbolic.polynomials import Monomial, Poly
 from asphalt.ir.expr import Expr
 
 

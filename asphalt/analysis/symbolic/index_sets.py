@@ -9,15 +9,15 @@ from functools import lru_cache
 
 import islpy as isl
 
-from asphalt.analysis.algebra import Monomial, Poly
-from asphalt.analysis.sets.affine import Affine, Parameters
-from asphalt.analysis.sets.solver import (
+from asphalt.analysis.symbolic.affine import Affine, Parameters
+from asphalt.analysis.symbolic.isl import (
     REMEMBERED,
     UndecidedError,
     fresh_context,
     parameter_names,
     text_of,
 )
+from asphalt.analysis.symbolic.polynomials import Monomial, Poly
 
 
 @dataclass(frozen=True, slots=True)

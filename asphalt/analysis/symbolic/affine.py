@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from asphalt.analysis.algebra import Monomial, Poly
+from asphalt.analysis.symbolic.polynomials import Monomial, Poly
 from asphalt.ir.expr import Expr, Ref
 
 Parameters = tuple[tuple[str, Monomial], ...]
