@@ -1,1 +1,1 @@
-"""Small helpers that know neither Fortran nor MPI: fixed points, three-valued logic, sets of words."""
+"""Small helpers that know neither Fortran nor MPI: fixed points, three-valued logic, words."""
