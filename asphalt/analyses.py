@@ -19,7 +19,7 @@ from asphalt.analysis.symbol import Text
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.traces import Traces, Tracing
 from asphalt.analysis.uniformity import Uniformity
-from asphalt.analysis.verdict import Mark, Refused
+from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located

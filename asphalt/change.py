@@ -12,7 +12,7 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import line_of
-from asphalt.analysis.verdict import Mark, Refused
+from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.limits import USUAL_DEPTH
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge

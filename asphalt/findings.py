@@ -20,7 +20,7 @@ from asphalt.analysis.matching import matching
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_library import Store
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Mark, Refused
+from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.frontend.tree import Tree
 from asphalt.report.model import FINDING, SiteReport
 from asphalt.transfers import mark_report, transfer_operations

@@ -13,7 +13,7 @@ from asphalt.analysis.evidence import completed, marks_of
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import site_directives
-from asphalt.analysis.verdict import Mark, Refused
+from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.config.settings import Settings
 from asphalt.frontend.index import FileIndex

@@ -14,7 +14,7 @@ from asphalt.analysis.matching import is_blocking_transfer, matching
 from asphalt.analysis.mpi_table import table
 from asphalt.analysis.request_operations import deals_with_requests
 from asphalt.analysis.values import Values
-from asphalt.analysis.verdict import Mark, Role
+from asphalt.analysis.verdicts.verdict import Mark, Role
 from asphalt.frontend.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves

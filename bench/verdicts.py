@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from asphalt.analysis.codes import ALL_CODES, ASSUMPTIONS, CONDITIONS
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.assumptions import KINDS
 from asphalt.report.examples import Examples, examples_of
 

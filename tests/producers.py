@@ -9,7 +9,7 @@ from asphalt.analysis.exchange import Exchange, exchanges
 from asphalt.analysis.geometry import layout_of
 from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Do
 
 

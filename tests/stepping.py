@@ -12,7 +12,7 @@ from mpi_run import Mpi, build, run
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import Tree, load_tree
 from asphalt.transforms.edit import replace_unit

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from asphalt.analyses import Analyses
-from asphalt.analysis import block_codes
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.verdicts import block_codes
+from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.project import Project

@@ -8,7 +8,7 @@ import pytest
 from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree

@@ -11,9 +11,9 @@ import pytest
 from mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
 
 from asphalt.analyses import Analyses
-from asphalt.analysis import block_codes
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts import block_codes
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise

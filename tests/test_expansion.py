@@ -16,7 +16,7 @@ from fuzz.transfers import batch
 from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 from stepping import Stepped
 
-from asphalt.analysis import block_codes
+from asphalt.analysis.verdicts import block_codes
 from asphalt.config.errors import UsageError
 from asphalt.config.limits import USUAL_CLONES
 from asphalt.config.passes import TRANSFERS

@@ -13,7 +13,7 @@ from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import INNERMOST_GRAIN, Plan
 from asphalt.analysis.schedule import Shape
 from asphalt.analysis.uniformity import Uniform, Uniformity
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 
 
 def plan_of(folder: Path, text: str) -> Plan:

@@ -9,8 +9,8 @@ import pytest
 from mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
 from stepping import Stepped
 
-from asphalt.analysis.splitting_codes import DIGITS
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.transforms import loop_fission

@@ -14,7 +14,7 @@ from shifts import CHAIN, FILL, USE, branch, program
 from stepping import Stepped
 from tiled_runs import outputs, transformed, with_values
 
-from asphalt.analysis.pipelining_codes import BETWEEN, PARTS
+from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, PARTS
 from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.transforms import segmentation

@@ -9,8 +9,8 @@ import pytest
 from mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 from stepping import Stepped
 
-from asphalt.analysis.splitting_codes import ORDER, SHAPE, STATEMENT
-from asphalt.analysis.verdict import Code, Refused
+from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE, STATEMENT
+from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.transforms import motion, peeling

@@ -15,9 +15,9 @@ from stepping import Stepped
 from sweeps import GRID, MAIN, POINT, RECV, SEND, SWEEP, changed, nest, program, with_other
 from tiled_runs import output, outputs, transformed, with_values
 
-from asphalt.analysis.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
-from asphalt.analysis.splitting_codes import DIGITS
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.report.examples import examples_of

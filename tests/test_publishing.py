@@ -8,7 +8,7 @@ import pytest
 from mpi_run import OPENMPI, Mpi, compile_source, installed
 from stepping import Stepped
 
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.gain.model import Model

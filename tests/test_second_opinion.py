@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.plan import Plan
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.expressions import parse_expression as e
 from asphalt.frontend.index import FileIndex

@@ -25,9 +25,9 @@ from shifts import (
 from stepping import Stepped
 from tiled_runs import outputs, transformed, with_values
 
-from asphalt.analysis.pipelining_codes import MESSAGES, NEEDED, PARTS
-from asphalt.analysis.splitting_codes import DIGITS
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.verdicts.pipelining_codes import MESSAGES, NEEDED, PARTS
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.transforms import fission, motion, nonblocking, segmentation

@@ -9,7 +9,7 @@ import pytest
 from mpi_run import MPICH, OPENMPI, Mpi, installed
 from stepping import Stepped
 
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.transforms import motion, splitting, waits
 from asphalt.transforms.dividing import DividedNest
 

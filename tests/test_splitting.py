@@ -10,9 +10,9 @@ from halo_nests import Program, once, program, split_and_moved
 from mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 from stepping import Stepped
 
-from asphalt.analysis.splitting_codes import CODES, DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Code, Refused
+from asphalt.analysis.verdicts.splitting_codes import CODES, DIGITS, LONG, ORDER, SHAPE, STATEMENT
+from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.report.examples import examples_of

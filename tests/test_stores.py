@@ -9,9 +9,9 @@ import pytest
 from mpi_run import MPICH, OPENMPI, installed
 from stepping import Stepped
 
-from asphalt.analysis import store_codes
-from asphalt.analysis.store_codes import EVALUATED, READ, UNFILLED
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts import store_codes
+from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.optimise import optimise

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Access, Footprint
-from asphalt.analysis.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.verdicts.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import ArmHead, DoHead, Guarded, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

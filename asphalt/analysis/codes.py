@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from asphalt.analysis import block_codes, pipelining_codes, splitting_codes, store_codes
 from asphalt.analysis.conditions import (
     available,
     contiguous,
@@ -25,7 +24,8 @@ from asphalt.analysis.conditions import (
     visible_effects,
 )
 from asphalt.analysis.inlining import codes as inlining
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.verdicts import block_codes, pipelining_codes, splitting_codes, store_codes
+from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config import assumptions
 
 _MODULES = (

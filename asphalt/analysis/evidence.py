@@ -16,7 +16,7 @@ from asphalt.analysis.buffers import Buffer, buffer_of
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.reorder import Reorder
-from asphalt.analysis.verdict import Mark, Refused
+from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Allocation
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves

@@ -15,7 +15,7 @@ from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.scalars import Level
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
-from asphalt.analysis.verdict import Mark
+from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span

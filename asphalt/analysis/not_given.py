@@ -11,7 +11,7 @@ from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unseen import unseen_module
-from asphalt.analysis.verdict import Mark
+from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.expr import Ref, walk
 from asphalt.ir.stmt import Include, Use
 from asphalt.ir.tree import Leaf, Unit, leaves

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from asphalt.analysis.control_flow import ENTRY, EXIT, STOP, ControlFlow, Role
-from asphalt.analysis.verdict import Mark
+from asphalt.analysis.verdicts.verdict import Mark
 
 
 @dataclass(frozen=True, slots=True)

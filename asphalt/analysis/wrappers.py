@@ -26,7 +26,7 @@ from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.references import bind, expressions_of, passed_on
 from asphalt.analysis.resolve import procedure_named
 from asphalt.analysis.symbols import Origin, Scope
-from asphalt.analysis.verdict import Mark
+from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, names_in
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind

@@ -8,11 +8,11 @@ from dataclasses import replace
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.pipelining_codes import PARTS
 from asphalt.analysis.runtime_names import clashing_name
-from asphalt.analysis.splitting_codes import ORDER
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Code, Mark, Refused
+from asphalt.analysis.verdicts.pipelining_codes import PARTS
+from asphalt.analysis.verdicts.splitting_codes import ORDER
+from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves

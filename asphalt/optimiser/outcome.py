@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.verdict import Code, Refused, Role
+from asphalt.analysis.verdicts.verdict import Code, Refused, Role
 from asphalt.frontend.tree import Tree
 from asphalt.gain.told import changes_text
 from asphalt.optimiser.origins import Place

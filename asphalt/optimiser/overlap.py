@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import GAINING as GAINING_PASSES
 from asphalt.gain.model import Price
 from asphalt.optimiser.dropped import (

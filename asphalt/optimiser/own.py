@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Role
+from asphalt.analysis.verdicts.verdict import Role
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.blocking import NOT_BROUGHT, calls_that_stay
 from asphalt.optimiser.origins import Place

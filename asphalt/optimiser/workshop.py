@@ -12,7 +12,7 @@ from pathlib import Path
 from asphalt.analyses import Analyses
 from asphalt.analysis.left_over import called_from
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.tree import Tree
 from asphalt.gain.model import Judge, Price

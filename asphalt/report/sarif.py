@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from asphalt import __version__
 from asphalt.analysis.codes import ALL_CODES
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.verdicts.verdict import Code
 from asphalt.report.model import FINDING, MarkReport, Problem, SiteReport
 
 SCHEMA = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.assumptions import KINDS
 from asphalt.report.examples import examples_of
 from asphalt.report.model import FINDING, Problem, SiteReport

@@ -43,7 +43,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
-from asphalt.analysis.block_codes import Obstacle, refused_at
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.free_order import region_of
@@ -54,9 +53,10 @@ from asphalt.analysis.protocol_blocks import check_blocks, check_spread
 from asphalt.analysis.runtime_calls import BLOCKS
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.schedule_blocks import Pattern
-from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.block_codes import Obstacle, refused_at
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec

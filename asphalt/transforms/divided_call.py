@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import Access, Mode
-from asphalt.analysis.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
 from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.divided_loops import Worker, touching, worker_in
 from asphalt.analysis.independence import Independence
@@ -22,6 +21,7 @@ from asphalt.analysis.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
 from asphalt.ir.expr import Expr, Op, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves

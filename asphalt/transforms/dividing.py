@@ -29,10 +29,10 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.nest import tilable_loops
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.same_rounding import why_other_digits
-from asphalt.analysis.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Code, Refused
+from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
+from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS, Kind
 from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import DoHead

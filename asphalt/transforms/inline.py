@@ -33,10 +33,10 @@ from asphalt.analysis.invoked import invoked
 from asphalt.analysis.messages import called
 from asphalt.analysis.same_rounding import inexact
 from asphalt.analysis.shapes import is_scalar
-from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.insertion import last_declaration, last_use

@@ -34,10 +34,10 @@ from asphalt.analysis.accesses import Access
 from asphalt.analysis.free_order import effect_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.statement_order import StatementOrder
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms import fission

@@ -28,7 +28,7 @@ from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.runtime_calls import IN_PLACE
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
 from asphalt.ir.tree import Leaf, Node, Unit

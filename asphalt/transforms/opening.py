@@ -30,7 +30,7 @@ from asphalt.analysis.invoked import invoked
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, leaves

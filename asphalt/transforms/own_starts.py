@@ -24,7 +24,7 @@ from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.references import named_by
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Branch, Leaf, Node, leaves

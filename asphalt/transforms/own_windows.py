@@ -17,7 +17,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.matching import Match, Matched
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Code, Refused
+from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms import motion, peeling, splitting
 from asphalt.transforms.beside import work_texts

@@ -18,16 +18,16 @@ from asphalt.analysis.message_parts import Parts, Trips, parts_of
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.objects import designator_name
-from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.protocol_pipeline import check_pipeline
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.sole_pair import SolePair
-from asphalt.analysis.splitting_codes import DIGITS
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Code, Refused
+from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.analysis.work_estimate import operations_of
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Ref, names_in

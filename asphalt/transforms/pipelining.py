@@ -44,7 +44,7 @@ from dataclasses import replace
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Node, Unit
 from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.message_tiles import Emission

@@ -59,7 +59,7 @@ from functools import partial
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Unit
 from asphalt.transforms.edit import rewrite_list
 from asphalt.transforms.segment_tiles import Segments

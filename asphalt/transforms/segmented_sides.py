@@ -14,13 +14,13 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Trips, parts_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.objects import designator_name
-from asphalt.analysis.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.protocol_segments import Posted, check_segments
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Group, group_at
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis.work_estimate import operations_of
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead

@@ -37,7 +37,6 @@ from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import table
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import is_scalar
-from asphalt.analysis.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbols import Symbol
@@ -45,7 +44,8 @@ from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.unnoticed import is_condition, is_unnoticed
-from asphalt.analysis.verdict import Code, Mark, Refused
+from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED
+from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.ir.expr import Arg, Ref, names_in
 from asphalt.ir.source import Span, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Guarded

@@ -11,7 +11,7 @@ from asphalt.analysis.conditions import pairing
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.protocol import check_shape
 from asphalt.analysis.schedule import Shape
-from asphalt.analysis.verdict import Holds
+from asphalt.analysis.verdicts.verdict import Holds
 
 ARRAYS = "real(8), allocatable :: s(:,:), r(:,:)\nreal(8) :: x\n"
 ALLOCATE = "allocate(s(n,nz*np), r(n,nz*np))\nx = 0\n"

@@ -34,7 +34,7 @@ from asphalt.analysis.conditions.one_decision import Decision
 from asphalt.analysis.conditions.own_messages import Own
 from asphalt.analysis.conditions.receive_side import Landing
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.verdict import Holds, Refused
+from asphalt.analysis.verdicts.verdict import Holds, Refused
 from asphalt.ir.tree import Do
 
 OFF = Holds("switched off")

@@ -16,7 +16,7 @@ from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.open_coded import PEER
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Origin, Scope
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk
 
 CHANGES = Code(

@@ -9,7 +9,7 @@ from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.mpi_types import PredefinedType
 from asphalt.analysis.objects import symbol_named
 from asphalt.analysis.symbols import Origin, element_bytes
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 
 NOT_CONTIGUOUS = Code(
     "ASP801",

@@ -9,7 +9,7 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.paths import Path, alternation, path_witness
 from asphalt.analysis.reaching import Definition
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Do, Leaf, leaves

@@ -13,7 +13,7 @@ from asphalt.analysis.schedule import Shape as Pattern
 from asphalt.analysis.shapes import Shape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_dimension import exactly, gaps
-from asphalt.analysis.verdict import Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.analysis.window import Window
 from asphalt.ir.expr import Ref, Section
 

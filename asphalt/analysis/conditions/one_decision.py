@@ -9,7 +9,7 @@ from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import spelled_designator
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
-from asphalt.analysis.verdict import Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Expr
 
 RANK_DEPENDENT = Code(

@@ -27,7 +27,7 @@ from asphalt.analysis.packing_counter import counter_of
 from asphalt.analysis.private import covers_whole
 from asphalt.analysis.reorder import Reorder, carried_by_fusion, carried_by_interchange
 from asphalt.analysis.scalars import exposed, is_copy
-from asphalt.analysis.verdict import Code, Mark, Refused
+from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

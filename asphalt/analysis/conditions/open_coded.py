@@ -5,7 +5,7 @@ from __future__ import annotations
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.other_messages import why_others
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.tree import leaves
 
 PEERS = Code(

@@ -8,7 +8,7 @@ from asphalt.analysis.conditions.open_coded import check_alone
 from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.other_messages import why_others
 from asphalt.analysis.plan import TAG
-from asphalt.analysis.verdict import Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Ref
 
 INTER = Code(

@@ -10,7 +10,7 @@ from asphalt.analysis.protocol_packed import check_packed
 from asphalt.analysis.protocol_uneven import check_uneven
 from asphalt.analysis.reorder import carried_by_rotation
 from asphalt.analysis.schedule import Shape as Pattern
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 
 PROTOCOL = Code(
     "ASP901",

@@ -9,7 +9,7 @@ from asphalt.analysis.accesses import Mode
 from asphalt.analysis.aliasing import distinct
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.verdict import Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 
 READ = Code(
     "ASP501",

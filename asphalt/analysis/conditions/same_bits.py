@@ -26,7 +26,7 @@ from asphalt.analysis.same_rounding import (
 from asphalt.analysis.summary import dummies_of
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import constants_in
-from asphalt.analysis.verdict import Answer, Code, Holds
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Expr, Ref, walk
 from asphalt.ir.stmt import Call, DoHead

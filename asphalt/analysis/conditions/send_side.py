@@ -10,7 +10,7 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.objects import object_named
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.tree import leaves
 
 CHANGED = Code(

@@ -11,7 +11,7 @@ from asphalt.analysis.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.site_directives import site_directives
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.used_names import used_names
-from asphalt.analysis.verdict import Answer, Code, Holds, Mark, Refused
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Mark, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import TriviaKind

@@ -12,7 +12,7 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.own_rank import receives_from_itself
 from asphalt.analysis.request_operations import Does
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.verdict import Code, Mark, Refused
+from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 
 LOST = Code(
     "ASP030",

@@ -9,7 +9,7 @@ from asphalt.analysis.nest import Producer
 from asphalt.analysis.references import references
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unseen import Unseen, why_unseen
-from asphalt.analysis.verdict import Answer, Code, Holds, Refused
+from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.analysis.window_memory import may_be_window_memory
 from asphalt.ir.stmt import Opaque
 from asphalt.ir.tree import Leaf, leaves

@@ -24,7 +24,7 @@ from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.symbolic.polynomials import folded_expr
 from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.verdict import Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.conditionals import depth_before
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import takes_declarations

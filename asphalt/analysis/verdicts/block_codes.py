@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.verdict import Code, Mark, Refused
+from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.ir.tree import Leaf
 
 BLOCKS = Code(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.verdict import Code
+from asphalt.analysis.verdicts.verdict import Code
 
 UNFILLED = Code(
     "ASP074",
