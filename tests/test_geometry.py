@@ -11,8 +11,8 @@ from judging import CALL, program
 from producers import exchange_of, found_producers, layout
 
 from asphalt.analysis.layout import Address, Divides, Guard, Layout, Misfit
-from asphalt.analysis.schedule import Shape as Pattern
-from asphalt.analysis.schedule import section
+from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import section
 from asphalt.analysis.symbolic.polynomials import Poly
 
 PLANES = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"

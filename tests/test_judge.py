@@ -11,7 +11,7 @@ from judging import CALL, NEST, program, project, site
 from asphalt.analysis.exchange import exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import INNERMOST_GRAIN, Plan
-from asphalt.analysis.schedule import Shape
+from asphalt.analysis.schedule.exchange import Shape
 from asphalt.analysis.uniformity import Uniform, Uniformity
 from asphalt.analysis.verdicts.verdict import Refused
 

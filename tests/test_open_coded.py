@@ -11,14 +11,14 @@ from mpi_run import OPENMPI, RUNTIME, build, installed, run
 from open_coded import ACCEPTED, NOT_AGREED, OWN, RECEIVES, REPEATED, RING, SENDS, WAIT, program
 
 from asphalt.analysis.peers import Peers, peers_of
-from asphalt.analysis.protocol import Fault, check
-from asphalt.analysis.protocol_packed import (
+from asphalt.analysis.schedule.check import Fault, check
+from asphalt.analysis.schedule.check_packed import (
     PackedExchange,
     check_packed,
     check_packed_sizes,
     packed_sizes,
 )
-from asphalt.analysis.schedule_packed import packed_schedule
+from asphalt.analysis.schedule.packed import packed_schedule
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.frontend.expressions import parse_expression as expression
 from asphalt.ir.expr import Ref

@@ -13,7 +13,7 @@ from producers import exchange_of
 
 from asphalt.analysis.conditions import one_producer
 from asphalt.analysis.layout import Layout, Misfit
-from asphalt.analysis.schedule import section
+from asphalt.analysis.schedule.exchange import section
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis.without_copy import layout_without_copy

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.analysis.protocol import (
+from asphalt.analysis.schedule.check import (
     Alltoall,
     Fault,
     ProtocolError,
@@ -18,7 +18,7 @@ from asphalt.analysis.protocol import (
     check_shape,
     check_sizes,
 )
-from asphalt.analysis.schedule import (
+from asphalt.analysis.schedule.exchange import (
     Collective,
     Compute,
     Event,

@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 from mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
 from test_decomposition import ALLTOALL, BCAST, USE, program, units
 
-from asphalt.analysis.protocol import Fault, ProtocolError
-from asphalt.analysis.protocol_blocks import (
-    check_blocks,
-    check_blocks_of,
-    check_spread,
-    check_spread_of,
-)
-from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
-from asphalt.analysis.schedule_blocks import (
+from asphalt.analysis.schedule.blocks import (
     BlockSizes,
     Pattern,
     Spread,
     blocks_schedule,
     spread_schedule,
 )
+from asphalt.analysis.schedule.check import Fault, ProtocolError
+from asphalt.analysis.schedule.check_blocks import (
+    check_blocks,
+    check_blocks_of,
+    check_spread,
+    check_spread_of,
+)
+from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
 from asphalt.transforms import decomposition
 
 _RUNTIME_TESTS = Path(__file__).parent / "runtime"

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.analysis.protocol import Fault
-from asphalt.analysis.protocol_pipeline import (
+from asphalt.analysis.schedule.check import Fault
+from asphalt.analysis.schedule.check_pipeline import (
     Chain,
     check_chain,
     check_pipeline,
     pipeline_schedule,
 )
-from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
+from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
 
 USUAL = Chain(ranks=3, trips=5, elements=2, tile=2, depth=1, turns=2, paced=True)
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.analysis.protocol import Fault
-from asphalt.analysis.protocol_segments import (
+from asphalt.analysis.schedule.check import Fault
+from asphalt.analysis.schedule.check_segments import (
     Posted,
     Shift,
     check_segments,
     check_shift,
     shift_schedule,
 )
-from asphalt.analysis.schedule import Compute, Event, RankProgram, Send, Wait
+from asphalt.analysis.schedule.exchange import Compute, Event, RankProgram, Send, Wait
 
 USUAL = Shift(
     ranks=3,

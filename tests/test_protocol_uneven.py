@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.analysis.protocol import Fault, ProtocolError, check
-from asphalt.analysis.protocol_uneven import (
+from asphalt.analysis.schedule.check import Fault, ProtocolError, check
+from asphalt.analysis.schedule.check_uneven import (
     Alltoallv,
     check_uneven,
     check_uneven_sizes,
     sizes_of,
 )
-from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Shape, Wait
-from asphalt.analysis.schedule_uneven import UnevenSizes, cuts, uneven_schedule
+from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Shape, Wait
+from asphalt.analysis.schedule.uneven import UnevenSizes, cuts, uneven_schedule
 
 BLOCKS = ((2, 0, 3), (1, 4, 2), (0, 3, 1))  # iterations of rank a for rank b
 UNITS = (2, 3, 1)

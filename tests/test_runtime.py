@@ -9,7 +9,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, compile_source, installed, run
 
-from asphalt.analysis.schedule import window
+from asphalt.analysis.schedule.exchange import window
 
 PROGRAMS = Path(__file__).parent / "runtime"
 

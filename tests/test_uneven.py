@@ -9,7 +9,7 @@ from producers import exchange_of, found_producers
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Guard, Layout, Misfit
 from asphalt.analysis.per_rank import per_rank
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.uneven import uneven_layout_of
 from asphalt.ir.expr import Ref

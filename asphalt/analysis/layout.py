@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.packing_counter import Counter
 from asphalt.analysis.per_rank import Uneven
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.strides import Strides
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.window import Window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asphalt.analysis.buffers import Buffer
 from asphalt.analysis.layout import Address, Guard, Layout, equal, numbers_differ
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.shapes import Shape
 from asphalt.analysis.symbolic.polynomials import Poly
 

@@ -18,7 +18,7 @@ from asphalt.analysis.geometry import gap_guards, send_writes
 from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_dimension import loop_ends, tiled_dimension

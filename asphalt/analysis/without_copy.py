@@ -15,7 +15,7 @@ from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.packing_copy import PackingCopy
 from asphalt.analysis.receive_address import receive_address
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.strides import Strides
 from asphalt.analysis.symbolic.polynomials import Poly, product

@@ -48,11 +48,11 @@ from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, called
-from asphalt.analysis.protocol import ProtocolError
-from asphalt.analysis.protocol_blocks import check_blocks, check_spread
 from asphalt.analysis.runtime_calls import BLOCKS
 from asphalt.analysis.same_rounding import why_other_digits
-from asphalt.analysis.schedule_blocks import Pattern
+from asphalt.analysis.schedule.blocks import Pattern
+from asphalt.analysis.schedule.check import ProtocolError
+from asphalt.analysis.schedule.check_blocks import check_blocks, check_spread
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.block_codes import Obstacle, refused_at
 from asphalt.analysis.verdicts.splitting_codes import DIGITS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.plan import Plan
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.transforms.pieces import Pieces
 from asphalt.transforms.pieces_block import EveryBlock
 from asphalt.transforms.pieces_packed import PackedBlocks

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from asphalt.analysis.layout import Address
 from asphalt.analysis.plan import TAG
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
 from asphalt.ir.tree import Leaf, Node

@@ -16,7 +16,7 @@ from abc import abstractmethod
 from asphalt.analysis.layout import Address
 from asphalt.analysis.per_rank import PerRank, Uneven
 from asphalt.analysis.plan import TAG, Plan
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node

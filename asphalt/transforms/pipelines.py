@@ -18,8 +18,8 @@ from asphalt.analysis.message_parts import Parts, Trips, parts_of
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.objects import designator_name
-from asphalt.analysis.protocol_pipeline import check_pipeline
 from asphalt.analysis.same_rounding import why_other_digits
+from asphalt.analysis.schedule.check_pipeline import check_pipeline
 from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scopes

@@ -14,7 +14,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Trips, parts_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.objects import designator_name
-from asphalt.analysis.protocol_segments import Posted, check_segments
+from asphalt.analysis.schedule.check_segments import Posted, check_segments
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Group, group_at

@@ -9,7 +9,7 @@ from asphalt.analysis.geometry import send_view, send_writes
 from asphalt.analysis.layout import Guard, Layout, Misfit
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.regions import loop_bounds, loop_variable
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.shapes import Shape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_dimension import exactly, gaps

@@ -5,11 +5,11 @@ from __future__ import annotations
 from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.protocol import check_reach, check_shape
-from asphalt.analysis.protocol_packed import check_packed
-from asphalt.analysis.protocol_uneven import check_uneven
 from asphalt.analysis.reorder import carried_by_rotation
-from asphalt.analysis.schedule import Shape as Pattern
+from asphalt.analysis.schedule.check import check_reach, check_shape
+from asphalt.analysis.schedule.check_packed import check_packed
+from asphalt.analysis.schedule.check_uneven import check_uneven
+from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 
 PROTOCOL = Code(

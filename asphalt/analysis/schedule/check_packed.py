@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, product
 
-from asphalt.analysis.protocol import ProtocolError, check
-from asphalt.analysis.schedule_packed import PackedRank, PackedSizes, packed_schedule
+from asphalt.analysis.schedule.check import ProtocolError, check
+from asphalt.analysis.schedule.packed import PackedRank, PackedSizes, packed_schedule
 
 
 @dataclass(frozen=True, slots=True)

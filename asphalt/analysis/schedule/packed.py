@@ -9,8 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.schedule import Collective, Compute, Event, Post, RankProgram, Send, Wait
-from asphalt.analysis.schedule_uneven import cuts
+from asphalt.analysis.schedule.exchange import (
+    Collective,
+    Compute,
+    Event,
+    Post,
+    RankProgram,
+    Send,
+    Wait,
+)
+from asphalt.analysis.schedule.uneven import cuts
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.schedule import (
+from asphalt.analysis.schedule.exchange import (
     Collective,
     Compute,
     Event,

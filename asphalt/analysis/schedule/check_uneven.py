@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, product
 
-from asphalt.analysis.protocol import ProtocolError, check
-from asphalt.analysis.schedule import Shape
-from asphalt.analysis.schedule_uneven import RankSizes, UnevenSizes, uneven_schedule
+from asphalt.analysis.schedule.check import ProtocolError, check
+from asphalt.analysis.schedule.exchange import Shape
+from asphalt.analysis.schedule.uneven import RankSizes, UnevenSizes, uneven_schedule
 
 
 @dataclass(frozen=True, slots=True)

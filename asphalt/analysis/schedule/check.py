@@ -17,7 +17,7 @@ from functools import cache
 from itertools import permutations, product
 from typing import Protocol
 
-from asphalt.analysis.schedule import (
+from asphalt.analysis.schedule.exchange import (
     Collective,
     Compute,
     Event,

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from asphalt.analysis.protocol import Fault, ProtocolError, check
-from asphalt.analysis.schedule import Compute, Post, RankProgram, Send, Wait
-from asphalt.analysis.schedule_blocks import (
+from asphalt.analysis.schedule.blocks import (
     BlockSizes,
     Pattern,
     Spread,
     blocks_schedule,
     spread_schedule,
 )
+from asphalt.analysis.schedule.check import Fault, ProtocolError, check
+from asphalt.analysis.schedule.exchange import Compute, Post, RankProgram, Send, Wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from asphalt.analysis.protocol import ProtocolError, check
-from asphalt.analysis.protocol_pipeline import need_fault, small_sizes
-from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
+from asphalt.analysis.schedule.check import ProtocolError, check
+from asphalt.analysis.schedule.check_pipeline import need_fault, small_sizes
+from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
 
 
 class Posted(Enum):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from asphalt.analysis.protocol import Fault, ProtocolError, check
-from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
+from asphalt.analysis.schedule.check import Fault, ProtocolError, check
+from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from asphalt.analysis.schedule import Compute, Event, Post, RankProgram, Send, Wait
+from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
 
 
 class Pattern(Enum):
