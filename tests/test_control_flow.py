@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fortran_program import FortranProgram
 
-from asphalt.analysis.control_flow import ControlFlow, Point, Role, control_flow
+from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role, control_flow
 
 HEAD = "subroutine unit(a, n, l, *, *)\n"
 MARK = {Role.TEST: "?", Role.ACTION: "!", Role.INITIAL: "=", Role.STEP: "+"}

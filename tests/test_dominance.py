@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_control_flow import flow
 
-from asphalt.analysis.control_flow import ENTRY, EXIT, STOP, ControlFlow
-from asphalt.analysis.dominance import Dominance, DominatorTree, immediate_dominators
+from asphalt.analysis.control_flow.dominance import Dominance, DominatorTree, immediate_dominators
+from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP, ControlFlow
 
 Graph = tuple[tuple[int, ...], ...]
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from test_control_flow import flow
 from test_dominance import Graph, graphs, unit_graph
 
-from asphalt.analysis.control_flow import ENTRY, EXIT, ControlFlow
-from asphalt.analysis.dominance import Dominance
-from asphalt.analysis.paths import Path, alternation, path_witness
+from asphalt.analysis.control_flow.dominance import Dominance
+from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow
+from asphalt.analysis.control_flow.paths import Path, alternation, path_witness
 
 
 def assert_is_way(path: Path) -> None:

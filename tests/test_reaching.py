@@ -15,8 +15,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from random_control import random_control
 
-from asphalt.analysis.control_flow import ENTRY, EXIT
-from asphalt.analysis.paths import path_witness
+from asphalt.analysis.control_flow.graph import ENTRY, EXIT
+from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.reaching import ReachingDefinitions
 
 needs_gfortran = pytest.mark.skipif(shutil.which("gfortran") is None, reason="no gfortran")

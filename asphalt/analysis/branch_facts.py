@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import EffectKind, NameKind
-from asphalt.analysis.control_flow import ControlFlow, Point, Role
+from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, Section, walk

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.conditional_lines import conditional_statements
-from asphalt.analysis.control_flow import ENTRY, EXIT
+from asphalt.analysis.control_flow.graph import ENTRY, EXIT
+from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.directives import matches
 from asphalt.analysis.lost_requests import leaving, stopping
 from asphalt.analysis.mpi_library import Quantity
-from asphalt.analysis.paths import Path, path_witness
 from asphalt.analysis.request_operations import Does, Operation, operations
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.temporaries import is_unseen

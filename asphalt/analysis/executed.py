@@ -12,7 +12,7 @@ from functools import cached_property
 
 from asphalt.analysis.accesses import Names
 from asphalt.analysis.code_flow import CodeFlow
-from asphalt.analysis.control_flow import Role
+from asphalt.analysis.control_flow.graph import Role
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import why_errors_return
 from asphalt.analysis.reaching import ReachingDefinitions

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.conditional_lines import conditional_statements
-from asphalt.analysis.control_flow import ENTRY, ControlFlow
+from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
+from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.derived_types import may_begin_defined
 from asphalt.analysis.lost_requests import Losses
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
@@ -24,7 +25,6 @@ from asphalt.analysis.mpi_library import Quantity
 from asphalt.analysis.mpi_table import Procedure, Timing
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.partial_requests import PartialRequests
-from asphalt.analysis.paths import Path, path_witness
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation, operations

@@ -14,7 +14,8 @@ from enum import Enum
 from functools import cache, cached_property
 
 from asphalt.analysis.accesses import Access
-from asphalt.analysis.control_flow import ENTRY
+from asphalt.analysis.control_flow.graph import ENTRY
+from asphalt.analysis.control_flow.paths import leads_to, path_witness
 from asphalt.analysis.kept_values import KeptValues
 from asphalt.analysis.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
@@ -27,7 +28,6 @@ from asphalt.analysis.mpi_library import (
 )
 from asphalt.analysis.mpi_table import Procedure, Timing
 from asphalt.analysis.own_requests import OwnRequests
-from asphalt.analysis.paths import leads_to, path_witness
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.request_operations import operations
 from asphalt.analysis.transfer_buffers import touched_buffers, transfer_buffers

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.conditional_lines import conditional_statements, sentinel_of
-from asphalt.analysis.control_flow import ENTRY
+from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_library import Store, library_row

@@ -12,10 +12,10 @@ from __future__ import annotations
 from functools import cached_property
 
 from asphalt.analysis.branch_facts import BranchFacts
+from asphalt.analysis.control_flow.paths import leads_to
 from asphalt.analysis.mpi_call import mpi_constant
 from asphalt.analysis.mpi_library import Quantity
 from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.paths import leads_to
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.control_flow import ControlFlow
+from asphalt.analysis.control_flow.graph import ControlFlow
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.request_elements import RequestElements

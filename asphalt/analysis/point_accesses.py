@@ -21,14 +21,14 @@ from asphalt.analysis.accesses import (
     Reached,
 )
 from asphalt.analysis.conditional_lines import conditional_statements
-from asphalt.analysis.construct_names import (
+from asphalt.analysis.control_flow.construct_names import (
     MARK,
     NOTHING,
     ConstructNames,
     bound_by,
     with_construct_names,
 )
-from asphalt.analysis.control_flow import ControlFlow, Point, Role
+from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.mpi_library import Until, library_row

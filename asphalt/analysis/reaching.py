@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.control_flow import ENTRY, ControlFlow, control_flow
-from asphalt.analysis.dominance import Dominance
+from asphalt.analysis.control_flow.dominance import Dominance
+from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow, control_flow
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.point_accesses import UnitAccesses
 from asphalt.analysis.symbols import Scope

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import Access, Mode
-from asphalt.analysis.control_flow import ENTRY, ControlFlow
+from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
+from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.paths import path_witness
 from asphalt.analysis.reaching import Definition, ReachingDefinitions
 from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.request_operations import Does, Operation

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.accesses import Access
-from asphalt.analysis.control_flow import jump_targets
+from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.free_order import is_private, region_of
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.same_rounding import inexact, keeps_a_loop

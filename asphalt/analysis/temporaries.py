@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asphalt.analysis.accesses import Access
-from asphalt.analysis.control_flow import EXIT
+from asphalt.analysis.control_flow.graph import EXIT
 from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.named_inside import named_inside

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
 from asphalt.analysis.costs_trips import loop_trips
 from asphalt.analysis.costs_types import Surroundings
-from asphalt.analysis.further_turns import condition_of, condition_to_go_on
 from asphalt.analysis.messages import Way, called
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.gain.amounts import PEERS, known

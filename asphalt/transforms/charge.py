@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.control_flow import jump_targets
+from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.costs_expressions import Counter
 from asphalt.analysis.costs_names import defined_in
 from asphalt.analysis.costs_trips import usable

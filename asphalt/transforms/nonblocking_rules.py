@@ -25,6 +25,7 @@ from asphalt.analysis.conditions.point_to_point import (
 )
 from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
 from asphalt.analysis.contiguity import may_be_array, reference_contiguity
+from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.default_integers import is_default_integer
 from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
@@ -37,7 +38,6 @@ from asphalt.analysis.objects import (
     spelled_designator,
     symbol_named,
 )
-from asphalt.analysis.paths import path_witness
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbols import Origin
 from asphalt.analysis.temporaries import is_left, is_own, is_unseen

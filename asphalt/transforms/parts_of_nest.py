@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.control_flow import jump_targets
+from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.edge_iterations import Ends
 from asphalt.analysis.loop_ends import ends_a_loop
 from asphalt.analysis.symbolic.polynomials import Poly, poly

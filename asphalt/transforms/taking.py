@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.further_turns import condition_of, condition_to_go_on
+from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_call import MpiCall

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.conditional_lines import threaded_nodes
-from asphalt.analysis.control_flow import jump_targets
+from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.exchange import Place
 from asphalt.analysis.inlining.alike import check_alike
 from asphalt.analysis.inlining.arguments import Arguments, Passed

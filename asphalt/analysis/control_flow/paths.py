@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from asphalt.analysis.control_flow import ENTRY, EXIT, STOP, ControlFlow, Role
+from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP, ControlFlow, Role
 from asphalt.analysis.verdicts.verdict import Mark
 
 

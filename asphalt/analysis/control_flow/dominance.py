@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.control_flow import ENTRY, EXIT, STOP, ControlFlow
+from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP, ControlFlow
 
 Successors = Sequence[Sequence[int]]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from asphalt.analysis.control_flow import ControlFlow, is_executed
+from asphalt.analysis.control_flow.graph import ControlFlow, is_executed
 from asphalt.ir.expr import Component, Expr, Keyword, OpaqueExpr, Ref, root_name
 from asphalt.ir.stmt import ArmHead, Decl, Opaque, Plain, What
 from asphalt.ir.tree import Block, Branch, Leaf, Node
