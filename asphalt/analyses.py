@@ -9,14 +9,14 @@ from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.conditions.available import VALUE
 from asphalt.analysis.effects import Effects, Known, ProcedureKey
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
-from asphalt.analysis.interfaces import same_interface
 from asphalt.analysis.judge import judge
+from asphalt.analysis.names.procedure_interfaces import same_interface
+from asphalt.analysis.names.scopes import Scopes
+from asphalt.analysis.names.symbol import Text
 from asphalt.analysis.open_coded_groups import message_operations
 from asphalt.analysis.open_coded_sites import open_coded_exchanges
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.sizes import Sizes, sizes_of
-from asphalt.analysis.symbol import Text
-from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.traces import Traces, Tracing
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused

@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.effects import Effects, Known, ProcedureKey
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.traces import Tracing
 from asphalt.frontend.source_digest import source_digest
 from asphalt.frontend.tree import Tree

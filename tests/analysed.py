@@ -7,7 +7,7 @@ from fortran_program import FortranProgram
 from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Access, Footprint, Names
 from asphalt.analysis.effects import Effects
-from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.values import Values
 from asphalt.frontend.expressions import parse_expression
 from asphalt.ir.expr import Expr, Section

@@ -12,8 +12,8 @@ from fortran_values import iterations, value
 from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.regions import Region, loop_variable
-from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Expr, Section
 from asphalt.ir.stmt import DoHead

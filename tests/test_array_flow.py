@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from asphalt.analysis.array_flow import Flow
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.symbolic.index_sets import Elements
-from asphalt.analysis.symbols import Scopes
 
 EXAMPLES = settings(max_examples=30, deadline=None)
 SIZES = [{"n": n, "m": m, "k": k} for n, m, k in product((1, 2, 4), (1, 3), (-1, 1, 2))]

@@ -12,7 +12,7 @@ from stepping import Stepped
 
 from asphalt.analysis.access import concurrent_indexes
 from asphalt.analysis.array_work import works_on_arrays
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.tree import load_tree
 from asphalt.gain.work import Work

@@ -11,8 +11,8 @@ from mpi_run import MPICH, RUNTIME, build, installed, run
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.accesses import EffectKind
-from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.cut_tokens import whole_tokens
 from asphalt.frontend.statements import statement

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.analysis.derived_sizes import in_given_sizes
+from asphalt.analysis.names.derived_sizes import in_given_sizes
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import Ref
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_uniformity import Q, U, level, main
 
-from asphalt.analysis.conditional_lines import hidden_statements, may_jump
+from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump
 from asphalt.analysis.uniformity import Level
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Plain

@@ -9,7 +9,7 @@ from mpi_run import MPICH, OPENMPI, installed
 from stepping import Stepped
 
 from asphalt.analysis.inlining.codes import CODES
-from asphalt.analysis.inlining.sights import words_of
+from asphalt.analysis.names.visibility import words_of
 from asphalt.report.examples import examples_of
 from asphalt.transforms import inline
 

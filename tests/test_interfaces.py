@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.analysis.interfaces import same_interface
-from asphalt.analysis.symbols import scope_of
+from asphalt.analysis.names.procedure_interfaces import same_interface
+from asphalt.analysis.names.scopes import scope_of
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.analysis.intrinsics import (
+from asphalt.analysis.names.intrinsics import (
     has_hidden_effects,
     is_intrinsic,
     is_pure_function,

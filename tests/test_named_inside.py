@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed
 
-from asphalt.analysis.named_inside import named_inside
+from asphalt.analysis.names.host_association import named_inside
 
 HOST = """\
 subroutine host(n)

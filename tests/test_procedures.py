@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from procedures import write
 
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.cli.main import main
 from asphalt.config.errors import AsphaltError, InputError, UsageError
 from asphalt.config.settings import Settings

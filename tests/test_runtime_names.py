@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from analysed import Analysed
 
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.runtime_names import PUBLIC, clashing_name
-from asphalt.analysis.symbols import Scopes
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree

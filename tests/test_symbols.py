@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fortran_program import FortranProgram
 
-from asphalt.analysis.symbols import (
+from asphalt.analysis.names.scopes import (
     Absence,
     Origin,
     Scope,

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mpi_run import OPENMPI, build, installed, run
 
-from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity import Level, Uniform, Uniformity
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.stmt import Call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fortran_program import FortranProgram
 
-from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.stmt import Call, Guarded

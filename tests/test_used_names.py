@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
-from asphalt.analysis.symbols import scope_of
-from asphalt.analysis.used_names import used_names
+from asphalt.analysis.names.scopes import scope_of
+from asphalt.analysis.names.used_names import used_names
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree

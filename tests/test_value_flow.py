@@ -14,7 +14,7 @@ import pytest
 from fortran_program import FortranProgram
 from mpi_run import OPENMPI, build, installed, run
 
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.uniformity import Level, Uniform, Uniformity
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.stmt import Call

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, Mpi, installed, same_lines
 
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.window_memory import has_windows, may_be_window_memory
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.accesses import Access, Mode
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.intrinsics import is_intrinsic
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_function
 from asphalt.analysis.mpi_library import Until, library_row
-from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.references import actions, expressions_of
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.intrinsics import is_intrinsic
+from asphalt.analysis.names.references import actions, expressions_of
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import (

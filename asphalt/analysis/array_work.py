@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from asphalt.analysis.constants import value_now
 from asphalt.analysis.costs_trips import Trips, extents
 from asphalt.analysis.costs_types import (
     Surroundings,
@@ -20,9 +19,10 @@ from asphalt.analysis.costs_types import (
     is_valued_as_array,
 )
 from asphalt.analysis.declared_extents import factors
-from asphalt.analysis.intrinsics import is_inquiry
-from asphalt.analysis.references import actions
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.constants import value_now
+from asphalt.analysis.names.intrinsics import is_inquiry
+from asphalt.analysis.names.references import actions
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import ArmHead, Assign, Guarded, What

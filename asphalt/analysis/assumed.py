@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.directives import Assume, Directive, directives
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.tree import Unit
 
 

@@ -13,7 +13,7 @@ from asphalt.analysis.accesses import (
 )
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.kinds import component_storage, name_kind, storage_of
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import (
     AltReturn,
     Arg,

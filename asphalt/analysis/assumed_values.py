@@ -12,8 +12,8 @@ from asphalt.analysis.defined_operations import may_be_function
 from asphalt.analysis.definitions import is_user_function
 from asphalt.analysis.directives import Assume, Directive
 from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.references import expressions_of
-from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.names.references import expressions_of
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.unit_flow import Statement
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Call, Guarded, Opaque, Raw

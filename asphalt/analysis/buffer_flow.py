@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from asphalt.analysis.accesses import CallEffect, Mode, Names, Reached, Subscript
 from asphalt.analysis.array_flow import ArrayFlow, Flow, elements_of
-from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.full_messages import FullMessages
@@ -20,6 +19,7 @@ from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
+from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError

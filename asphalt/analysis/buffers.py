@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import ALIASED, Access
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.objects import designator_name, spelled_designator, symbol_named
+from asphalt.analysis.names.designators import designator_name, spelled_designator, symbol_named
 from asphalt.analysis.regions import Region
 from asphalt.analysis.shapes import Shape, is_scalar, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly

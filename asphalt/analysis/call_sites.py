@@ -12,9 +12,9 @@ from typing import Protocol, runtime_checkable
 
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.definitions import Definition, Source, definitions
-from asphalt.analysis.references import bind, passed_on, references, use_renames
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.symbols import Origin, Scope, Scopes, Symbol
+from asphalt.analysis.names.references import bind, passed_on, references, use_renames
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
 from asphalt.analysis.unit_flow import Statement, UnitFlow
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.call_sites import CallSite, CallSites
-from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.directives import matches
 from asphalt.analysis.lost_requests import leaving, stopping
 from asphalt.analysis.mpi_library import Quantity
+from asphalt.analysis.names.openmp_sentinels import conditional_statements
+from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.request_operations import Does, Operation, operations
-from asphalt.analysis.symbols import Origin
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Ref, names_in

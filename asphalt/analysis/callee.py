@@ -9,12 +9,12 @@ from asphalt.analysis.array_flow import Flow
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.carried import carried
 from asphalt.analysis.frame import Standpoint
+from asphalt.analysis.names.scopes import Scope, Symbol, element_bytes
 from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Scope, Symbol, element_bytes
 from asphalt.ir.expr import Expr, Ref
 
 

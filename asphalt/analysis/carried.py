@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.frame import Standpoint
 from asphalt.analysis.iterations import around
+from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.passed import Relation, Run, run_of
 from asphalt.analysis.sequence import SequenceAssociation
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
-from asphalt.analysis.symbols import Symbol
 from asphalt.ir.expr import Expr, Lit
 
 _ONE = Lit("integer", "1")

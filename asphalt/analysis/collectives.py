@@ -14,8 +14,8 @@ from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, predefine
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.mpi_supplement import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.mpi_table import Procedure, Timing, procedure, table
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.uniformity import Level, Uniformity
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.assumptions import UNIFORM

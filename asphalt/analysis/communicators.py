@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.call_sites import CallSites, Context, UnitKey
 from asphalt.analysis.definitions import MAX_PATH, Definition, Source, component
-from asphalt.analysis.derived_types import component_declarations
 from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi_table import procedure
 from asphalt.analysis.mpi_types import mpi_constant
-from asphalt.analysis.symbols import Origin, Symbol
+from asphalt.analysis.names.derived_types import component_declarations
+from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.unit_flow import Statement
 from asphalt.analysis.whole_grids import NumberOfRanks, grid_has_all
 from asphalt.ir.expr import Component, Expr, Op, Ref

@@ -10,14 +10,14 @@ from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.kinds import name_kind
-from asphalt.analysis.objects import (
+from asphalt.analysis.names.designators import (
     declarations_on_the_way,
     designator_name,
     symbol_named,
     way_to,
 )
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.shapes import gives_array, is_scalar
-from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Span
 from asphalt.support.may_must import Finding, no, unknown, yes

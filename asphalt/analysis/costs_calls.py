@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from asphalt.analysis.costs_names import expressions
 from asphalt.analysis.costs_types import Surroundings, is_array, is_user_function
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Assign, Guarded, Jump, JumpKind, Plain, What

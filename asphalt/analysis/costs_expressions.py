@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.constants import constant
 from asphalt.analysis.costs import Counts, total
 from asphalt.analysis.costs_arrays import assign_array, matmul, reduction
 from asphalt.analysis.costs_calls import is_inlined
@@ -36,7 +35,8 @@ from asphalt.analysis.costs_types import (
     is_valued_as_array,
     wider,
 )
-from asphalt.analysis.intrinsics import is_inquiry
+from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.symbolic.polynomials import folded, folded_expr
 from asphalt.ir.expr import (
     Arg,

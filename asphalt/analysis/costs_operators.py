@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.constants import constant
 from asphalt.analysis.costs import FAMILY, Counts
 from asphalt.analysis.costs_types import Surroundings, base_of
+from asphalt.analysis.names.constants import constant
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 
 RELATIONS = frozenset({"==", "/=", "<", "<=", ">", ">="})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.constants import constant
 from asphalt.analysis.costs_types import (
     REDUCTIONS,
     Surroundings,
@@ -15,7 +14,8 @@ from asphalt.analysis.costs_types import (
     is_user_function,
     is_valued_as_array,
 )
-from asphalt.analysis.symbol import Origin, Symbol
+from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.analysis.symbolic.polynomials import folded_expr, poly
 from asphalt.ir.expr import (
     Arg,

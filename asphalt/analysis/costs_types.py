@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.costs import FAMILY
-from asphalt.analysis.derived_types import component_declarations
 from asphalt.analysis.kinds import name_kind
-from asphalt.analysis.objects import way_to
-from asphalt.analysis.symbol import Origin, Symbol
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.derived_types import component_declarations
+from asphalt.analysis.names.designators import way_to
+from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.stmt import Dim
 from asphalt.support.word_sets import words

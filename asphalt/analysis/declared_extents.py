@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.constants import value_now
 from asphalt.analysis.costs_trips import Trips
 from asphalt.analysis.costs_types import Surroundings, symbol_of
-from asphalt.analysis.symbol import Symbol
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.constants import value_now
+from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.symbol import Symbol
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, Section
 from asphalt.ir.mapped import NotMappedError, mapped_expr
 from asphalt.ir.stmt import Allocation, Dim

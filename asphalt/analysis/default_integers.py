@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.mpi_call import mpi_constant
-from asphalt.analysis.objects import declarations_on_the_way
-from asphalt.analysis.symbol import Names, Origin
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.constants import type_bytes
+from asphalt.analysis.names.designators import declarations_on_the_way
+from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.symbol import Names, Origin
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref
 from asphalt.ir.stmt import TypeSpec
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from asphalt.analysis.constants import constant, type_bytes
 from asphalt.analysis.defined_operations import may_be_subroutine
-from asphalt.analysis.derived_types import component_type, is_derived_type
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi_table import Timing
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.names.constants import constant, type_bytes
+from asphalt.analysis.names.derived_types import component_type, is_derived_type
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.unit_flow import Statement, UnitFlow
 from asphalt.ir.expr import (
     AltReturn,

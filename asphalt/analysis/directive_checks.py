@@ -16,9 +16,9 @@ from asphalt.analysis.directives import (
 )
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_table import Timing
-from asphalt.analysis.references import expressions_of
+from asphalt.analysis.names.references import expressions_of
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.site_directives import refuse_contradictions
-from asphalt.analysis.symbols import Origin, Scope
 from asphalt.ir.expr import OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import Call, Guarded, What
 from asphalt.ir.tree import File, Leaf, Unit, leaves

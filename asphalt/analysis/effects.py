@@ -32,7 +32,8 @@ from asphalt.analysis.kinds import component_storage, name_kind, pointer_compone
 from asphalt.analysis.libraries import library_procedure
 from asphalt.analysis.mpi_call import mpi_call, mpi_function
 from asphalt.analysis.mpi_library import library_row
-from asphalt.analysis.objects import may_be_function, may_be_resized
+from asphalt.analysis.names.designators import may_be_function, may_be_resized
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.operators import (
     finalizers_visible,
     is_intrinsic_assignment,
@@ -42,7 +43,6 @@ from asphalt.analysis.shapes import run_as_section, shape_of
 from asphalt.analysis.shared import Shared, is_exact, storages_in
 from asphalt.analysis.summary import Summary, least_summary, summarise
 from asphalt.analysis.symbolic.index_sets import Elements
-from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.analysis.traces import ProcedureKey as ProcedureKey
 from asphalt.analysis.traces import Traces, Tracing
 from asphalt.analysis.values import Values, constants_in

@@ -11,9 +11,9 @@ from asphalt.analysis.effects import Effects
 from asphalt.analysis.executed import Executed
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_table import table
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.scalars import Level
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.expr import Arg

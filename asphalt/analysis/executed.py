@@ -15,8 +15,8 @@ from asphalt.analysis.code_flow import CodeFlow
 from asphalt.analysis.control_flow.graph import Role
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import why_errors_return
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
-from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import AltReturn, Keyword
 from asphalt.ir.stmt import ArmHead, Call, Guarded, Plain, What
 from asphalt.ir.tree import Leaf

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.constants import constant
-from asphalt.analysis.references import actions
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.references import actions
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import DoHead, Guarded

@@ -10,13 +10,13 @@ from abc import abstractmethod
 
 from asphalt.analysis.call_sites import Context
 from asphalt.analysis.communicators import Group
-from asphalt.analysis.derived_types import is_derived_type
 from asphalt.analysis.mpi_call import mpi_function
 from asphalt.analysis.mpi_table import procedure
-from asphalt.analysis.references import references
-from asphalt.analysis.resolve import procedure_named
+from asphalt.analysis.names.derived_types import is_derived_type
+from asphalt.analysis.names.references import references
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.shape_flow import ShapeFlow
-from asphalt.analysis.symbols import Origin
 from asphalt.analysis.value_graph import ALL, Facts, Level, Variable
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located

@@ -23,8 +23,8 @@ from asphalt.analysis.conditions import (
 )
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import layout_of
-from asphalt.analysis.inlining.sights import words_of
 from asphalt.analysis.layout import Layout, Misfit
+from asphalt.analysis.names.visibility import words_of
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.not_given import first_missing
 from asphalt.analysis.packed import packed_layout_of, told_apart

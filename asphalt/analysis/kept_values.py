@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.branch_facts import BranchFacts
-from asphalt.analysis.named_inside import is_text_missing
-from asphalt.analysis.symbols import Origin
+from asphalt.analysis.names.host_association import is_text_missing
+from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.tree import Leaf
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from asphalt.analysis.accesses import ALIASED, NameKind
 from asphalt.analysis.aliasing import second_name
-from asphalt.analysis.common_views import is_seen_twice
-from asphalt.analysis.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.mpi_call import is_runtime_function, mpi_function
-from asphalt.analysis.objects import designator_name, designators_in, object_named
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.names.common_blocks import is_seen_twice
+from asphalt.analysis.names.designators import designator_name, designators_in, object_named
+from asphalt.analysis.names.intrinsics import is_inquiry, is_intrinsic, is_pure_function
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Ref
 from asphalt.ir.mapped import mapped
 

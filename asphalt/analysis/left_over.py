@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asphalt.analysis.call_sites import is_bound_to_c
 from asphalt.analysis.invoked import invoked
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import Call, Guarded, Plain
 from asphalt.ir.tree import leaves

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.array_flow import Flow
 from asphalt.analysis.library_rows import ROWS
+from asphalt.analysis.names.scopes import Absence, Origin, Scope, Symbol
 from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.symbols import Absence, Origin, Scope, Symbol
 from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.stmt import Call, Dim, TypeSpec
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from asphalt.analysis.accesses import ALIASED, Access, Footprint, Mode
 from asphalt.analysis.frame import keeps_bounds
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.objects import designator, symbol_named
+from asphalt.analysis.names.designators import designator, symbol_named
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.regions import Region
 from asphalt.analysis.shapes import is_scalar
-from asphalt.analysis.symbols import Scope
 from asphalt.ir.stmt import Allocation, Assign, Guarded, What
 from asphalt.support.may_must import Finding, no, unknown, yes
 

@@ -15,20 +15,20 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import ALIASED
-from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
 from asphalt.analysis.control_flow.paths import Path, path_witness
-from asphalt.analysis.derived_types import may_begin_defined
 from asphalt.analysis.lost_requests import Losses
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity
 from asphalt.analysis.mpi_table import Procedure, Timing
+from asphalt.analysis.names.derived_types import may_begin_defined
+from asphalt.analysis.names.openmp_sentinels import conditional_statements
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.partial_requests import PartialRequests
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation, operations
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.messages import Envelope, Way, envelopes_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import library_row
 from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.names.constants import element_bytes
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import folded_expr
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import is_integer
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Jump, JumpKind, Plain

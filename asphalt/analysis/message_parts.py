@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.constant_dummies import ConstantDummies
-from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import predefined_type
-from asphalt.analysis.objects import symbol_named
+from asphalt.analysis.names.constants import element_bytes
+from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.unit_facts import UnitFacts

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
-from asphalt.analysis.references import actions, expressions_of, use_renames
-from asphalt.analysis.symbols import Scope, Symbol
+from asphalt.analysis.names.references import actions, expressions_of, use_renames
+from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import Arg, Keyword, Op, Ref, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Allocation, Assign, Call, Opaque, Raw, What

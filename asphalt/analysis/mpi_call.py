@@ -10,6 +10,8 @@ from asphalt.analysis.mpi_table import Parameter, Procedure, procedure
 from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
 from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
 from asphalt.analysis.mpi_types import predefined_type as predefined_type
+from asphalt.analysis.names.scopes import Absence, Scope
+from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.analysis.runtime_calls import (
     QUEUE,
     RUNTIME_CALLS,
@@ -17,8 +19,6 @@ from asphalt.analysis.runtime_calls import (
     RUNTIME_MODULES,
     RuntimeCall,
 )
-from asphalt.analysis.symbol import Origin, Symbol
-from asphalt.analysis.symbols import Absence, Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Use

@@ -18,13 +18,13 @@ from asphalt.analysis.messages import Way
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.mpi_library import tells_of_the_receive
 from asphalt.analysis.mpi_table import Timing
-from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.names.designators import designator_name, symbol_named
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded
 from asphalt.analysis.open_coded_groups import counted_by, counted_in, sets_scalar
 from asphalt.analysis.peers import Peers, is_over_ranks, peers_of, unequal
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, DoHead, Guarded

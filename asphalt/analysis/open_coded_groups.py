@@ -15,10 +15,10 @@ from asphalt.analysis.message_loops import (
 from asphalt.analysis.messages import Way
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import Timing, table
-from asphalt.analysis.objects import designator_name
+from asphalt.analysis.names.designators import designator_name
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.peers import is_over_ranks
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
-from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

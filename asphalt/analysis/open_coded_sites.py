@@ -11,10 +11,10 @@ from asphalt.analysis.message_loops import called, starts_messages
 from asphalt.analysis.messages import Way
 from asphalt.analysis.mpi_call import MpiCall
 from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.open_coded import Fault, OpenCoded
 from asphalt.analysis.open_coded_blocks import Group, sorted_out, understood
 from asphalt.analysis.open_coded_groups import groups_in, lists_in
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.ir.edit import rewrite_list
 from asphalt.ir.expr import Component, Expr, Ref, names_in

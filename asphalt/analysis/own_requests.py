@@ -15,11 +15,11 @@ from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.control_flow.paths import leads_to
 from asphalt.analysis.mpi_call import mpi_constant
 from asphalt.analysis.mpi_library import Quantity
-from asphalt.analysis.named_inside import named_inside
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation
-from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.transfer_buffers import transfer_buffers
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Ref

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 from asphalt.analysis.access import examine
 from asphalt.analysis.buffers import buffer_of
-from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.message_loops import substituted
+from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.private import may_be_read_after
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import shape_of

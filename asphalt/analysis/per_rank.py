@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.objects import designator_name, symbol_named
+from asphalt.analysis.names.designators import designator_name, symbol_named
+from asphalt.analysis.names.scopes import Scope, Symbol, constant
 from asphalt.analysis.shapes import is_scalar, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
-from asphalt.analysis.symbols import Scope, Symbol, constant
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Ref, Section
 
 

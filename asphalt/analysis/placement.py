@@ -11,7 +11,6 @@ from functools import cached_property
 
 from asphalt.analysis.access import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.accesses import ALIASED, Effect, EffectKind
-from asphalt.analysis.conditional_lines import conditional_statements, sentinel_of
 from asphalt.analysis.directives import only_accepts
 from asphalt.analysis.loop_ends import (
     blocks_in,
@@ -22,6 +21,7 @@ from asphalt.analysis.loop_ends import (
     loops_to,
 )
 from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of

@@ -20,7 +20,6 @@ from asphalt.analysis.accesses import (
     Names,
     Reached,
 )
-from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.control_flow.construct_names import (
     MARK,
     NOTHING,
@@ -33,8 +32,9 @@ from asphalt.analysis.effects import Effects
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.mpi_library import Until, library_row
 from asphalt.analysis.mpi_table import Timing
-from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.openmp_sentinels import conditional_statements
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Expr, Keyword, Ref, Section, names_in, root_name, walk
 from asphalt.ir.stmt import (
     ArmHead,

@@ -16,13 +16,13 @@ from asphalt.analysis.array_flow import ArrayFlow
 from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.mpi_table import Timing
-from asphalt.analysis.named_inside import named_inside
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.scalars import Covers, Level, exposed, live_after
 from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Arg, Component, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign, StatementFunction

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import ALIASED, Access
-from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import predefined_type
-from asphalt.analysis.objects import symbol_named
+from asphalt.analysis.names.constants import element_bytes
+from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded

@@ -11,9 +11,9 @@ from asphalt.analysis.kinds import component_storage, storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_library import Quantity, library_row
 from asphalt.analysis.mpi_table import Direction, Procedure, Timing
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.shapes import shape_of
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Ref, Section
 from asphalt.ir.stmt import Call

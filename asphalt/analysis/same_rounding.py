@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from asphalt.analysis.constants import is_open
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.invoked import invoked
+from asphalt.analysis.names.constants import is_open
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.regions import Region, loop_variable
-from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, What

@@ -12,12 +12,12 @@ from math import prod
 
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.frame import Standpoint
+from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.passed import Dimension, Relation, Run
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Symbol
 from asphalt.ir.expr import Lit
 
 _ONE = Lit("integer", "1")

@@ -11,7 +11,7 @@ from abc import abstractmethod
 
 from asphalt.analysis.call_sites import CallSites, Context
 from asphalt.analysis.definitions import Definition, Source
-from asphalt.analysis.symbols import Origin, Symbol
+from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.unit_flow import Statement
 from asphalt.analysis.value_graph import ALL, Facts, Level, ValueGraph
 from asphalt.ir.expr import Arg, Keyword, Lit, Op, OpaqueExpr, Ref, Section

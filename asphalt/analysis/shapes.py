@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.accesses import NameKind
-from asphalt.analysis.constants import is_size
 from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.module_arrays import shaped_here_alone
-from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.objects import designator, designator_name, symbol_named
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.symbol import Names
+from asphalt.analysis.names.constants import is_size
+from asphalt.analysis.names.designators import designator, designator_name, symbol_named
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
+from asphalt.analysis.names.symbol import Names
 from asphalt.analysis.symbolic.polynomials import Poly, poly, product
-from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.analysis.unwritten import WritesArgument, never_written
 from asphalt.ir.expr import (
     AltReturn,

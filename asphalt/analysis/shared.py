@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.common_views import visible_scopes
-from asphalt.analysis.constants import constant
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.symbols import Origin, Scope, Symbol, element_bytes
+from asphalt.analysis.names.common_blocks import visible_scopes
+from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol, element_bytes
 
 
 @dataclass(frozen=True, slots=True)

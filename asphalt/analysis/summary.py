@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import ALIASED, Effect, EffectKind, Footprint, Names
-from asphalt.analysis.common_views import blocks_seen_twice
-from asphalt.analysis.conditional_lines import conditional_statements
 from asphalt.analysis.defined_operations import finalizes_at_end
+from asphalt.analysis.names.common_blocks import blocks_seen_twice
+from asphalt.analysis.names.openmp_sentinels import conditional_statements
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.scalars import surely_defines
 from asphalt.analysis.shared import Shared, shared_storage
-from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw, UnitHead
 from asphalt.ir.tree import leaves

@@ -7,22 +7,22 @@ from dataclasses import replace
 from operator import eq
 
 from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
-from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.contiguity import reference_contiguity
-from asphalt.analysis.derived_sizes import in_given_sizes
 from asphalt.analysis.kinds import evaluated_designators, storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import Transfer, library_row
 from asphalt.analysis.mpi_supplement import COUNT_OF_A_BLOCK
 from asphalt.analysis.mpi_table import Parameter
-from asphalt.analysis.objects import (
+from asphalt.analysis.names.constants import element_bytes
+from asphalt.analysis.names.derived_sizes import in_given_sizes
+from asphalt.analysis.names.designators import (
     designator_name,
     object_named,
     symbol_named,
 )
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.type_maps import TypeMap, type_map
 from asphalt.analysis.values import Values
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Ref, Section, names_in

@@ -6,7 +6,7 @@ from functools import partial
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.values import COMPARISONS, Values, is_integer
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.tree import Leaf

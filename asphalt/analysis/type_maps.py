@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi_types import PredefinedType
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.values import Values, is_integer
 from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.stmt import Call, Guarded

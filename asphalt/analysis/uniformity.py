@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.communicators import Communicators, Group
-from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.value_flow import ValueFlow
 from asphalt.analysis.value_graph import ALL, Control, Facts, Node, Reached, Variable
 from asphalt.analysis.value_graph import Level as Level

@@ -11,8 +11,8 @@ from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Footprint, Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executed import Executed
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.values import Values
 from asphalt.ir.program import Located

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from asphalt.analysis.conditional_lines import hidden_statements, may_jump, threaded_nodes
+from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump, threaded_nodes
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, OpaqueExpr, Section
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import (

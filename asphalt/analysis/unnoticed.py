@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
-from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import Arg, Lit, Op, Ref, Section
 from asphalt.ir.stmt import Assign, DoHead, Guarded, What
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.kinds import name_kind
-from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Keyword, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import (
     IO,

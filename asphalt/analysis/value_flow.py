@@ -9,12 +9,12 @@ from asphalt.analysis.call_sites import CallSites, Context, UnitKey
 from asphalt.analysis.communicators import Communicators, Group, is_within
 from asphalt.analysis.defined_operations import may_be_function
 from asphalt.analysis.definitions import Definition, Source, component
-from asphalt.analysis.derived_types import may_be_allocatable, may_be_pointer
 from asphalt.analysis.function_flow import FunctionFlow, place_of_return
-from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.names.derived_types import may_be_allocatable, may_be_pointer
+from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
+from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.shape_flow import OF_A_TYPE
-from asphalt.analysis.symbols import Origin, Symbol
 from asphalt.analysis.unit_flow import Condition, Statement, expressions
 from asphalt.analysis.value_graph import (
     ALL,

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Access, EffectKind, Footprint
-from asphalt.analysis.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.named_inside import is_text_missing, named_inside
+from asphalt.analysis.names.host_association import is_text_missing, named_inside
+from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.symbols import Origin, Scope, Symbol, constant
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import ArmHead, Assign, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

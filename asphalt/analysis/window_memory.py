@@ -20,10 +20,10 @@ from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.aliasing import ADDRESS_FUNCTIONS, calls_of, root_of
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.mpi_table import table
-from asphalt.analysis.named_inside import named_inside
-from asphalt.analysis.references import actions, expressions_of, passed_on
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.symbols import Origin, Scope, Scopes
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.references import actions, expressions_of, passed_on
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes
 from asphalt.ir.expr import OpaqueExpr, Ref, walk
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Opaque, Raw, What

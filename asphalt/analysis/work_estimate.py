@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.constant_dummies import ConstantDummies
-from asphalt.analysis.constants import is_size
 from asphalt.analysis.invoked import invoked
+from asphalt.analysis.names.constants import is_size
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.values import constants_in
 from asphalt.ir.expr import Arg, Op, OpaqueExpr, Ref, walk

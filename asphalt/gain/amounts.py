@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.analysis.symbols import Scope
 from asphalt.analysis.values import constants_in
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref
 

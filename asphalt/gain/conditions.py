@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from asphalt.analysis.symbol import Origin
+from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Op, Ref, names_in

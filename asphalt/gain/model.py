@@ -14,7 +14,7 @@ from typing import Protocol
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.invoked import invoked
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.frontend.tree import Tree
 from asphalt.gain.clock import Clock

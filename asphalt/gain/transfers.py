@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
 from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.symbol import Origin
+from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.type_maps import type_map
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.gain.amounts import amount, typical

@@ -13,8 +13,8 @@ from asphalt.analysis.costs_trips import Trips, loop_trips
 from asphalt.analysis.costs_types import Surroundings
 from asphalt.analysis.declared_extents import factors
 from asphalt.analysis.messages import called
-from asphalt.analysis.references import bind
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.references import bind
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.values import constants_in
 from asphalt.frontend.concurrent import concurrent_header
 from asphalt.gain.amounts import Amount, turns

@@ -6,9 +6,9 @@ statement, cannot show: what a wave saves is asked of ``gain.waves``; of executi
 
 from __future__ import annotations
 
-from asphalt.analysis.constants import constant, element_bytes
-from asphalt.analysis.objects import symbol_named
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.constants import constant, element_bytes
+from asphalt.analysis.names.designators import symbol_named
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import usual_tile
 from asphalt.gain.waves import Wave, saved

@@ -17,8 +17,8 @@ from importlib.util import find_spec
 
 from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache, Counts
 from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.polynomials import poly
-from asphalt.analysis.symbols import Scope, Scopes
 from asphalt.config.errors import UsageError
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from asphalt.analysis.libraries import table as library_table
 from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.names.scopes import Scope, Scopes, Symbol
+from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
-from asphalt.analysis.symbol import Origin
-from asphalt.analysis.symbols import Scope, Scopes, Symbol
 from asphalt.config.resources import CHARGES, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.concurrent import concurrent_header

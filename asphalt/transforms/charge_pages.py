@@ -25,11 +25,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 from zlib import crc32
 
-from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.costs_trips import usable
 from asphalt.analysis.costs_types import is_valued_as_array, symbol_of
 from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.symbol import Origin, Symbol
+from asphalt.analysis.names.constants import element_bytes
+from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Op, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.source import Trivia, TriviaKind

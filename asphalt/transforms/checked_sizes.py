@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations

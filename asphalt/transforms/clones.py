@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.constants import constant, element_bytes
 from asphalt.analysis.mpi_call import predefined_type
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.constants import constant, element_bytes
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.limits import USUAL_CLONES
 from asphalt.ir.expr import Expr

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.affine_conditions import extremes
-from asphalt.analysis.constants import type_bytes
 from asphalt.analysis.edge_iterations import (
     WIDEST,
     Ends,
@@ -26,10 +25,11 @@ from asphalt.analysis.edge_iterations import (
 from asphalt.analysis.free_order import effect_of, region_of, why_ordered
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
+from asphalt.analysis.names.constants import type_bytes
+from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.nest import tilable_loops
 from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.same_rounding import why_other_digits
-from asphalt.analysis.symbols import Origin
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused

@@ -37,7 +37,7 @@ from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_library import library_row
-from asphalt.analysis.references import actions, expressions_of
+from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.config.limits import USUAL_CLONES
 from asphalt.ir.expr import Expr, Ref, Section, names_in, walk

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, Section
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Plain, What

@@ -32,14 +32,14 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi_library import library_row
-from asphalt.analysis.not_given import missing_modules, undeclared_constant
-from asphalt.analysis.objects import (
+from asphalt.analysis.names.designators import (
     designator_name,
     spelled_designator,
     symbol_named,
 )
+from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.not_given import missing_modules, undeclared_constant
 from asphalt.analysis.shapes import is_scalar
-from asphalt.analysis.symbols import Origin
 from asphalt.analysis.temporaries import is_left, is_own, is_unseen
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of

@@ -33,7 +33,7 @@ from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi_library import library_row
-from asphalt.analysis.symbols import Symbol
+from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Ref

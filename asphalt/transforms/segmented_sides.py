@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.conditions.pairing import PROTOCOL
-from asphalt.analysis.constants import constant
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Trips, parts_of
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.objects import designator_name
+from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.designators import designator_name
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.schedule.check_segments import Posted, check_segments
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Scopes
 from asphalt.analysis.tiled_groups import Group, group_at
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS

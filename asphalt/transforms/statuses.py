@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.derived_types import component_declarations, may_be_pointer
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.names.derived_types import component_declarations, may_be_pointer
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, TypeSpec

@@ -35,11 +35,11 @@ from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi_call import MpiCall, predefined_type
 from asphalt.analysis.mpi_library import Store, library_row
 from asphalt.analysis.mpi_table import table
+from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
-from asphalt.analysis.symbols import Symbol
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of

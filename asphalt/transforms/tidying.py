@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from asphalt.analysis.directives import behind_sentinel
-from asphalt.analysis.references import named_around, named_by, named_by_entity
+from asphalt.analysis.names.references import named_around, named_by, named_by_entity
 from asphalt.ir.program import Located, Program
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Decl, Include

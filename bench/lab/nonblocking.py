@@ -24,7 +24,7 @@ from pathlib import Path
 from asphalt.analysis.exchange import calls_in
 from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_table import Procedure, Timing, procedure
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import load_tree
 from asphalt.ir.expr import Arg, Expr, Keyword, Ref

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.accesses import ALIASED, NameKind
-from asphalt.analysis.constants import element_bytes
 from asphalt.analysis.exchange import Exchange, statement_arguments
-from asphalt.analysis.intrinsics import is_inquiry
 from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.layout import Divides, Guard, Layout
 from asphalt.analysis.lifetime import lives_through
+from asphalt.analysis.names.constants import element_bytes
+from asphalt.analysis.names.designators import designator_name, symbol_named
+from asphalt.analysis.names.intrinsics import is_inquiry
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.objects import designator_name, symbol_named
 from asphalt.analysis.open_coded import PEER
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Origin, Scope
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk
 

@@ -7,8 +7,8 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.mpi_call import predefined_type
 from asphalt.analysis.mpi_types import PredefinedType
-from asphalt.analysis.objects import symbol_named
-from asphalt.analysis.symbols import Origin, element_bytes
+from asphalt.analysis.names.designators import symbol_named
+from asphalt.analysis.names.scopes import Origin, element_bytes
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 
 NOT_CONTIGUOUS = Code(

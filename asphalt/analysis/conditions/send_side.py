@@ -8,8 +8,8 @@ from asphalt.analysis.aliasing import address_taken, second_name
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
+from asphalt.analysis.names.designators import object_named
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.objects import object_named
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.tree import leaves
 

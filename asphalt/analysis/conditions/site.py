@@ -6,11 +6,11 @@ from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.conditions import open_coded
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.not_given import first_missing, undeclared_constant
 from asphalt.analysis.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.site_directives import site_directives
-from asphalt.analysis.symbols import Origin
-from asphalt.analysis.used_names import used_names
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Mark, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.insertion import last_declaration, last_use

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.inlining.codes import MEANING, RefusedError
-from asphalt.analysis.inlining.types import TypeKey, expression_key, symbol_key
 from asphalt.analysis.mpi_call import MpiCall, mpi_call
 from asphalt.analysis.mpi_types import mpi_constant
-from asphalt.analysis.references import actions
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.references import actions
+from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.type_equality import TypeKey, expression_key, symbol_key
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node, leaves

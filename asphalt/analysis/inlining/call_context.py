@@ -12,9 +12,9 @@ from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.names.scopes import Origin, Scope, constant
 from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbols import Origin, Scope, constant
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.values import constants_in
 from asphalt.ir.expr import Component, Expr, Ref, Section, names_in

@@ -13,11 +13,18 @@ from pathlib import PurePath
 
 from asphalt.analysis.binding import same_constant
 from asphalt.analysis.call_sites import unit_key
-from asphalt.analysis.constants import constant
 from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
 from asphalt.analysis.inlining.publishing import may_show
 from asphalt.analysis.inlining.replacement import Renamed, Replacement
-from asphalt.analysis.inlining.sights import (
+from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
+from asphalt.analysis.names.references import actions, expressions_of
+from asphalt.analysis.names.resolve import specific_named
+from asphalt.analysis.names.scopes import Absence, Origin, Scope, Symbol
+from asphalt.analysis.names.type_equality import symbol_key
+from asphalt.analysis.names.used_names import used_names
+from asphalt.analysis.names.visibility import (
     chain,
     common_layout,
     constant_length,
@@ -28,13 +35,6 @@ from asphalt.analysis.inlining.sights import (
     used_before,
     words_of,
 )
-from asphalt.analysis.inlining.types import symbol_key
-from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
-from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.references import actions, expressions_of
-from asphalt.analysis.resolve import specific_named
-from asphalt.analysis.symbols import Absence, Origin, Scope, Symbol
-from asphalt.analysis.used_names import used_names
 from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
 from asphalt.ir.mapped import literal_kind
 from asphalt.ir.stmt import Allocation, Call, Include, Use, UseItem

@@ -7,8 +7,8 @@ anybody who says which names of the module it uses.
 
 from __future__ import annotations
 
-from asphalt.analysis.inlining.sights import is_included
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.visibility import is_included
 from asphalt.ir.insertion import takes_declarations
 from asphalt.ir.stmt import Opaque, Raw, Use
 from asphalt.ir.tree import leaves

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.scopes import Scope
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.settings import Settings
 from asphalt.frontend.tree import Tree, load_tree

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from asphalt.analysis.symbols import Origin, Scopes, Symbol
+from asphalt.analysis.names.scopes import Origin, Scopes, Symbol
 from asphalt.config.errors import InputError, UsageError
 from asphalt.frontend.outline import UnitOutline
 from asphalt.frontend.tree import Tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.config.errors import InputError
 from asphalt.ir.expr import Section, names_in
 from asphalt.ir.program import Located

@@ -9,9 +9,9 @@ from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.mpi_library import HANDLES
-from asphalt.analysis.references import bind
-from asphalt.analysis.resolve import procedure_named
-from asphalt.analysis.symbols import Scope, Scopes
+from asphalt.analysis.names.references import bind
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.frontend.tree import Tree
 from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.program import Located

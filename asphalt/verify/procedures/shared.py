@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.symbols import Origin, Scopes
+from asphalt.analysis.names.scopes import Origin, Scopes
 from asphalt.frontend.tree import Tree
 from asphalt.running.process import run
 from asphalt.verify.procedures.roles import handle_storages

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.analysis.symbols import Scopes
+from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME

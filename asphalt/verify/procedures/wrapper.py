@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import Expr, Section, names_in
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec
 from asphalt.unparse.expr_text import expr_text

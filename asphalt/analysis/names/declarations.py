@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from asphalt.analysis.implicit import implicit_rule
-from asphalt.analysis.symbol import Names, Origin, Symbol
+from asphalt.analysis.names.implicit import implicit_rule
+from asphalt.analysis.names.symbol import Names, Origin, Symbol
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
 from asphalt.ir.source import Span, TriviaKind

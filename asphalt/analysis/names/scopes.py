@@ -11,19 +11,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 
-from asphalt.analysis.bound_names import defined_plainly, names_bound_in
-from asphalt.analysis.constants import constant as constant
-from asphalt.analysis.constants import element_bytes as element_bytes
-from asphalt.analysis.declarations import Declarations, own_names
-from asphalt.analysis.intrinsic_modules import (
+from asphalt.analysis.names.bound_names import defined_plainly, names_bound_in
+from asphalt.analysis.names.constants import constant as constant
+from asphalt.analysis.names.constants import element_bytes as element_bytes
+from asphalt.analysis.names.declarations import Declarations, own_names
+from asphalt.analysis.names.intrinsic_modules import (
     MPI_MODULES,
     intrinsic_module_name,
     is_intrinsic_module,
 )
-from asphalt.analysis.intrinsics import is_intrinsic
-from asphalt.analysis.symbol import Origin as Origin
-from asphalt.analysis.symbol import Symbol as Symbol
-from asphalt.analysis.symbol import Text as Text
+from asphalt.analysis.names.intrinsics import is_intrinsic
+from asphalt.analysis.names.symbol import Origin as Origin
+from asphalt.analysis.names.symbol import Symbol as Symbol
+from asphalt.analysis.names.symbol import Text as Text
 from asphalt.config.limits import CONSTANTS, HEADER
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.constants import constant, type_bytes
-from asphalt.analysis.derived_types import type_definition
-from asphalt.analysis.objects import designator_name, symbol_named
-from asphalt.analysis.symbols import Origin, Scope, Symbol
+from asphalt.analysis.names.constants import constant, type_bytes
+from asphalt.analysis.names.derived_types import type_definition
+from asphalt.analysis.names.designators import designator_name, symbol_named
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import Arg, Component, Lit, Op, Ref
 from asphalt.ir.stmt import TypeSpec
 from asphalt.support.word_sets import words

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.intrinsic_modules import MPI_MODULES, is_intrinsic_module
-from asphalt.analysis.symbols import Scope
+from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
+from asphalt.analysis.names.scopes import Scope
 
 
 def is_seen_twice(block: str, scope: Scope) -> bool:

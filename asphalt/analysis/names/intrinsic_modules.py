@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.symbol import Origin, Symbol
+from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.ir.expr import Lit
 from asphalt.ir.stmt import TypeSpec
 from asphalt.support.word_sets import words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.symbols import Scope, Symbol
+from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import Expr, Keyword, names_in
 from asphalt.ir.stmt import Dim, TypeSpec, UnitHead
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Decl, Include, Raw

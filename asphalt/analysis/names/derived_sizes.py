@@ -7,9 +7,9 @@ not known either, but it is what it is computed to be.
 
 from __future__ import annotations
 
-from asphalt.analysis.constants import constant, is_open
+from asphalt.analysis.names.constants import constant, is_open
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.symbols import Scope
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from asphalt.analysis.conditional_lines import hidden_statements
+from asphalt.analysis.names.openmp_sentinels import hidden_statements
 from asphalt.ir.expr import (
     AltReturn,
     Arg,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.derived_types import ComponentDeclaration, component_declarations
-from asphalt.analysis.symbols import Scope, Symbol
+from asphalt.analysis.names.derived_types import ComponentDeclaration, component_declarations
+from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import Dim
 

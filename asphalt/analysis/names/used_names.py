@@ -6,7 +6,7 @@ is not among the given files brings names that are not known.
 
 from __future__ import annotations
 
-from asphalt.analysis.symbols import Absence, Scope
+from asphalt.analysis.names.scopes import Absence, Scope
 from asphalt.ir.stmt import Use
 
 

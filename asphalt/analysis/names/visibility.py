@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from asphalt.analysis.constants import constant
-from asphalt.analysis.inlining.types import symbol_key
-from asphalt.analysis.intrinsic_modules import is_intrinsic_module
-from asphalt.analysis.references import named_by
+from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.intrinsic_modules import is_intrinsic_module
+from asphalt.analysis.names.references import named_by
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
+from asphalt.analysis.names.type_equality import symbol_key
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.analysis.symbols import Origin, Scope, Symbol
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves

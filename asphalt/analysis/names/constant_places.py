@@ -7,8 +7,8 @@ not have, and elements that a named constant does not have.
 
 from __future__ import annotations
 
-from asphalt.analysis.references import actions, expressions_of
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.names.references import actions, expressions_of
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Expr, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import DoHead, What
 

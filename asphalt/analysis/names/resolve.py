@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.symbols import Origin, Scope
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Use

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.references import bind
-from asphalt.analysis.symbols import Scope, Scopes, element_bytes
+from asphalt.analysis.names.references import bind
+from asphalt.analysis.names.scopes import Scope, Scopes, element_bytes
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Decl, UnitHead

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.symbols import Scope, Symbol
+from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec, UnitHead, Use
 from asphalt.ir.tree import Block, Leaf, Node, leaves
 

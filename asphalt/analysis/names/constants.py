@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from asphalt.analysis.intrinsic_modules import MPI_KINDS
-from asphalt.analysis.symbol import Names, Origin, Symbol
+from asphalt.analysis.names.intrinsic_modules import MPI_KINDS
+from asphalt.analysis.names.symbol import Names, Origin, Symbol
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
 from asphalt.ir.stmt import TypeSpec
 
