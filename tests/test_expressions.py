@@ -12,9 +12,9 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from asphalt.frontend.expressions import parse_expression
+from asphalt.frontend.lexical.tokens import FortranSyntaxError
 from asphalt.frontend.same_meaning import same
 from asphalt.frontend.second_opinion import meaning
-from asphalt.frontend.tokens import FortranSyntaxError
 from asphalt.ir.expr import (
     AltReturn,
     Arg,

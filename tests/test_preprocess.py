@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.errors import InputError
-from asphalt.frontend import preprocess as module
-from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.preprocess import preprocess
-from asphalt.frontend.source_text import source_text
+from asphalt.frontend.lexical import preprocess as module
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.preprocess import preprocess
+from asphalt.frontend.lexical.source_text import source_text
 
 
 def facts(tmp_path: Path, text: str, *defines: str, name: str = "a.F90") -> CppFacts:

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from judging import SETTINGS, program, site, transformed
 
+from asphalt.frontend.lexical.source_text import read_source
 from asphalt.frontend.parse import parse_file
-from asphalt.frontend.source_text import read_source
 from asphalt.ir.tree import leaves, units_in
 from asphalt.project import Project
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.cpp_facts import CppFacts
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.source_text import SourceText, read_source
+from asphalt.frontend.lexical.split import split
 from asphalt.frontend.parse import parse_file
-from asphalt.frontend.source_text import SourceText, read_source
-from asphalt.frontend.split import split
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit, leaves

@@ -18,6 +18,8 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.expressions import parse_expression as e
 from asphalt.frontend.index import FileIndex
 from asphalt.frontend.interpret import interpret_unit
+from asphalt.frontend.lexical.source_text import read_source, source_text
+from asphalt.frontend.lexical.split import split
 from asphalt.frontend.parse import parse_file
 from asphalt.frontend.second_opinion import (
     CONVERSIONS,
@@ -28,8 +30,6 @@ from asphalt.frontend.second_opinion import (
     meaning,
     opinions,
 )
-from asphalt.frontend.source_text import read_source, source_text
-from asphalt.frontend.split import split
 from asphalt.frontend.statements import statement
 from asphalt.ir.expr import Lit, Op
 from asphalt.ir.source import Form

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.source_text import form_of, read_source, source_text
+from asphalt.frontend.lexical.source_text import form_of, read_source, source_text
 from asphalt.ir.source import Form
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.source_text import SourceText
-from asphalt.frontend.split import split
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.source_text import SourceText
+from asphalt.frontend.lexical.split import split
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Leaf

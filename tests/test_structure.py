@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from asphalt.config.errors import InputError
+from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.frontend.parse import parse_file
-from asphalt.frontend.source_text import SourceText
 from asphalt.ir.source import Form, TriviaKind
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.frontend.tokens import Cursor, FortranSyntaxError, names_in_text, tokenize
+from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError, names_in_text, tokenize
 
 
 def _texts(code: str) -> list[str]:

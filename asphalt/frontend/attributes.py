@@ -24,7 +24,7 @@ from asphalt.frontend.declarations import (
     type_spec,
 )
 from asphalt.frontend.expressions import designator, expression
-from asphalt.frontend.tokens import Cursor
+from asphalt.frontend.lexical.tokens import Cursor
 from asphalt.ir.stmt import Decl, Dim, Entity, Use
 
 Group = tuple[str, tuple[Entity, ...]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.frontend.declarations import TYPE_WORDS, attribute, entity_list, type_spec
-from asphalt.frontend.tokens import Cursor
+from asphalt.frontend.lexical.tokens import Cursor
 from asphalt.ir.stmt import Decl, TypeSpec, Use, UseItem
 
 

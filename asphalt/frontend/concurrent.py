@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asphalt.frontend.declarations import type_spec
 from asphalt.frontend.expressions import designator, expression
-from asphalt.frontend.tokens import Cursor, FortranSyntaxError
+from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import ConcurrentHeader, DoHead
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.frontend.expressions import designator, expression, opaque_from, primary
-from asphalt.frontend.tokens import Cursor, FortranSyntaxError
+from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
 from asphalt.ir.expr import Arg, Expr, Lit, Op, OpaqueExpr, Section
 from asphalt.ir.stmt import Decl, Dim, Entity, TypeSpec
 

@@ -17,7 +17,7 @@ from asphalt.frontend.io_statements import (
     read_statement,
     write_statement,
 )
-from asphalt.frontend.tokens import Cursor, FortranSyntaxError
+from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
 from asphalt.ir.expr import Component, Expr, Keyword, OpaqueExpr, Ref
 from asphalt.ir.stmt import (
     IO,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from asphalt.frontend.tokens import Cursor
+from asphalt.frontend.lexical.tokens import Cursor
 from asphalt.ir.expr import (
     AltReturn,
     Arg,

@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.source_text import SourceText
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.ir.source import Form
 
 _KINDS = {

@@ -13,8 +13,8 @@ from dataclasses import replace
 from asphalt.frontend.attributes import declared_dims
 from asphalt.frontend.cut_tokens import assigns, whole_tokens
 from asphalt.frontend.io_names import IoNames, io_names, with_names
+from asphalt.frontend.lexical.tokens import names_cut, names_in_text
 from asphalt.frontend.statements import statement
-from asphalt.frontend.tokens import names_cut, names_in_text
 from asphalt.ir.stmt import (
     Decl,
     Include,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from asphalt.frontend.tokens import names_in_text
+from asphalt.frontend.lexical.tokens import names_in_text
 from asphalt.ir.expr import Arg, Keyword, Ref
 from asphalt.ir.stmt import IO, Decl, Guarded, Opaque, What
 from asphalt.ir.tree import Leaf, Node

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.frontend.includes import is_mpi_header
+from asphalt.frontend.lexical.raw_text import Place
 from asphalt.frontend.outline import Outline, UnitOutline
 from asphalt.frontend.problems import Problem
-from asphalt.frontend.raw_text import Place
 from asphalt.frontend.reading import Reader
 from asphalt.ir.program import MpiMention
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.cache import pack
-from asphalt.frontend.cpp_facts import CppFacts
 from asphalt.frontend.index import live_text
-from asphalt.frontend.preprocess import has_cpp_lines, preprocess
-from asphalt.frontend.problems import Problem, problem_of
-from asphalt.frontend.raw_text import (
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.preprocess import has_cpp_lines, preprocess
+from asphalt.frontend.lexical.raw_text import (
     Place,
     bound_in,
     called_names,
@@ -25,8 +24,14 @@ from asphalt.frontend.raw_text import (
     own_leaves,
     used_in,
 )
-from asphalt.frontend.source_text import SourceText, check_line_ends, has_old_line_ends, source_text
-from asphalt.frontend.split import split
+from asphalt.frontend.lexical.source_text import (
+    SourceText,
+    check_line_ends,
+    has_old_line_ends,
+    source_text,
+)
+from asphalt.frontend.lexical.split import split
+from asphalt.frontend.problems import Problem, problem_of
 from asphalt.frontend.structure import build
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Leaf, Unit, leaves

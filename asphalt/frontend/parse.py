@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.source_text import SourceText
-from asphalt.frontend.split import split
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.source_text import SourceText
+from asphalt.frontend.lexical.split import split
 from asphalt.frontend.structure import build
 from asphalt.ir.tree import File
 

@@ -23,6 +23,8 @@ from asphalt.frontend.includes import (
     is_mpi_header,
 )
 from asphalt.frontend.index import FileIndex
+from asphalt.frontend.lexical.preprocess import has_cpp_lines
+from asphalt.frontend.lexical.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
 from asphalt.frontend.outline import Outline, Request, outlines
 from asphalt.frontend.parts import (
     Parts,
@@ -32,10 +34,8 @@ from asphalt.frontend.parts import (
     unread_file,
     unread_parts,
 )
-from asphalt.frontend.preprocess import has_cpp_lines
 from asphalt.frontend.problems import Problem
 from asphalt.frontend.scan import has_mpi_name, joined_fixed, joined_free
-from asphalt.frontend.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
 from asphalt.frontend.workers import Failed, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node, Unit

@@ -23,7 +23,7 @@ from asphalt.frontend.constructs import (
 from asphalt.frontend.declarations import TYPE_WORDS, type_declaration
 from asphalt.frontend.executable import EXECUTABLE, assignment
 from asphalt.frontend.io_statements import file_statement, print_statement
-from asphalt.frontend.tokens import Cursor, FortranSyntaxError, Token, names_in_text
+from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError, Token, names_in_text
 from asphalt.frontend.unit_heads import (
     PREFIX_WORDS,
     end_statement,

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.classify import Role, Shape, classify, without_blanks
-from asphalt.frontend.source_text import SourceText
+from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.frontend.specification import (
     is_specification,
     is_statement_function,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from asphalt.frontend.bindings import generic_spec
 from asphalt.frontend.declarations import TYPE_WORDS, attribute, type_spec
-from asphalt.frontend.tokens import Cursor
+from asphalt.frontend.lexical.tokens import Cursor
 from asphalt.ir.expr import Lit
 from asphalt.ir.stmt import Plain, TypeSpec, UnitHead
 

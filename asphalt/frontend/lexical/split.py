@@ -7,11 +7,11 @@ statement means is not looked at: ``Leaf.what`` is ``Raw`` with the logical line
 
 from __future__ import annotations
 
-from asphalt.frontend.assembly import Assembly
-from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.source_text import SourceText
-from asphalt.frontend.split_fixed import split_fixed
-from asphalt.frontend.split_free import split_free
+from asphalt.frontend.lexical.assembly import Assembly
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.source_text import SourceText
+from asphalt.frontend.lexical.split_fixed import split_fixed
+from asphalt.frontend.lexical.split_free import split_free
 from asphalt.ir.source import Form, Trivia
 from asphalt.ir.tree import Leaf
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from asphalt.frontend.assembly import LINE_END, Assembly, Statement
-from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.trivia import BLANKS, opens_c_comment, trivia_kind
+from asphalt.frontend.lexical.assembly import LINE_END, Assembly, Statement
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.trivia import BLANKS, opens_c_comment, trivia_kind
 from asphalt.ir.source import Form, Span, TriviaKind
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Leaf

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from asphalt.frontend.assembly import LINE_END, Assembly, Statement
-from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.trivia import opens_c_comment, trivia_kind
+from asphalt.frontend.lexical.assembly import LINE_END, Assembly, Statement
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.trivia import opens_c_comment, trivia_kind
 from asphalt.ir.source import Form, TriviaKind
 
 _STRETCH = re.compile(r"""(?: [^'"!;\n]++ | '[^'\n]*+' | "[^"\n]*+" )*+""", re.X)

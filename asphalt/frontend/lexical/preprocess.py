@@ -20,8 +20,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.cpp_facts import CppFacts
-from asphalt.frontend.source_text import SourceText
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.ir.source import Form
 
 TIME_LIMIT = 20.0

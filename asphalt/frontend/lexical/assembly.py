@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from asphalt.frontend.tokens import names_cut
-from asphalt.frontend.trivia import BLANKS
+from asphalt.frontend.lexical.tokens import names_cut
+from asphalt.frontend.lexical.trivia import BLANKS
 from asphalt.ir.source import Span, Trivia, TriviaKind
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Leaf
