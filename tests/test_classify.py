@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.classify import Role, Shape, after_parenthesis, classify
+from asphalt.frontend.structure.classify import Role, Shape, after_parenthesis, classify
 from asphalt.ir.source import Form
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.lexical.source_text import source_text
-from asphalt.frontend.parse import parse_file
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.stmt import Plain
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, units_in
 from asphalt.transforms.edit import map_leaves, replace_unit, rewrite_list, shifted

@@ -18,7 +18,7 @@ import pytest
 from judging import SETTINGS, program, site, transformed
 
 from asphalt.frontend.lexical.source_text import read_source
-from asphalt.frontend.parse import parse_file
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.tree import leaves, units_in
 from asphalt.project import Project
 

@@ -14,7 +14,7 @@ from mpi_run import RUNTIME
 import asphalt
 from asphalt.config.passes import TRANSFERS
 from asphalt.frontend.lexical.source_text import source_text
-from asphalt.frontend.parse import parse_file
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.project import DEFAULT_DEPTH, DEFAULT_TILE, Project
 from asphalt.unparse.unparse import unparse
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from asphalt.frontend.lexical.source_text import SourceText
-from asphalt.frontend.parse import parse_file
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Block, File, Leaf, rewrite

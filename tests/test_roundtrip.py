@@ -17,7 +17,7 @@ from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.source_text import SourceText, read_source
 from asphalt.frontend.lexical.split import split
-from asphalt.frontend.parse import parse_file
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit, leaves

@@ -20,7 +20,6 @@ from asphalt.frontend.index import FileIndex
 from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.lexical.source_text import read_source, source_text
 from asphalt.frontend.lexical.split import split
-from asphalt.frontend.parse import parse_file
 from asphalt.frontend.second_opinion import (
     CONVERSIONS,
     DEEPEST,
@@ -31,6 +30,7 @@ from asphalt.frontend.second_opinion import (
     opinions,
 )
 from asphalt.frontend.statements import statement
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.expr import Lit, Op
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (

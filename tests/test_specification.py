@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.specification import is_specification, is_statement_function
+from asphalt.frontend.structure.specification import is_specification, is_statement_function
 from asphalt.ir.source import Form
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.source_text import SourceText
-from asphalt.frontend.parse import parse_file
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.source import Form, TriviaKind
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit

@@ -13,8 +13,8 @@ from asphalt.frontend.expressions import parse_expression
 from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.lexical.tokens import tokenize
-from asphalt.frontend.parse import parse_file
 from asphalt.frontend.statements import statement
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (

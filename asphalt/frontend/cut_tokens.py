@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from asphalt.frontend.classify import Role, classify
 from asphalt.frontend.statements import statement
+from asphalt.frontend.structure.classify import Role, classify
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, UnitHead
 

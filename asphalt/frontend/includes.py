@@ -13,7 +13,7 @@ from asphalt.config.errors import InputError
 from asphalt.frontend.cache import pack
 from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.lexical.source_text import SourceText, read_source
-from asphalt.frontend.parse import parse_file
+from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Include
 from asphalt.ir.tree import Leaf, Node

@@ -32,7 +32,7 @@ from asphalt.frontend.lexical.source_text import (
 )
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.problems import Problem, problem_of
-from asphalt.frontend.structure import build
+from asphalt.frontend.structure.nesting import build
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Leaf, Unit, leaves
 

@@ -16,7 +16,7 @@ from asphalt.frontend.lexical.raw_text import code_of, compiled_comments, names_
 from asphalt.frontend.lexical.source_text import check_line_ends, source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.outline import Request
-from asphalt.frontend.structure import build
+from asphalt.frontend.structure.nesting import build
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
 from asphalt.ir.tree import File, Leaf, Unit, leaves

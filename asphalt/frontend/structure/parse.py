@@ -5,7 +5,7 @@ from __future__ import annotations
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.frontend.lexical.split import split
-from asphalt.frontend.structure import build
+from asphalt.frontend.structure.nesting import build
 from asphalt.ir.tree import File
 
 

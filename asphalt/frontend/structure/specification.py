@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from asphalt.frontend.classify import after_parenthesis, without_blanks
+from asphalt.frontend.structure.classify import after_parenthesis, without_blanks
 from asphalt.ir.source import Form
 
 _KEYWORDS = r"""

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from asphalt.frontend.nesting_patterns import FIXED, FREE, Patterns
+from asphalt.frontend.structure.nesting_patterns import FIXED, FREE, Patterns
 from asphalt.ir.source import Form
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.classify import Role, Shape, classify, without_blanks
 from asphalt.frontend.lexical.source_text import SourceText
-from asphalt.frontend.specification import (
+from asphalt.frontend.structure.classify import Role, Shape, classify, without_blanks
+from asphalt.frontend.structure.specification import (
     is_specification,
     is_statement_function,
     may_be_statement_function,

@@ -1,0 +1,1 @@
+"""From split statements to the tree of program units and constructs."""
