@@ -9,7 +9,7 @@ from asphalt.analysis.accesses import Access, Footprint, Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.values import Values
-from asphalt.frontend.expressions import parse_expression
+from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.ir.expr import Expr, Section
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.unparse.expr_text import expr_text

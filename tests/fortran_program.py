@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from textwrap import dedent
 
-from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.lexical.split import split
+from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.tree import Node, Unit, leaves

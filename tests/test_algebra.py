@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from asphalt.analysis.symbolic.polynomials import Poly, folded, poly, product
-from asphalt.frontend.expressions import parse_expression as e
+from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Keyword, Lit, Ref
 
 A, B = Poly.atom(Ref("a", "a")), Poly.atom(Ref("b", "b"))

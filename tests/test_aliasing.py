@@ -7,7 +7,7 @@ from analysed import Analysed
 
 from asphalt.analysis.aliasing import address_taken, distinct, second_name
 from asphalt.analysis.contiguity import contiguity, reference_contiguity
-from asphalt.frontend.expressions import parse_expression
+from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.support.may_must import Reply
 
 UNIT = """

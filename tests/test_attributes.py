@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.attributes import declared_dims
-from asphalt.frontend.expressions import parse_expression as e
-from asphalt.frontend.statements import statement
+from asphalt.frontend.statements.attributes import declared_dims
+from asphalt.frontend.statements.expressions import parse_expression as e
+from asphalt.frontend.statements.statements import statement
 from asphalt.ir.stmt import Decl, Dim, Entity, Opaque, What
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.expressions import parse_expression as e
-from asphalt.frontend.statements import statement
+from asphalt.frontend.statements.expressions import parse_expression as e
+from asphalt.frontend.statements.statements import statement
 from asphalt.ir.stmt import Decl, Entity, Opaque, TypeSpec, Use, UseItem, What
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.lexical.source_text import source_text
+from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.stmt import Plain
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, units_in

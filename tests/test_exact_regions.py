@@ -19,7 +19,7 @@ from asphalt.analysis.accesses import Access
 from asphalt.analysis.regions import Violation
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.frontend.expressions import parse_expression
+from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.ir.expr import Op
 
 EXAMPLES = settings(max_examples=40, deadline=None)

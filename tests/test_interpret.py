@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asphalt.frontend.interpret import interpret_spec, interpret_unit
 from asphalt.frontend.lexical.source_text import source_text
+from asphalt.frontend.statements.interpret import interpret_spec, interpret_unit
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.stmt import Opaque, Raw
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves, units_in

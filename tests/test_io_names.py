@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.interpret import interpret_unit
+from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.ir.expr import Keyword, Ref
 from asphalt.ir.stmt import IO, Guarded, Opaque, Raw, What
 from asphalt.ir.tree import Leaf, Unit

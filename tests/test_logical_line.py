@@ -9,7 +9,7 @@ import pytest
 
 from asphalt.frontend.lexical.source_text import SourceText, read_source
 from asphalt.frontend.lexical.split import split
-from asphalt.frontend.logical_line import logical_line
+from asphalt.frontend.statements.logical_line import logical_line
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Leaf

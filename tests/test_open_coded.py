@@ -20,7 +20,7 @@ from asphalt.analysis.schedule.check_packed import (
 )
 from asphalt.analysis.schedule.packed import packed_schedule
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.frontend.expressions import parse_expression as expression
+from asphalt.frontend.statements.expressions import parse_expression as expression
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf

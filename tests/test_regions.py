@@ -18,7 +18,7 @@ from nest_oracle import nests, points
 from asphalt.analysis.regions import Violation
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.frontend.expressions import parse_expression as e
+from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Section
 from asphalt.unparse.expr_text import expr_text
 

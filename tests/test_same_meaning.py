@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.expressions import parse_expression as e
 from asphalt.frontend.same_meaning import same, same_statement
+from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Keyword, Lit, OpaqueExpr, Ref
 from asphalt.ir.stmt import IO, Assign, Call, Guarded
 

@@ -15,9 +15,7 @@ from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
-from asphalt.frontend.expressions import parse_expression as e
 from asphalt.frontend.index import FileIndex
-from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.lexical.source_text import read_source, source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.second_opinion import (
@@ -29,7 +27,9 @@ from asphalt.frontend.second_opinion import (
     meaning,
     opinions,
 )
-from asphalt.frontend.statements import statement
+from asphalt.frontend.statements.expressions import parse_expression as e
+from asphalt.frontend.statements.interpret import interpret_unit
+from asphalt.frontend.statements.statements import statement
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.expr import Lit, Op
 from asphalt.ir.source import Form

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.frontend.expressions import parse_expression as e
+from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Ref
 
 RELATIONS = ("=", "<", "<=", ">", ">=")

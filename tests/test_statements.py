@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.frontend.expressions import parse_expression as e
-from asphalt.frontend.statements import statement
+from asphalt.frontend.statements.expressions import parse_expression as e
+from asphalt.frontend.statements.statements import statement
 from asphalt.ir.stmt import (
     Assign,
     Include,

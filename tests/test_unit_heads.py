@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.expressions import parse_expression as e
-from asphalt.frontend.statements import statement
-from asphalt.frontend.unit_heads import end_statement
+from asphalt.frontend.statements.expressions import parse_expression as e
+from asphalt.frontend.statements.statements import statement
+from asphalt.frontend.statements.unit_heads import end_statement
 from asphalt.ir.expr import Lit, OpaqueExpr
 from asphalt.ir.stmt import Opaque, Plain, TypeSpec, UnitHead
 

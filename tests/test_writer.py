@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asphalt.frontend.expressions import parse_expression
 from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.lexical.tokens import tokenize
-from asphalt.frontend.statements import statement
+from asphalt.frontend.statements.expressions import parse_expression
+from asphalt.frontend.statements.statements import statement
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Form

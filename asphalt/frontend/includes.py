@@ -11,8 +11,8 @@ from pathlib import Path
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.cache import pack
-from asphalt.frontend.interpret import interpret_unit
 from asphalt.frontend.lexical.source_text import SourceText, read_source
+from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Include

@@ -22,8 +22,8 @@ from typing import Any
 from asphalt.frontend.fparser_declarations import DECLARATIONS
 from asphalt.frontend.fparser_statements import EXECUTABLE
 from asphalt.frontend.fparser_tree import Tree
-from asphalt.frontend.logical_line import logical_line
 from asphalt.frontend.same_meaning import same_statement
+from asphalt.frontend.statements.logical_line import logical_line
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (
     IO,

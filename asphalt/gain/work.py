@@ -16,7 +16,7 @@ from asphalt.analysis.messages import called
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.values import constants_in
-from asphalt.frontend.concurrent import concurrent_header
+from asphalt.frontend.statements.concurrent import concurrent_header
 from asphalt.gain.amounts import Amount, turns
 from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_expr

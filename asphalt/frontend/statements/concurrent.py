@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.frontend.declarations import type_spec
-from asphalt.frontend.expressions import designator, expression
 from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
+from asphalt.frontend.statements.declarations import type_spec
+from asphalt.frontend.statements.expressions import designator, expression
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import ConcurrentHeader, DoHead
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.frontend.expressions import designator, expression, opaque_from, primary
 from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
+from asphalt.frontend.statements.expressions import designator, expression, opaque_from, primary
 from asphalt.ir.expr import Arg, Expr, Lit, Op, OpaqueExpr, Section
 from asphalt.ir.stmt import Decl, Dim, Entity, TypeSpec
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.frontend.cut_tokens import whole_tokens
 from asphalt.frontend.lexical.source_text import FIXED_WIDTH, FREE_WIDTH, SourceText
 from asphalt.frontend.lexical.split import split
+from asphalt.frontend.statements.cut_tokens import whole_tokens
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Leaf

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from asphalt.frontend.declarations import type_spec
-from asphalt.frontend.expressions import arguments, designator, expression, opaque_from
 from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
+from asphalt.frontend.statements.declarations import type_spec
+from asphalt.frontend.statements.expressions import arguments, designator, expression, opaque_from
 from asphalt.ir.expr import Arg, Keyword
 from asphalt.ir.stmt import ArmHead, DoHead, Guarded, Jump, JumpKind, What
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from asphalt.frontend.attributes import SPECIFICATION
-from asphalt.frontend.constructs import (
+from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError, Token, names_in_text
+from asphalt.frontend.statements.attributes import SPECIFICATION
+from asphalt.frontend.statements.constructs import (
     CONSTRUCTS,
     do_head,
     forall_head,
@@ -20,11 +21,10 @@ from asphalt.frontend.constructs import (
     type_guard,
     where_head,
 )
-from asphalt.frontend.declarations import TYPE_WORDS, type_declaration
-from asphalt.frontend.executable import EXECUTABLE, assignment
-from asphalt.frontend.io_statements import file_statement, print_statement
-from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError, Token, names_in_text
-from asphalt.frontend.unit_heads import (
+from asphalt.frontend.statements.declarations import TYPE_WORDS, type_declaration
+from asphalt.frontend.statements.executable import EXECUTABLE, assignment
+from asphalt.frontend.statements.io_statements import file_statement, print_statement
+from asphalt.frontend.statements.unit_heads import (
     PREFIX_WORDS,
     end_statement,
     enum_head,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from asphalt.frontend.bindings import (
+from asphalt.frontend.lexical.tokens import Cursor
+from asphalt.frontend.statements.bindings import (
     final,
     generic,
     generic_spec,
@@ -13,7 +14,7 @@ from asphalt.frontend.bindings import (
     procedure,
     use,
 )
-from asphalt.frontend.declarations import (
+from asphalt.frontend.statements.declarations import (
     TYPE_WORDS,
     attribute,
     data_values,
@@ -23,8 +24,7 @@ from asphalt.frontend.declarations import (
     named_element,
     type_spec,
 )
-from asphalt.frontend.expressions import designator, expression
-from asphalt.frontend.lexical.tokens import Cursor
+from asphalt.frontend.statements.expressions import designator, expression
 from asphalt.ir.stmt import Decl, Dim, Entity, Use
 
 Group = tuple[str, tuple[Entity, ...]]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from asphalt.frontend.attributes import declared_dims
-from asphalt.frontend.cut_tokens import assigns, whole_tokens
-from asphalt.frontend.io_names import IoNames, io_names, with_names
 from asphalt.frontend.lexical.tokens import names_cut, names_in_text
-from asphalt.frontend.statements import statement
+from asphalt.frontend.statements.attributes import declared_dims
+from asphalt.frontend.statements.cut_tokens import assigns, whole_tokens
+from asphalt.frontend.statements.io_names import IoNames, io_names, with_names
+from asphalt.frontend.statements.statements import statement
 from asphalt.ir.stmt import (
     Decl,
     Include,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from asphalt.frontend.expressions import (
+from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
+from asphalt.frontend.statements.expressions import (
     argument,
     designator,
     expression,
     opaque_from,
 )
-from asphalt.frontend.io_statements import (
+from asphalt.frontend.statements.io_statements import (
     file_statement,
     inquire_statement,
     print_statement,
     read_statement,
     write_statement,
 )
-from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
 from asphalt.ir.expr import Component, Expr, Keyword, OpaqueExpr, Ref
 from asphalt.ir.stmt import (
     IO,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from asphalt.frontend.expressions import argument, expression
 from asphalt.frontend.lexical.tokens import Cursor
+from asphalt.frontend.statements.expressions import argument, expression
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, OpaqueExpr, Ref
 from asphalt.ir.stmt import IO
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from asphalt.frontend.bindings import generic_spec
-from asphalt.frontend.declarations import TYPE_WORDS, attribute, type_spec
 from asphalt.frontend.lexical.tokens import Cursor
+from asphalt.frontend.statements.bindings import generic_spec
+from asphalt.frontend.statements.declarations import TYPE_WORDS, attribute, type_spec
 from asphalt.ir.expr import Lit
 from asphalt.ir.stmt import Plain, TypeSpec, UnitHead
 

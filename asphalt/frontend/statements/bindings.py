@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.frontend.declarations import TYPE_WORDS, attribute, entity_list, type_spec
 from asphalt.frontend.lexical.tokens import Cursor
+from asphalt.frontend.statements.declarations import TYPE_WORDS, attribute, entity_list, type_spec
 from asphalt.ir.stmt import Decl, TypeSpec, Use, UseItem
 
 

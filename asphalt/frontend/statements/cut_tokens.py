@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from asphalt.frontend.statements import statement
+from asphalt.frontend.statements.statements import statement
 from asphalt.frontend.structure.classify import Role, classify
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, UnitHead
