@@ -21,7 +21,7 @@ from asphalt.analysis.traces import Traces, Tracing
 from asphalt.analysis.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.remembered import Remembered
 from asphalt.unaffected import Sight, Unaffected, UsedNames

@@ -14,7 +14,7 @@ from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import line_of
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.limits import USUAL_DEPTH
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge
 from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 
 
 class EditedTrees:

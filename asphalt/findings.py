@@ -21,7 +21,7 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi_library import Store
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.verdict import Mark, Refused
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.report.model import FINDING, SiteReport
 from asphalt.transfers import mark_report, transfer_operations
 from asphalt.user_units import user_units

@@ -13,7 +13,7 @@ from functools import lru_cache
 from asphalt.analysis.unit_facts import line_of
 from asphalt.config.assumptions import has_lines, with_lines
 from asphalt.config.errors import UsageError
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import Place

@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from asphalt.frontend.scan import SUFFIXES
+from asphalt.frontend.source_tree.scan import SUFFIXES
 
 # F2018 6.2.2 allows names of 63 characters; a definition in the header must end in column 72
 _LONGEST = 45

@@ -30,7 +30,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from asphalt.analyses import Analyses
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Model
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import Key, key_of

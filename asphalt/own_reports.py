@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from asphalt.analyses import Analyses
 from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.acceptance import unit_at

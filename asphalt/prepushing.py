@@ -12,7 +12,7 @@ from asphalt.analysis.site_directives import site_directives
 from asphalt.change import DEFAULT_DEPTH, DEFAULT_TILE
 from asphalt.config.passes import PREPUSH
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.tree import File, Unit
 from asphalt.report.change import Change
 from asphalt.sites import Site

@@ -37,7 +37,7 @@ from asphalt.config.passes import PREPUSH, TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.findings import findings
 from asphalt.frontend.lexical.raw_text import called_names
-from asphalt.frontend.tree import Tree, load_tree
+from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.given_lines import refuse_ambiguous
 from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import leaves

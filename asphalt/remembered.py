@@ -13,8 +13,8 @@ from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.effects import Effects, Known, ProcedureKey
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.traces import Tracing
-from asphalt.frontend.source_digest import source_digest
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.source_digest import source_digest
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 
 _DEPENDENCIES = ("islpy", "pympistandard")

@@ -15,7 +15,7 @@ from asphalt.analysis.mpi_table import table
 from asphalt.analysis.request_operations import deals_with_requests
 from asphalt.analysis.values import Values
 from asphalt.analysis.verdicts.verdict import Mark, Role
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import Place

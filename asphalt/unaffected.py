@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from asphalt.frontend.includes import find_include, included_names, is_mpi_header
-from asphalt.frontend.mentions import Position
-from asphalt.frontend.outline import Outline
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.includes import find_include, included_names, is_mpi_header
+from asphalt.frontend.source_tree.mentions import Position
+from asphalt.frontend.source_tree.outline import Outline
+from asphalt.frontend.source_tree.tree import Tree
 
 _WORD = re.compile(r"[a-z_$][\w$]*")
 _INTERFACE = re.compile(rb"interface", re.I)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.exchange import all_to_all_operations
-from asphalt.frontend.problems import Problem
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.problems import Problem
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.program import MpiMention
 from asphalt.ir.source import Form

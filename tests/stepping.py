@@ -14,7 +14,7 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import Tree, load_tree
+from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.step import Step
 from asphalt.unparse.unparse import unparse

@@ -9,7 +9,7 @@ import pytest
 from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.project import Project
 

@@ -14,7 +14,7 @@ from asphalt.analysis.access import concurrent_indexes
 from asphalt.analysis.array_work import works_on_arrays
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.resources import RUNTIME, shipped
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.work import Work
 from asphalt.ir.expr import OpaqueExpr
 from asphalt.ir.tree import leaves

@@ -12,7 +12,7 @@ from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts import block_codes
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project
 from asphalt.report.examples import examples_of
 from asphalt.transforms import decomposition, expansion

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.frontend.cache import Cache, cache_directory, key_of, pack, unpack
+from asphalt.frontend.source_tree.cache import Cache, cache_directory, key_of, pack, unpack
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.source import Form, Span, Trivia, TriviaKind
 from asphalt.ir.stmt import Assign, Raw
@@ -111,7 +111,7 @@ def test_old_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         os.utime(tmp_path / "00" / key[2:], (then, then))
     cache.prune()
     assert sorted(path.name for path in (tmp_path / "00").iterdir()) == ["b", "c"]
-    monkeypatch.setattr("asphalt.frontend.cache._LARGEST", len(pack(FILE)) + 16)
+    monkeypatch.setattr("asphalt.frontend.source_tree.cache._LARGEST", len(pack(FILE)) + 16)
     cache.prune()  # not again on the same day
     assert cache.get("00b") == FILE
     (tmp_path / "pruned").unlink()

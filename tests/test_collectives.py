@@ -11,7 +11,7 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.blocking import kept_blocking
 

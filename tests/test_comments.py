@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.tree import leaves
 from asphalt.transforms.comments import comments_inside
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
 
 _WAIT = re.compile(r"call asphalt_wait\(asphalt_request_\d+, s\)")

@@ -8,7 +8,7 @@ import pytest
 from mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
 
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 
 _PROGRAM = """\

@@ -11,7 +11,7 @@ from stepping import Stepped
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.transforms import copies
 

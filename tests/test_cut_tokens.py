@@ -14,9 +14,9 @@ from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.frontend.statements.cut_tokens import whole_tokens
 from asphalt.frontend.statements.statements import statement
-from asphalt.frontend.tree import load_tree
 from asphalt.ir.stmt import Opaque
 from asphalt.project import Project
 

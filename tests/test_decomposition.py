@@ -15,7 +15,7 @@ from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts import block_codes
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise
 from asphalt.transforms import decomposition, nonblocking
 

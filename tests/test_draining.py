@@ -12,7 +12,7 @@ from asphalt.analysis.matching import Matched
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.resources import RUNTIME, shipped
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.transforms import draining
 

@@ -10,7 +10,7 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.edited_trees import EditedTrees
-from asphalt.frontend.tree import Tree, load_tree
+from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.support.garbage_collection import collected_seldom, not_looked_through
 
 SOURCE = b"""subroutine s(n)

@@ -12,7 +12,7 @@ from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf
 from asphalt.optimise import Optimised, optimise

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.frontend.index import FileIndex, UseEntry, index_file, live_text
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.preprocess import preprocess
 from asphalt.frontend.lexical.source_text import source_text
+from asphalt.frontend.source_tree.index import FileIndex, UseEntry, index_file, live_text
 
 MODULE = """\
 module Exchange

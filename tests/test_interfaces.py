@@ -9,7 +9,7 @@ import pytest
 from asphalt.analysis.names.procedure_interfaces import same_interface
 from asphalt.analysis.names.scopes import scope_of
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 
 TEXT = """integer function f(a, n) result(r)
   integer, parameter :: m = 2

@@ -11,7 +11,7 @@ from asphalt.analysis.accesses import EffectKind, Part
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.libraries import table
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.tree import Leaf
 
 CALLER = """

@@ -12,7 +12,7 @@ from stepping import Stepped
 from asphalt.analysis.inlining.codes import MEANING
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.transforms import opening
 

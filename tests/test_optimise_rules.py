@@ -9,7 +9,7 @@ import pytest
 from mpi_run import MPICH, OPENMPI, installed
 
 from asphalt.config.resources import RUNTIME, shipped
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.running.mpi import environment
 

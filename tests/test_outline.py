@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.cache import unpack
-from asphalt.frontend.outline import Outline, Request, outline, outlines
-from asphalt.frontend.parts import Parts, interpreted, parts, unread_file, unread_parts
+from asphalt.frontend.source_tree.cache import unpack
+from asphalt.frontend.source_tree.outline import Outline, Request, outline, outlines
+from asphalt.frontend.source_tree.parts import Parts, interpreted, parts, unread_file, unread_parts
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain, Raw
 from asphalt.ir.tree import File, Unit, leaves, units_in

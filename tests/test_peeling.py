@@ -11,7 +11,7 @@ from stepping import Stepped
 
 from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.transforms import motion, peeling
 from asphalt.transforms.dividing import DividedNest

@@ -17,7 +17,7 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.cli.main import main
 from asphalt.config.errors import AsphaltError, InputError, UsageError
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import Tree, load_tree
+from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.project import Project
 from asphalt.report.change import Change
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi

@@ -10,7 +10,7 @@ from stepping import Stepped
 
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.model import Model
 from asphalt.optimiser.order import NAMES, PREPARING
 from asphalt.optimiser.workshop import State, Workshop

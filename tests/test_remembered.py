@@ -12,10 +12,10 @@ from judging import program
 
 from asphalt.analysis import effects
 from asphalt.config.settings import Settings
-from asphalt.frontend.mentions import Mentions
-from asphalt.frontend.outline import Request
-from asphalt.frontend.tree import load_tree
-from asphalt.frontend.workers import Failed, Workers
+from asphalt.frontend.source_tree.mentions import Mentions
+from asphalt.frontend.source_tree.outline import Request
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.frontend.source_tree.workers import Failed, Workers
 from asphalt.project import Project
 
 SETTINGS = Settings(jobs=1)

@@ -14,7 +14,7 @@ from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.runtime_names import PUBLIC, clashing_name
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project
 
 RUNTIME = Path(__file__).parents[1] / "fortran_runtime"

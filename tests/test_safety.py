@@ -17,7 +17,7 @@ from stepping import Stepped
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.optimiser import order
 from asphalt.transforms import pipelining

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.driver import Driver
 from asphalt.optimiser.dropped import LESS_SAVED

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.frontend.scan import find_foreign, find_sources, has_mpi_name, has_name, joined_fixed
+from asphalt.frontend.source_tree.scan import (
+    find_foreign,
+    find_sources,
+    has_mpi_name,
+    has_name,
+    joined_fixed,
+)
 from asphalt.ir.source import Form
 
 

@@ -15,7 +15,6 @@ from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
-from asphalt.frontend.index import FileIndex
 from asphalt.frontend.lexical.source_text import read_source, source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.second_opinion import (
@@ -27,6 +26,7 @@ from asphalt.frontend.second_opinion import (
     meaning,
     opinions,
 )
+from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.statements.statements import statement

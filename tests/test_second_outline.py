@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from asphalt.config.settings import Settings
-from asphalt.frontend.index import FileIndex, index_file
 from asphalt.frontend.lexical.source_text import read_source
 from asphalt.frontend.second_outline import differs
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.index import FileIndex, index_file
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.tree import Unit
 
 SOURCE = """\

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import asphalt
-from asphalt.frontend import source_digest as digests
-from asphalt.frontend.source_digest import imported_files, source_digest
+from asphalt.frontend.source_tree import source_digest as digests
+from asphalt.frontend.source_tree.source_digest import imported_files, source_digest
 
 ROOT = Path(asphalt.__file__).parent
 SUMMARIES = "asphalt.remembered"

@@ -13,7 +13,7 @@ from stepping import Stepped
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.splitting_codes import CODES, DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.report.examples import examples_of
 from asphalt.transforms import nonblocking, splitting

@@ -20,7 +20,7 @@ from stepping import Stepped
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.model import Model
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER

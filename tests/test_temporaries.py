@@ -11,7 +11,7 @@ from stepping import Stepped
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 
 _UNIT = """\

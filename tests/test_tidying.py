@@ -8,7 +8,7 @@ import pytest
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Unit, leaves

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 
 _PROGRAM = """\

@@ -9,7 +9,7 @@ import pytest
 
 from asphalt.config.errors import InputError
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import Tree, load_tree
+from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.ir.program import MpiMention, Program
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Assign, Call, Decl, Opaque, Plain, Raw
@@ -271,7 +271,9 @@ def test_the_second_time_comes_from_the_cache(
     first = load(files)
     expected = (list(first.site_units()), first.mentions("exchange"), first.mpi_calls())
     first.close()
-    monkeypatch.setattr("asphalt.frontend.workers.Workers._started", None)  # no work is to be done
+    monkeypatch.setattr(
+        "asphalt.frontend.source_tree.workers.Workers._started", None
+    )  # no work is to be done
     again = load(files)
     assert (list(again.site_units()), again.mentions("exchange"), again.mpi_calls()) == expected
     assert again.digest == first.digest
@@ -372,8 +374,8 @@ def test_what_hangs_the_reader_is_one_problem(
         while True:
             pass
 
-    monkeypatch.setattr("asphalt.frontend.parts.interpret_unit", hang)
-    monkeypatch.setattr("asphalt.frontend.reading.TIME_LIMIT", 0.5)
+    monkeypatch.setattr("asphalt.frontend.source_tree.parts.interpret_unit", hang)
+    monkeypatch.setattr("asphalt.frontend.source_tree.reading.TIME_LIMIT", 0.5)
     monkeypatch.chdir(tmp_path)  # elsewhere there are other workers, which know the new function
     tree = load({"work.f90": EXCHANGE})
     (site,) = tree.site_units()

@@ -9,7 +9,7 @@ from analysed import Analysed, described
 
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.transfer_buffers import transfer_buffers
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.stmt import Call
 from asphalt.optimise import optimise
 

@@ -10,7 +10,7 @@ from mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 from asphalt.cli.main import main
 from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 
 _MODULE = """\

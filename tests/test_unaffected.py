@@ -10,7 +10,7 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.summary import Summary
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import Tree, load_tree
+from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.unaffected import Sight, Unaffected, UsedNames
 
 SETTINGS = Settings(jobs=1, cache=False)

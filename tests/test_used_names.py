@@ -11,7 +11,7 @@ from asphalt.analysis.names.scopes import scope_of
 from asphalt.analysis.names.used_names import used_names
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 from asphalt.project import Project
 

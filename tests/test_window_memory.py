@@ -10,7 +10,7 @@ from mpi_run import MPICH, Mpi, installed, same_lines
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.window_memory import has_windows, may_be_window_memory
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
 
 # rank 0 puts into w of rank 1, and sends; rank 1 receives, and finds in w what was put

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.frontend.workers import Failed, Workers, shared_workers
+from asphalt.frontend.source_tree.workers import Failed, Workers, shared_workers
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ reads files in its own way, finds it in the same lines with the same dummy argum
 
 from __future__ import annotations
 
-from asphalt.frontend.index import FileIndex
+from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.ir.stmt import UnitHead
 from asphalt.ir.tree import Unit
 

@@ -16,7 +16,7 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.clock import Clock
 from asphalt.gain.transfers import Transfers
 from asphalt.gain.work import Work

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import line_of
 from asphalt.config.assumptions import with_lines
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import leaves

@@ -11,7 +11,7 @@ from functools import partial
 
 from asphalt.analysis.runtime_names import clashing_name
 from asphalt.config.limits import HEADER
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.gain.told import less_text
 from asphalt.optimiser.dropped import (

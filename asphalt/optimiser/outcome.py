@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from asphalt.analysis.verdicts.verdict import Code, Refused, Role
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.told import changes_text
 from asphalt.optimiser.origins import Place
 

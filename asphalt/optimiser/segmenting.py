@@ -16,7 +16,7 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.config.limits import HEADER, USUAL_DEPTH
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import Message, saved, usual_tile
 from asphalt.ir.expr import Expr

@@ -14,7 +14,7 @@ from asphalt.analysis.left_over import called_from
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.edited_trees import EditedTrees
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves

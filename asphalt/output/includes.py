@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from asphalt.frontend.includes import find_include
+from asphalt.frontend.source_tree.includes import find_include
 
 _INCLUDE = re.compile(
     r"""^[ \t\d]*\#?[ \t]*include[ \t]*["'<]([^"'<>\n]+)["'>]""", re.IGNORECASE | re.MULTILINE

@@ -21,7 +21,7 @@ from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.config.errors import UsageError
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form

@@ -12,8 +12,8 @@ from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.config.resources import CHARGES, shipped
 from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.frontend.statements.concurrent import concurrent_header
-from asphalt.frontend.tree import Tree, load_tree
 from asphalt.gain.post import COPY_BANDWIDTH
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located

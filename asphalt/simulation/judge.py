@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.ir.program import Located
 from asphalt.report.change import Change

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.source_text import form_of
-from asphalt.frontend.outline import Outline, Request, outline
+from asphalt.frontend.source_tree.outline import Outline, Request, outline
 
 # what bindings of mpi_f08 and compilers put behind a procedure's name
 _BEHIND = re.compile(r"(?:_f08(?:ts)?)?_*$")

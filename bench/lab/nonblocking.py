@@ -26,7 +26,7 @@ from asphalt.analysis.mpi_call import MpiCall, mpi_constant
 from asphalt.analysis.mpi_table import Procedure, Timing, procedure
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.expr import Arg, Expr, Keyword, Ref
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.program import Located

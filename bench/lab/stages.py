@@ -12,7 +12,7 @@ from pathlib import Path
 
 from asphalt.analysis.exchange import all_to_all_operations
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import load_tree
+from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project
 
 STAGES = ("scan", "parse", "analyse", "emit")

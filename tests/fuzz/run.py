@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from asphalt.config.errors import UsageError
-from asphalt.frontend.workers import shared_workers
+from asphalt.frontend.source_tree.workers import shared_workers
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
 from fuzz.checking import Failure, Setting, failures, smallest
 from fuzz.hazards import HAZARDS

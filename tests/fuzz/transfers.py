@@ -18,7 +18,7 @@ import click
 from asphalt.config.limits import HEADER
 from asphalt.config.passes import PASSES, TRANSFERS
 from asphalt.config.settings import Settings
-from asphalt.frontend.workers import shared_workers
+from asphalt.frontend.source_tree.workers import shared_workers
 from asphalt.project import Project
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run

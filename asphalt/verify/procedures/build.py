@@ -18,7 +18,7 @@ from pathlib import Path
 from asphalt.analysis.names.scopes import Scope
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.settings import Settings
-from asphalt.frontend.tree import Tree, load_tree
+from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.ir.source import Form
 from asphalt.output.mirror import absolute, base_of
 from asphalt.output.modules import compile_order

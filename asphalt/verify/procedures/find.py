@@ -9,8 +9,8 @@ from pathlib import Path
 
 from asphalt.analysis.names.scopes import Origin, Scopes, Symbol
 from asphalt.config.errors import InputError, UsageError
-from asphalt.frontend.outline import UnitOutline
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.outline import UnitOutline
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Block, Unit, leaves
 

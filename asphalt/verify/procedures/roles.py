@@ -12,7 +12,7 @@ from asphalt.analysis.mpi_library import HANDLES
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Allocation, Call, Guarded, UnitHead

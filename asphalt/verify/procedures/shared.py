@@ -13,7 +13,7 @@ from pathlib import Path
 
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.names.scopes import Origin, Scopes
-from asphalt.frontend.tree import Tree
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.running.process import run
 from asphalt.verify.procedures.roles import handle_storages
 

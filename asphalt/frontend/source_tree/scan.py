@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from asphalt.frontend.problems import Problem
+from asphalt.frontend.source_tree.problems import Problem
 from asphalt.ir.source import Form
 
 SUFFIXES = frozenset([".f", ".for", ".ftn", ".f77", ".fpp", ".f90", ".f95", ".f03", ".f08", ".f18"])

@@ -13,8 +13,10 @@ from typing import cast
 
 from asphalt.config.limits import HEADER
 from asphalt.config.settings import Settings
-from asphalt.frontend.cache import Cache, cache_directory, key_of, unpack
-from asphalt.frontend.includes import (
+from asphalt.frontend.lexical.preprocess import has_cpp_lines
+from asphalt.frontend.lexical.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
+from asphalt.frontend.source_tree.cache import Cache, cache_directory, key_of, unpack
+from asphalt.frontend.source_tree.includes import (
     Headers,
     IncludeRequest,
     declared,
@@ -22,11 +24,9 @@ from asphalt.frontend.includes import (
     included_names,
     is_mpi_header,
 )
-from asphalt.frontend.index import FileIndex
-from asphalt.frontend.lexical.preprocess import has_cpp_lines
-from asphalt.frontend.lexical.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
-from asphalt.frontend.outline import Outline, Request, outlines
-from asphalt.frontend.parts import (
+from asphalt.frontend.source_tree.index import FileIndex
+from asphalt.frontend.source_tree.outline import Outline, Request, outlines
+from asphalt.frontend.source_tree.parts import (
     Parts,
     indexed,
     interpreted,
@@ -34,9 +34,9 @@ from asphalt.frontend.parts import (
     unread_file,
     unread_parts,
 )
-from asphalt.frontend.problems import Problem
-from asphalt.frontend.scan import has_mpi_name, joined_fixed, joined_free
-from asphalt.frontend.workers import Failed, shared_workers
+from asphalt.frontend.source_tree.problems import Problem
+from asphalt.frontend.source_tree.scan import has_mpi_name, joined_fixed, joined_free
+from asphalt.frontend.source_tree.workers import Failed, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node, Unit
 

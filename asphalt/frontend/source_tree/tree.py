@@ -16,16 +16,16 @@ from pathlib import Path
 
 from asphalt.config.errors import InputError
 from asphalt.config.settings import Settings
-from asphalt.frontend.cache import key_of
-from asphalt.frontend.foreign import ForeignFiles
-from asphalt.frontend.index import FileIndex
-from asphalt.frontend.mentions import Mentions, Position
-from asphalt.frontend.mpi_calls import MpiCalls
-from asphalt.frontend.outline import Outline
-from asphalt.frontend.problems import Problem, merged
-from asphalt.frontend.reading import FileEntry, Reader
-from asphalt.frontend.scan import find_sources
-from asphalt.frontend.tree_digest import TreeDigest, tree_digest
+from asphalt.frontend.source_tree.cache import key_of
+from asphalt.frontend.source_tree.foreign import ForeignFiles
+from asphalt.frontend.source_tree.index import FileIndex
+from asphalt.frontend.source_tree.mentions import Mentions, Position
+from asphalt.frontend.source_tree.mpi_calls import MpiCalls
+from asphalt.frontend.source_tree.outline import Outline
+from asphalt.frontend.source_tree.problems import Problem, merged
+from asphalt.frontend.source_tree.reading import FileEntry, Reader
+from asphalt.frontend.source_tree.scan import find_sources
+from asphalt.frontend.source_tree.tree_digest import TreeDigest, tree_digest
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain

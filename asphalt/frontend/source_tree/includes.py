@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.cache import pack
 from asphalt.frontend.lexical.source_text import SourceText, read_source
+from asphalt.frontend.source_tree.cache import pack
 from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.source import Form

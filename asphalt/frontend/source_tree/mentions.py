@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from asphalt.frontend.includes import find_include, is_mpi_header
-from asphalt.frontend.reading import Reader
+from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
+from asphalt.frontend.source_tree.reading import Reader
 
 _NO_UNIT = -1
 _Places = tuple[list[tuple[str, int]], list[str]]

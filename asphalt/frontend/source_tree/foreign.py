@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from asphalt.frontend.scan import find_foreign
+from asphalt.frontend.source_tree.scan import find_foreign
 
 
 class ForeignFiles:

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.cache import pack
-from asphalt.frontend.index import live_text
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.preprocess import has_cpp_lines, preprocess
 from asphalt.frontend.lexical.raw_text import (
@@ -31,7 +29,9 @@ from asphalt.frontend.lexical.source_text import (
     source_text,
 )
 from asphalt.frontend.lexical.split import split
-from asphalt.frontend.problems import Problem, problem_of
+from asphalt.frontend.source_tree.cache import pack
+from asphalt.frontend.source_tree.index import live_text
+from asphalt.frontend.source_tree.problems import Problem, problem_of
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Leaf, Unit, leaves

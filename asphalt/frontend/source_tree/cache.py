@@ -23,7 +23,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, SupportsIndex, cast
 
-from asphalt.frontend.source_digest import source_digest
+from asphalt.frontend.source_tree.source_digest import source_digest
 
 _DIGEST = 16
 _KEPT = 30 * 86400.0

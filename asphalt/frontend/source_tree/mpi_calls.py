@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.frontend.includes import is_mpi_header
 from asphalt.frontend.lexical.raw_text import Place
-from asphalt.frontend.outline import Outline, UnitOutline
-from asphalt.frontend.problems import Problem
-from asphalt.frontend.reading import Reader
+from asphalt.frontend.source_tree.includes import is_mpi_header
+from asphalt.frontend.source_tree.outline import Outline, UnitOutline
+from asphalt.frontend.source_tree.problems import Problem
+from asphalt.frontend.source_tree.reading import Reader
 from asphalt.ir.program import MpiMention
 
 

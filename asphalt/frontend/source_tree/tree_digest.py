@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.frontend.cache import key_of
-from asphalt.frontend.foreign import ForeignFiles
-from asphalt.frontend.includes import find_include, is_mpi_header
-from asphalt.frontend.reading import Reader
+from asphalt.frontend.source_tree.cache import key_of
+from asphalt.frontend.source_tree.foreign import ForeignFiles
+from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
+from asphalt.frontend.source_tree.reading import Reader
 
 _INCLUDE = re.compile(
     rb"[\s&]*".join([*map(bytes, zip(b"include")), rb"(['\"])([^'\"\n]*)\1"]), re.I

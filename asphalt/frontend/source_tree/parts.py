@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.frontend.cache import pack
-from asphalt.frontend.index import index_file
 from asphalt.frontend.lexical.preprocess import preprocess
 from asphalt.frontend.lexical.raw_text import code_of, compiled_comments, names_in_code, own_leaves
 from asphalt.frontend.lexical.source_text import check_line_ends, source_text
 from asphalt.frontend.lexical.split import split
-from asphalt.frontend.outline import Request
+from asphalt.frontend.source_tree.cache import pack
+from asphalt.frontend.source_tree.index import index_file
+from asphalt.frontend.source_tree.outline import Request
 from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.source import Form
