@@ -16,8 +16,8 @@ from asphalt.analysis.site_directives import site_directives
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.config.settings import Settings
-from asphalt.frontend.second_opinion import opinions
-from asphalt.frontend.second_outline import differs
+from asphalt.frontend.second_opinion.second_opinion import opinions
+from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Ref

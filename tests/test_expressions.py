@@ -12,8 +12,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from asphalt.frontend.lexical.tokens import FortranSyntaxError
-from asphalt.frontend.same_meaning import same
-from asphalt.frontend.second_opinion import meaning
+from asphalt.frontend.second_opinion.same_meaning import same
+from asphalt.frontend.second_opinion.second_opinion import meaning
 from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.ir.expr import (
     AltReturn,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.same_meaning import same, same_statement
+from asphalt.frontend.second_opinion.same_meaning import same, same_statement
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Keyword, Lit, OpaqueExpr, Ref
 from asphalt.ir.stmt import IO, Assign, Call, Guarded

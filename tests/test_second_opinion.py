@@ -17,7 +17,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.lexical.source_text import read_source, source_text
 from asphalt.frontend.lexical.split import split
-from asphalt.frontend.second_opinion import (
+from asphalt.frontend.second_opinion.second_opinion import (
     CONVERSIONS,
     DEEPEST,
     LONGEST,

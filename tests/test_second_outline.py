@@ -7,7 +7,7 @@ from pathlib import Path
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.lexical.source_text import read_source
-from asphalt.frontend.second_outline import differs
+from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.index import FileIndex, index_file
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.tree import Unit

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.frontend.second_opinion import opinions
-from asphalt.frontend.second_outline import differs
+from asphalt.frontend.second_opinion.second_opinion import opinions
+from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.tree import leaves
 

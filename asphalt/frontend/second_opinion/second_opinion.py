@@ -19,10 +19,10 @@ from functools import lru_cache
 from types import FrameType, MappingProxyType
 from typing import Any
 
-from asphalt.frontend.fparser_declarations import DECLARATIONS
-from asphalt.frontend.fparser_statements import EXECUTABLE
-from asphalt.frontend.fparser_tree import Tree
-from asphalt.frontend.same_meaning import same_statement
+from asphalt.frontend.second_opinion.fparser_declarations import DECLARATIONS
+from asphalt.frontend.second_opinion.fparser_statements import EXECUTABLE
+from asphalt.frontend.second_opinion.fparser_tree import Tree
+from asphalt.frontend.second_opinion.same_meaning import same_statement
 from asphalt.frontend.statements.logical_line import logical_line
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (

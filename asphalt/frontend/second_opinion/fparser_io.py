@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 
-from asphalt.frontend.fparser_tree import Tree, class_of, expression, parts, ref
+from asphalt.frontend.second_opinion.fparser_tree import Tree, class_of, expression, parts, ref
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, OpaqueExpr, Ref
 from asphalt.ir.stmt import IO
 

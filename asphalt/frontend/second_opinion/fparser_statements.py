@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
-from asphalt.frontend.fparser_io import IO_STATEMENTS
-from asphalt.frontend.fparser_tree import (
+from asphalt.frontend.second_opinion.fparser_io import IO_STATEMENTS
+from asphalt.frontend.second_opinion.fparser_tree import (
     Tree,
     argument,
     arguments,

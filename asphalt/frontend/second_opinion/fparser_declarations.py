@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
-from asphalt.frontend.fparser_tree import (
+from asphalt.frontend.second_opinion.fparser_tree import (
     Tree,
     class_of,
     expression,
