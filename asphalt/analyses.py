@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property, partial
 
-from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.conditions.available import VALUE
+from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects import Effects, Known, ProcedureKey
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge

@@ -14,7 +14,7 @@ from asphalt.analysis.conditions.usage import (
     of_receives,
     of_requests,
 )
-from asphalt.analysis.directives import matches
+from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.matching import matching
 from asphalt.analysis.messages import Messages

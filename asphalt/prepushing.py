@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.analysis.directives import Directive
+from asphalt.analysis.directives.directives import Directive
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.site_directives import site_directives
 from asphalt.change import DEFAULT_DEPTH, DEFAULT_TILE

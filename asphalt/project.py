@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.directive_checks import call_of, check_directives, check_file
-from asphalt.analysis.directives import SENTINEL, Assume, Directive, Skip
+from asphalt.analysis.directives.directives import SENTINEL, Assume, Directive, Skip
 from asphalt.analysis.exchange import all_to_all_operations
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.scopes import Scope

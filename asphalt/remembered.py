@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import version
 
-from asphalt.analysis.assumed import Assumed
+from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects import Effects, Known, ProcedureKey
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.traces import Tracing

@@ -10,7 +10,7 @@ from fortran_program import FortranProgram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.analysis.directives import (
+from asphalt.analysis.directives.directives import (
     Assume,
     Clause,
     Depth,

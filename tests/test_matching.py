@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed
 
-from asphalt.analysis.directives import matches
+from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.matching import Match, Matched, Unknown, Unmatched, matching
 from asphalt.analysis.reaching import ReachingDefinitions
 

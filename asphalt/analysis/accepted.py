@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.transfer_directives import TransferDirectives
+from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.config.assumptions import Kind, is_accepted
 from asphalt.ir.tree import Leaf

@@ -11,7 +11,7 @@ from asphalt.analysis.accesses import (
     Reached,
     Subscript,
 )
-from asphalt.analysis.assumed import Assumed
+from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.kinds import component_storage, name_kind, storage_of
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import (

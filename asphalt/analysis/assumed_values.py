@@ -10,7 +10,7 @@ from __future__ import annotations
 from asphalt.analysis.call_sites import CallSites, Context
 from asphalt.analysis.defined_operations import may_be_function
 from asphalt.analysis.definitions import is_user_function
-from asphalt.analysis.directives import Assume, Directive
+from asphalt.analysis.directives.directives import Assume, Directive
 from asphalt.analysis.mpi_call import mpi_call
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.definitions import Definition, Source, definitions
+from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.references import bind, passed_on, references, use_renames
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from asphalt.analysis.call_sites import CallSite, CallSites
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import Path, path_witness
-from asphalt.analysis.directives import matches
+from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.lost_requests import leaving, stopping
 from asphalt.analysis.mpi_library import Quantity
 from asphalt.analysis.names.openmp_sentinels import conditional_statements

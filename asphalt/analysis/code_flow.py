@@ -17,7 +17,7 @@ from functools import cached_property, partial
 
 from asphalt.analysis.accesses import Effect, EffectKind, NameKind
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, Role
-from asphalt.analysis.directives import SENTINEL
+from asphalt.analysis.directives.directives import SENTINEL
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import SUCCESS, is_of_file
 from asphalt.analysis.kinds import storage_of

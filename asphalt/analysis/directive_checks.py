@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from asphalt.analysis.directives import (
+from asphalt.analysis.directives.directives import (
     Assume,
     Directive,
     Match,

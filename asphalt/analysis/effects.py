@@ -22,10 +22,10 @@ from asphalt.analysis.accesses import (
     Subscript,
 )
 from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
-from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.assumed_calls import assumed_effect
 from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.defined_operations import may_be_derived, may_finalize
+from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.kinds import component_storage, name_kind, pointer_component, storage_of

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.directives import Assume, Clause, Depth, Directive, Skip, Tile, directives
+from asphalt.analysis.directives.directives import (
+    Assume,
+    Clause,
+    Depth,
+    Directive,
+    Skip,
+    Tile,
+    directives,
+)
 from asphalt.analysis.exchange import Exchange
 from asphalt.config.assumptions import BITS, CONTROL
 from asphalt.ir.tree import Unit, leaves

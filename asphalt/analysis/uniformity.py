@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.assumed import Assumed
 from asphalt.analysis.call_sites import CallSites
 from asphalt.analysis.communicators import Communicators, Group
+from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.value_flow import ValueFlow
 from asphalt.analysis.value_graph import ALL, Control, Facts, Node, Reached, Variable

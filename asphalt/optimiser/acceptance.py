@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from asphalt.analysis.transfer_directives import TransferDirectives
+from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import line_of
 from asphalt.config.assumptions import with_lines
 from asphalt.frontend.source_tree.tree import Tree

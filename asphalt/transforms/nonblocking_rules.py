@@ -27,6 +27,7 @@ from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
 from asphalt.analysis.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.default_integers import is_default_integer
+from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
@@ -41,7 +42,6 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.not_given import missing_modules, undeclared_constant
 from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.temporaries import is_left, is_own, is_unseen
-from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS

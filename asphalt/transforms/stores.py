@@ -28,6 +28,7 @@ from asphalt.analysis.accesses import ALIASED, Mode
 from asphalt.analysis.array_flow import may_minus
 from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.closed_program import is_closed
+from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
@@ -41,7 +42,6 @@ from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.temporaries import is_unseen, stays_inside
-from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.unnoticed import is_condition, is_unnoticed
 from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED

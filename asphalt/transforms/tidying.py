@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from asphalt.analysis.directives import behind_sentinel
+from asphalt.analysis.directives.directives import behind_sentinel
 from asphalt.analysis.names.references import named_around, named_by, named_by_entity
 from asphalt.ir.program import Located, Program
 from asphalt.ir.source import Trivia, TriviaKind

@@ -20,6 +20,7 @@ from asphalt.analysis import (
 )
 from asphalt.analysis.accesses import ALIASED, Access, EffectKind
 from asphalt.analysis.buffer_flow import BufferFlow
+from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining import names, procedure
@@ -30,7 +31,6 @@ from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.placement import Placement
 from asphalt.analysis.transfer_buffers import _Buffers
-from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import (
     copies,

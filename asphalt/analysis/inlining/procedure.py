@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.call_sites import UnitKey, unit_key
+from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.inlining.codes import KEPT, LONG, RECURSION, TEXT, WAYS, RefusedError
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.mpi_call import mpi_call
@@ -13,7 +14,6 @@ from asphalt.analysis.mpi_table import Timing
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.transfer_directives import TransferDirectives
 from asphalt.ir.expr import Lit, Op
 from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.directives import Assume, Directive, directives
+from asphalt.analysis.directives.directives import Assume, Directive, directives
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.tree import Unit
 

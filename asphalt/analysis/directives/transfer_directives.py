@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.directives import Assume, Directive, Skip, directives
+from asphalt.analysis.directives.directives import Assume, Directive, Skip, directives
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf
 

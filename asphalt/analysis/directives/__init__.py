@@ -1,0 +1,1 @@
+"""The ``!$asphalt`` directives of a source, and the assumptions that they accept."""
