@@ -18,7 +18,7 @@ from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.matching import matching
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.mpi_library import Store
+from asphalt.analysis.mpi.library_effects import Store
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.frontend.source_tree.tree import Tree

@@ -11,7 +11,7 @@ from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executed import Executed
 from asphalt.analysis.matching import is_blocking_transfer, matching
-from asphalt.analysis.mpi_table import table
+from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.request_operations import deals_with_requests
 from asphalt.analysis.values import Values
 from asphalt.analysis.verdicts.verdict import Mark, Role

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from asphalt.analysis.runtime_calls import RUNTIME_MODULES
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ir_program import IMPLICIT_NONE, IrProgram, call, declare, ref, unit, use
 
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, mpi_function, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, mpi_function, predefined_type
 from asphalt.analysis.names.scopes import scope_of
 from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import Call, Decl, Entity, Include, TypeSpec, What

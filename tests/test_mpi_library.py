@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.analysis import mpi_library_rows as rows
-from asphalt.analysis.mpi_library import (
+from asphalt.analysis.mpi import library_effect_rows as rows
+from asphalt.analysis.mpi.library_effects import (
     Completion,
     LibraryAccess,
     LibraryRow,
@@ -15,8 +15,8 @@ from asphalt.analysis.mpi_library import (
     Until,
     library_row,
 )
-from asphalt.analysis.mpi_supplement import Row
-from asphalt.analysis.mpi_table import Direction, Procedure, Timing, procedure, table
+from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, procedure, table
+from asphalt.analysis.mpi.standard_facts import Row
 
 TABLES: dict[str, tuple[Row, ...]] = {
     name: value for name, value in vars(rows).items() if name.isupper() and isinstance(value, tuple)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.analysis import mpi_supplement as supplement
-from asphalt.analysis.mpi_table import Direction, Procedure, Timing, procedure, table
+from asphalt.analysis.mpi import standard_facts as supplement
+from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, procedure, table
 
 # Danalis et al., ICS 2009, table 1 (without the error code, which is in every DEF).
 PRINTED_ROWS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mpi_run import OPENMPI, build, compile_source, installed, run
 
-from asphalt.analysis.mpi_types import PREDEFINED
+from asphalt.analysis.mpi.datatypes import PREDEFINED
 
 
 def program(names: list[str]) -> str:

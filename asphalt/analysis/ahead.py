@@ -15,7 +15,7 @@ from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import Access, Footprint
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.block_codes import DECIDED, PLACE, Obstacle

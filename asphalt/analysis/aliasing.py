@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_function
-from asphalt.analysis.mpi_library import Until, library_row
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_function
+from asphalt.analysis.mpi.library_effects import Until, library_row
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.intrinsics import is_intrinsic
 from asphalt.analysis.names.references import actions, expressions_of

@@ -14,9 +14,9 @@ from functools import cache, partial
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executing_ranks import Ranks, executing_ranks
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.mpi_call import MpiCall, PredefinedType, mpi_constant, predefined_type
-from asphalt.analysis.mpi_library import LibraryAccess, Store, library_row
-from asphalt.analysis.mpi_table import Procedure, procedure, table
+from asphalt.analysis.mpi.call import MpiCall, PredefinedType, mpi_constant, predefined_type
+from asphalt.analysis.mpi.library_effects import LibraryAccess, Store, library_row
+from asphalt.analysis.mpi.procedures import Procedure, procedure, table
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.unmatched_receives import may_get_nothing
 from asphalt.ir.expr import Expr

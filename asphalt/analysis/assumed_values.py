@@ -11,7 +11,7 @@ from asphalt.analysis.call_sites import CallSites, Context
 from asphalt.analysis.defined_operations import may_be_function
 from asphalt.analysis.definitions import is_user_function
 from asphalt.analysis.directives.directives import Assume, Directive
-from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.unit_flow import Statement

@@ -17,8 +17,8 @@ from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.guarded_reads import guarded_reads
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
-from asphalt.analysis.mpi_call import MpiCall, predefined_type
-from asphalt.analysis.mpi_library import Transfer, library_row
+from asphalt.analysis.mpi.call import MpiCall, predefined_type
+from asphalt.analysis.mpi.library_effects import Transfer, library_row
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.index_sets import Elements

@@ -16,7 +16,7 @@ from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.lost_requests import leaving, stopping
-from asphalt.analysis.mpi_library import Quantity
+from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.request_operations import Does, Operation, operations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from asphalt.analysis.access import examine
 from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.effects import Effects
-from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
-from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS
+from asphalt.analysis.mpi.procedures import procedure
 
 
 def is_closed(effects: Effects) -> bool:

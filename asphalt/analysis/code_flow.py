@@ -21,7 +21,7 @@ from asphalt.analysis.directives.directives import SENTINEL
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import SUCCESS, is_of_file
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 
 from asphalt.analysis.left_over import is_left_over
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant, predefined_type
-from asphalt.analysis.mpi_library import library_row
-from asphalt.analysis.mpi_supplement import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
-from asphalt.analysis.mpi_table import Procedure, Timing, procedure, table
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, predefined_type
+from asphalt.analysis.mpi.library_effects import library_row
+from asphalt.analysis.mpi.procedures import Procedure, Timing, procedure, table
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
+from asphalt.analysis.mpi.standard_facts import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.uniformity import Level, Uniformity
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.assumptions import UNIFORM

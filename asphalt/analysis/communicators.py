@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.call_sites import CallSites, Context, UnitKey
 from asphalt.analysis.definitions import MAX_PATH, Definition, Source, component
-from asphalt.analysis.mpi_library_rows import OTHER_PROGRAMS
-from asphalt.analysis.mpi_table import procedure
-from asphalt.analysis.mpi_types import mpi_constant
+from asphalt.analysis.mpi.datatypes import mpi_constant
+from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS
+from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.unit_flow import Statement

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.message_loops import Message, called
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.mpi_library import Quantity, library_row
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.private import may_be_read_after
 from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, poly

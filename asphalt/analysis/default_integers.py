@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.mpi_call import mpi_constant
+from asphalt.analysis.mpi.call import mpi_constant
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.designators import declarations_on_the_way
 from asphalt.analysis.names.scopes import Scope

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.defined_operations import may_be_subroutine
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import component_type, is_derived_type
 from asphalt.analysis.names.resolve import procedure_named

@@ -14,8 +14,8 @@ from asphalt.analysis.directives.directives import (
     refuse_in_front_of,
     statements,
 )
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.site_directives import refuse_contradictions

@@ -30,8 +30,8 @@ from asphalt.analysis.frame import Frame
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.kinds import component_storage, name_kind, pointer_component, storage_of
 from asphalt.analysis.libraries import library_procedure
-from asphalt.analysis.mpi_call import mpi_call, mpi_function
-from asphalt.analysis.mpi_library import library_row
+from asphalt.analysis.mpi.call import mpi_call, mpi_function
+from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import may_be_function, may_be_resized
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.operators import (

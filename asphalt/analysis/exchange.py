@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from asphalt.analysis.accesses import Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executed import Executed
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
-from asphalt.analysis.mpi_table import table
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.scalars import Level

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.own_rank import own_ranks
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, Ref

@@ -15,8 +15,8 @@ from functools import cache
 
 from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.effects import Effects
-from asphalt.analysis.mpi_table import Direction, Procedure, table
-from asphalt.analysis.runtime_calls import RUNTIME_MODULES
+from asphalt.analysis.mpi.procedures import Direction, Procedure, table
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 
 SUCCESS = "mpi_success"
 _OWN_CODES = frozenset({"mpi_buffer_detach"})  # Open MPI 4.1: an error that is not fatal

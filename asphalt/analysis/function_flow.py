@@ -10,8 +10,8 @@ from abc import abstractmethod
 
 from asphalt.analysis.call_sites import Context
 from asphalt.analysis.communicators import Group
-from asphalt.analysis.mpi_call import mpi_function
-from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.mpi.call import mpi_function
+from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import is_derived_type
 from asphalt.analysis.names.references import references
 from asphalt.analysis.names.resolve import procedure_named

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from asphalt.analysis.accesses import EffectKind, Mode
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.mpi_library import library_row
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Op, Ref, names_in
 from asphalt.ir.stmt import ArmHead, Guarded

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.accesses import Access
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_call import MpiCall, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.regions import loop_variable

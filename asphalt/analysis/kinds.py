@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asphalt.analysis.accesses import ALIASED, NameKind
 from asphalt.analysis.aliasing import second_name
-from asphalt.analysis.mpi_call import is_runtime_function, mpi_function
+from asphalt.analysis.mpi.call import is_runtime_function, mpi_function
 from asphalt.analysis.names.common_blocks import is_seen_twice
 from asphalt.analysis.names.designators import designator_name, designators_in, object_named
 from asphalt.analysis.names.intrinsics import is_inquiry, is_intrinsic, is_pure_function

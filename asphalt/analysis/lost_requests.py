@@ -13,8 +13,8 @@ from functools import cached_property
 from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow
 from asphalt.analysis.control_flow.paths import Path, path_witness
-from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.mpi_library_rows import ABORTING, ENDING
+from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.mpi.library_effect_rows import ABORTING, ENDING
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.repeated_loops import Repeats, repeats
 from asphalt.analysis.request_operations import Operation

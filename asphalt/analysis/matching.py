@@ -18,9 +18,9 @@ from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
 from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.lost_requests import Losses
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
-from asphalt.analysis.mpi_library import Quantity
-from asphalt.analysis.mpi_table import Procedure, Timing
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.library_effects import Quantity
+from asphalt.analysis.mpi.procedures import Procedure, Timing
 from asphalt.analysis.names.derived_types import may_begin_defined
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Scope

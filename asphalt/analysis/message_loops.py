@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.messages import Envelope, Way, envelopes_of
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
-from asphalt.analysis.mpi_library import library_row
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.library_effects import library_row
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import folded_expr

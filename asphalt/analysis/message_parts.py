@@ -14,7 +14,7 @@ from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.shapes import shape_of

@@ -18,15 +18,15 @@ from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.control_flow.paths import leads_to, path_witness
 from asphalt.analysis.kept_values import KeptValues
 from asphalt.analysis.matching import Match, Matched, is_blocking_transfer, matching
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
-from asphalt.analysis.mpi_library import (
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.library_effects import (
     Quantity,
     Store,
     Until,
     library_row,
     needs_the_receive,
 )
-from asphalt.analysis.mpi_table import Procedure, Timing
+from asphalt.analysis.mpi.procedures import Procedure, Timing
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.request_operations import operations

@@ -15,9 +15,9 @@ from asphalt.analysis.message_loops import (
     starts_messages,
 )
 from asphalt.analysis.messages import Way
-from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.mpi_library import tells_of_the_receive
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.call import MpiCall
+from asphalt.analysis.mpi.library_effects import tells_of_the_receive
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded

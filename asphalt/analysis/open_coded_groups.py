@@ -13,8 +13,8 @@ from asphalt.analysis.message_loops import (
     starts_messages,
 )
 from asphalt.analysis.messages import Way
-from asphalt.analysis.mpi_library import Store, library_row
-from asphalt.analysis.mpi_table import Timing, table
+from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.procedures import Timing, table
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.peers import is_over_ranks

@@ -9,8 +9,8 @@ from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
 from asphalt.analysis.message_loops import called, starts_messages
 from asphalt.analysis.messages import Way
-from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.mpi.call import MpiCall
+from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.open_coded import Fault, OpenCoded
 from asphalt.analysis.open_coded_blocks import Group, sorted_out, understood

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.ir.expr import Arg, Lit, Op, Ref
 from asphalt.ir.stmt import Assign, Decl, UnitHead, Use
 from asphalt.ir.tree import Block, Leaf, Node

@@ -8,9 +8,9 @@ from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.mpi_library import Store, library_row
-from asphalt.analysis.mpi_table import Timing, procedure
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.procedures import Timing, procedure
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, Ref

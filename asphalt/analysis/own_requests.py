@@ -13,8 +13,8 @@ from functools import cached_property
 
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.control_flow.paths import leads_to
-from asphalt.analysis.mpi_call import mpi_constant
-from asphalt.analysis.mpi_library import Quantity
+from asphalt.analysis.mpi.call import mpi_constant
+from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.reaching import ReachingDefinitions

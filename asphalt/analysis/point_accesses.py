@@ -29,9 +29,9 @@ from asphalt.analysis.control_flow.construct_names import (
 )
 from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
 from asphalt.analysis.effects import Effects
-from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.mpi_library import Until, library_row
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.mpi.library_effects import Until, library_row
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin, Scope

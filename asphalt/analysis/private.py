@@ -15,7 +15,7 @@ from asphalt.analysis.accesses import Mode
 from asphalt.analysis.array_flow import ArrayFlow
 from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.frame import Frame
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.nest import Phase, Producer

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.accesses import ALIASED, Access
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.regions import Region, loop_variable

@@ -8,9 +8,9 @@ from enum import Enum
 
 from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.kinds import component_storage, storage_of
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
-from asphalt.analysis.mpi_library import Quantity, library_row
-from asphalt.analysis.mpi_table import Direction, Procedure, Timing
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.library_effects import Quantity, library_row
+from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.shapes import shape_of

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.names.visibility import words_at
-from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.analysis.unit_facts import line_of
 from asphalt.ir.stmt import Use
 from asphalt.ir.tree import leaves

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.closed_program import is_closed
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
-from asphalt.analysis.mpi_library import Store, library_row
-from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.procedures import procedure
+from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS, RUNTIME_MODULES
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.runtime_calls import RUNTIME_CALLS, RUNTIME_MODULES
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Expr, names_in

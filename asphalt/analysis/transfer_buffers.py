@@ -9,10 +9,10 @@ from operator import eq
 from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.contiguity import reference_contiguity
 from asphalt.analysis.kinds import evaluated_designators, storage_of
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
-from asphalt.analysis.mpi_library import Transfer, library_row
-from asphalt.analysis.mpi_supplement import COUNT_OF_A_BLOCK
-from asphalt.analysis.mpi_table import Parameter
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
+from asphalt.analysis.mpi.library_effects import Transfer, library_row
+from asphalt.analysis.mpi.procedures import Parameter
+from asphalt.analysis.mpi.standard_facts import COUNT_OF_A_BLOCK
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.derived_sizes import in_given_sizes
 from asphalt.analysis.names.designators import (

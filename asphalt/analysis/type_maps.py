@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, predefined_type
-from asphalt.analysis.mpi_types import PredefinedType
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
+from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.values import Values, is_integer

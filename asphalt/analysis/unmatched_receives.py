@@ -10,8 +10,8 @@ from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.kinds import name_kind
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
-from asphalt.analysis.mpi_table import Direction, Procedure, Timing, table
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, table
 from asphalt.analysis.names.derived_types import may_begin_defined
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.reaching import Definition

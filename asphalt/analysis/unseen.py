@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.resolve import gives
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 
 _KNOWN = (Origin.DUMMY, Origin.INTRINSIC, Origin.MPI)
 _NAMED = 2  # files that a message names

@@ -10,7 +10,7 @@ from asphalt.analysis.communicators import Communicators, Group, is_within
 from asphalt.analysis.defined_operations import may_be_function
 from asphalt.analysis.definitions import Definition, Source, component
 from asphalt.analysis.function_flow import FunctionFlow, place_of_return
-from asphalt.analysis.mpi_table import procedure
+from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import may_be_allocatable, may_be_pointer
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin, Symbol

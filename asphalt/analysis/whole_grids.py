@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from asphalt.analysis.call_sites import Context
 from asphalt.analysis.definitions import Definition, is_user_function
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.unit_flow import Statement

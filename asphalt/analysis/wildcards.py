@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
-from asphalt.analysis.mpi_library import Store, library_row
-from asphalt.analysis.mpi_table import table
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.procedures import table
+from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.runtime_calls import RUNTIME_CALLS
 from asphalt.ir.expr import Expr
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Guarded

@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 
 from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.aliasing import ADDRESS_FUNCTIONS, calls_of, root_of
-from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.mpi_table import table
+from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions, expressions_of, passed_on
 from asphalt.analysis.names.resolve import procedure_named

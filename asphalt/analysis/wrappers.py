@@ -20,8 +20,8 @@ from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
-from asphalt.analysis.mpi_call import MpiCall, mpi_call, mpi_constant
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.generic_names import generic_names, is_meant
 from asphalt.analysis.names.references import bind, expressions_of, passed_on
 from asphalt.analysis.names.resolve import procedure_named

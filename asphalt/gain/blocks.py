@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from asphalt.analysis.messages import called
-from asphalt.analysis.mpi_table import table
+from asphalt.analysis.mpi.procedures import table
 from asphalt.gain.amounts import PEERS
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.tree import Leaf

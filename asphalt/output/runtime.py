@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from asphalt.analysis.runtime_calls import STATUSES
+from asphalt.analysis.mpi.runtime_module import STATUSES
 from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
 from asphalt.output.mirror import Entry
 

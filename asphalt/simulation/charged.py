@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.analysis.libraries import table as library_table
-from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Scope, Scopes, Symbol
 from asphalt.analysis.names.symbol import Origin
-from asphalt.analysis.runtime_calls import RUNTIME_MODULES
 from asphalt.config.resources import CHARGES, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import Tree, load_tree

@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from asphalt.analysis.mpi_table import table
+from asphalt.analysis.mpi.procedures import table
 from asphalt.config.errors import AsphaltError
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import Outcome, run

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asphalt.analysis.runtime_calls import MODULE, OF_STATUSES, STATUSES
+from asphalt.analysis.mpi.runtime_module import MODULE, OF_STATUSES, STATUSES
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Decl, Use, UseItem

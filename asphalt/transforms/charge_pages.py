@@ -27,7 +27,7 @@ from zlib import crc32
 
 from asphalt.analysis.costs_trips import usable
 from asphalt.analysis.costs_types import is_valued_as_array, symbol_of
-from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Op, Ref

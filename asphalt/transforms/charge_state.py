@@ -10,7 +10,7 @@ from asphalt.analysis.costs_expressions import Counter, LoopAround
 from asphalt.analysis.costs_names import expressions
 from asphalt.analysis.costs_trips import is_harmless, is_repeatable
 from asphalt.analysis.costs_types import Surroundings, is_user_function
-from asphalt.analysis.mpi_call import mpi_function
+from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Expr, Ref, walk
 from asphalt.ir.source import Form

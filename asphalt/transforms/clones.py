@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, element_bytes
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.unit_facts import UnitFacts

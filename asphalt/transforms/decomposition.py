@@ -48,7 +48,7 @@ from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, called
-from asphalt.analysis.runtime_calls import BLOCKS
+from asphalt.analysis.mpi.runtime_module import BLOCKS
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.schedule.blocks import Pattern
 from asphalt.analysis.schedule.check import ProtocolError

@@ -15,7 +15,7 @@ from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.divided_loops import Worker, touching, worker_in
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.rank_blocks import RankBlocks, planes_of, rank_blocks

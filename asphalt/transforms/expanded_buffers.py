@@ -36,7 +36,7 @@ from asphalt.analysis.few_iterations import few_iterations, has_own_indices
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_library import library_row
+from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.config.limits import USUAL_CLONES

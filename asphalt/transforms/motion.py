@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_call import MpiCall
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Leaf, Node, Unit, leaves

@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.error_codes import SUCCESS
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.runtime_calls import IN_PLACE
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.mpi.runtime_module import IN_PLACE
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import Ref

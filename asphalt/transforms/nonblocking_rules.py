@@ -31,8 +31,8 @@ from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant, predefined_type
-from asphalt.analysis.mpi_library import library_row
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
+from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import (
     designator_name,
     spelled_designator,

@@ -20,7 +20,7 @@ from functools import cached_property
 from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.names.references import named_by
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of

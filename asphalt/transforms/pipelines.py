@@ -15,7 +15,7 @@ from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.message_parts import Parts, Trips, parts_of
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_call import predefined_type
+from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, is_size, type_bytes
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scopes

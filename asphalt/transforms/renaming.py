@@ -32,7 +32,7 @@ from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.mpi_library import library_row
+from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of

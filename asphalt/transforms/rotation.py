@@ -36,7 +36,7 @@ from asphalt.analysis.control_flow.all_but_last import condition_of, condition_t
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Way, envelopes_of
-from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.names.constant_places import is_constant, may_fail
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.same_rounding import inexact

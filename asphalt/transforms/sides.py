@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.collectives import nonblocking_form
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.mpi_table import Procedure, Timing, table
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.mpi.procedures import Procedure, Timing, table
+from asphalt.analysis.mpi.runtime_module import IN_PLACE, RUNTIME_CALLS
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.runtime_calls import IN_PLACE, RUNTIME_CALLS
 from asphalt.ir.expr import Component, Expr
 from asphalt.transforms.make import var
 

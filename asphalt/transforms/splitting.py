@@ -28,8 +28,8 @@ so that code motion can bring it into the window of the transfer (Danalis et al.
 
 from __future__ import annotations
 
-from asphalt.analysis.mpi_call import MpiCall
-from asphalt.analysis.mpi_library import Store, library_row
+from asphalt.analysis.mpi.call import MpiCall
+from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.tree import Unit
 from asphalt.transforms.dividing import Run, in_parts, nests

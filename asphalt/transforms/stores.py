@@ -33,9 +33,9 @@ from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.kinds import storage_of
 from asphalt.analysis.messages import Messages, called
-from asphalt.analysis.mpi_call import MpiCall, predefined_type
-from asphalt.analysis.mpi_library import Store, library_row
-from asphalt.analysis.mpi_table import table
+from asphalt.analysis.mpi.call import MpiCall, predefined_type
+from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.shapes import is_scalar

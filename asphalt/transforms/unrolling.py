@@ -34,7 +34,7 @@ from asphalt.analysis.inlining.procedure import calls_of, communicates, is_trans
 from asphalt.analysis.inlining.replacement import number
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.constant_places import may_fail
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.analysis.runtime_calls import RUNTIME_MODULES
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.verify.call_lines import line_of_call
 from asphalt.verify.findings import Finding
 

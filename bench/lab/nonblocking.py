@@ -22,8 +22,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from asphalt.analysis.exchange import calls_in
-from asphalt.analysis.mpi_call import MpiCall, mpi_constant
-from asphalt.analysis.mpi_table import Procedure, Timing, procedure
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.mpi.procedures import Procedure, Timing, procedure
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree

@@ -5,8 +5,8 @@ from __future__ import annotations
 from asphalt.analysis.contiguity import contiguity
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
-from asphalt.analysis.mpi_call import predefined_type
-from asphalt.analysis.mpi_types import PredefinedType
+from asphalt.analysis.mpi.call import predefined_type
+from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.names.scopes import Origin, element_bytes
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.conditions import open_coded
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.not_given import first_missing, undeclared_constant

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.inlining.codes import MEANING, RefusedError
-from asphalt.analysis.mpi_call import MpiCall, mpi_call
-from asphalt.analysis.mpi_types import mpi_constant
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.datatypes import mpi_constant
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.type_equality import TypeKey, expression_key, symbol_key

@@ -16,7 +16,7 @@ from asphalt.analysis.call_sites import unit_key
 from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
 from asphalt.analysis.inlining.publishing import may_show
 from asphalt.analysis.inlining.replacement import Renamed, Replacement
-from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.references import actions, expressions_of

@@ -9,8 +9,8 @@ from asphalt.analysis.call_sites import UnitKey, unit_key
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.inlining.codes import KEPT, LONG, RECURSION, TEXT, WAYS, RefusedError
 from asphalt.analysis.invoked import invoked
-from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.mpi_table import Timing
+from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope, Scopes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.mpi_call import mpi_call
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Arg, Keyword, OpaqueExpr, Ref, Section, children, names_in

@@ -7,8 +7,8 @@ from enum import Enum
 
 from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.kinds import storage_of
-from asphalt.analysis.mpi_call import mpi_call
-from asphalt.analysis.mpi_library import HANDLES
+from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.mpi.library_effects import HANDLES
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Scope, Scopes

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asphalt.analysis.mpi.runtime_module import IN_PLACE
 from asphalt.analysis.names.symbol import Names, Origin
-from asphalt.analysis.runtime_calls import IN_PLACE
 from asphalt.ir.expr import Component, Expr, Op, Ref
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.mpi_table import table
+from asphalt.analysis.mpi.procedures import table
 from asphalt.support.word_sets import words
 
 MODULE = "asphalt_rt"

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from asphalt.analysis import mpi_library_rows as rows
-from asphalt.analysis.mpi_supplement import Row
-from asphalt.analysis.mpi_table import Parameter, Procedure, Timing
+from asphalt.analysis.mpi import library_effect_rows as rows
+from asphalt.analysis.mpi.procedures import Parameter, Procedure, Timing
+from asphalt.analysis.mpi.standard_facts import Row
 from asphalt.support.word_sets import words
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.mpi_supplement import ENTRY_OF_AN_IMPLEMENTATION
-from asphalt.analysis.mpi_table import Parameter, Procedure, procedure
-from asphalt.analysis.mpi_types import PredefinedType as PredefinedType
-from asphalt.analysis.mpi_types import mpi_constant as mpi_constant
-from asphalt.analysis.mpi_types import predefined_type as predefined_type
-from asphalt.analysis.names.scopes import Absence, Scope
-from asphalt.analysis.names.symbol import Origin, Symbol
-from asphalt.analysis.runtime_calls import (
+from asphalt.analysis.mpi.datatypes import PredefinedType as PredefinedType
+from asphalt.analysis.mpi.datatypes import mpi_constant as mpi_constant
+from asphalt.analysis.mpi.datatypes import predefined_type as predefined_type
+from asphalt.analysis.mpi.procedures import Parameter, Procedure, procedure
+from asphalt.analysis.mpi.runtime_module import (
     QUEUE,
     RUNTIME_CALLS,
     RUNTIME_FUNCTIONS,
     RUNTIME_MODULES,
     RuntimeCall,
 )
+from asphalt.analysis.mpi.standard_facts import ENTRY_OF_AN_IMPLEMENTATION
+from asphalt.analysis.names.scopes import Absence, Scope
+from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Use

@@ -6,7 +6,7 @@ follows from the kinds and directions of the arguments is not repeated here.
 
 from __future__ import annotations
 
-from asphalt.analysis.mpi_supplement import Row
+from asphalt.analysis.mpi.standard_facts import Row
 from asphalt.support.word_sets import words
 
 # A message leaves for the rank, with the (first) tag, on the communicator that the call names.

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from asphalt.analysis import mpi_supplement as supplement
+from asphalt.analysis.mpi import standard_facts as supplement
 
 
 class Direction(Enum):
