@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.all_sends import Sent, all_sends, operations
-from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.called_requests import forgotten
 from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.conditions.usage import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.call_sites import unit_key
+from asphalt.analysis.call_graph.call_sites import unit_key
 from asphalt.analysis.names.references import actions, bind, expressions_of, references
 from asphalt.analysis.names.resolve import specific_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol

@@ -7,14 +7,14 @@ have changed the variable since.
 
 from __future__ import annotations
 
-from asphalt.analysis.call_sites import CallSites, Context
-from asphalt.analysis.defined_operations import may_be_function
-from asphalt.analysis.definitions import is_user_function
+from asphalt.analysis.call_graph.call_sites import CallSites, Context
+from asphalt.analysis.call_graph.defined_operations import may_be_function
+from asphalt.analysis.call_graph.definitions import is_user_function
+from asphalt.analysis.call_graph.statement_conditions import Statement
 from asphalt.analysis.directives.directives import Assume, Directive
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.analysis.unit_flow import Statement
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Call, Guarded, Opaque, Raw
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.call_sites import CallSite, CallSites
+from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.directives.directives import matches

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from asphalt.analysis.call_sites import CallSites, Context, UnitKey
-from asphalt.analysis.definitions import MAX_PATH, Definition, Source, component
+from asphalt.analysis.call_graph.call_sites import CallSites, Context, UnitKey
+from asphalt.analysis.call_graph.definitions import MAX_PATH, Definition, Source, component
+from asphalt.analysis.call_graph.statement_conditions import Statement
 from asphalt.analysis.mpi.datatypes import mpi_constant
 from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
-from asphalt.analysis.unit_flow import Statement
 from asphalt.analysis.whole_grids import NumberOfRanks, grid_has_all
 from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.stmt import UnitHead

@@ -6,7 +6,7 @@ so that it is the same on all of them.
 
 from __future__ import annotations
 
-from asphalt.analysis.call_sites import CallSite, CallSites
+from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.symbolic.polynomials import Poly, poly

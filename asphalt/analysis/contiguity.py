@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.aliasing import second_name
-from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.kinds import name_kind
 from asphalt.analysis.names.designators import (
     declarations_on_the_way,

@@ -23,8 +23,13 @@ from asphalt.analysis.accesses import (
 )
 from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.assumed_calls import assumed_effect
+from asphalt.analysis.call_graph.defined_operations import may_be_derived, may_finalize
+from asphalt.analysis.call_graph.operators import (
+    finalizers_visible,
+    is_intrinsic_assignment,
+    is_intrinsic_operation,
+)
 from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
-from asphalt.analysis.defined_operations import may_be_derived, may_finalize
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.frame import Frame
 from asphalt.analysis.invoked import invoked
@@ -34,11 +39,6 @@ from asphalt.analysis.mpi.call import mpi_call, mpi_function
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import may_be_function, may_be_resized
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.operators import (
-    finalizers_visible,
-    is_intrinsic_assignment,
-    is_intrinsic_operation,
-)
 from asphalt.analysis.shapes import run_as_section, shape_of
 from asphalt.analysis.shared import Shared, is_exact, storages_in
 from asphalt.analysis.summary import Summary, least_summary, summarise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from asphalt.analysis.call_sites import Context
+from asphalt.analysis.call_graph.call_sites import Context
 from asphalt.analysis.communicators import Group
 from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.mpi.procedures import procedure

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from asphalt.analysis.call_graph.missing_sources import unseen_module
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.unseen import unseen_module
 from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.expr import Ref, walk
 from asphalt.ir.stmt import Include, Use

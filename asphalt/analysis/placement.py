@@ -11,6 +11,7 @@ from functools import cached_property
 
 from asphalt.analysis.access import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.accesses import ALIASED, Effect, EffectKind
+from asphalt.analysis.call_graph.missing_sources import Unseen, unseen_module
 from asphalt.analysis.directives.directives import only_accepts
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.loop_ends import (
@@ -25,7 +26,6 @@ from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
 from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.unseen import Unseen, unseen_module
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Node, leaves

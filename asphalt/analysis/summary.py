@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.accesses import ALIASED, Effect, EffectKind, Footprint, Names
-from asphalt.analysis.defined_operations import finalizes_at_end
+from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
 from asphalt.analysis.names.common_blocks import blocks_seen_twice
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol

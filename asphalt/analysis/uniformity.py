@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.communicators import Communicators, Group
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.scopes import Scope, Scopes

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from asphalt.analysis.call_sites import Context
+from asphalt.analysis.call_graph.call_sites import Context
 
 _MANY_NODES = 20000
 _MANY_UNITS = 40

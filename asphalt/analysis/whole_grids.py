@@ -16,12 +16,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from asphalt.analysis.call_sites import Context
-from asphalt.analysis.definitions import Definition, is_user_function
+from asphalt.analysis.call_graph.call_sites import Context
+from asphalt.analysis.call_graph.definitions import Definition, is_user_function
+from asphalt.analysis.call_graph.statement_conditions import Statement
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Symbol
-from asphalt.analysis.unit_flow import Statement
 from asphalt.ir.expr import Component, Expr, Lit, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Assign, Call, Guarded
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from asphalt.analysis.accepted import is_accepted_at
-from asphalt.analysis.call_sites import CallSites, unit_key
+from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned

@@ -21,7 +21,7 @@ makes the caller longer, so that the optimiser keeps it only where it gains (Dan
 
 from __future__ import annotations
 
-from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining.plan import planned

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.call_sites import UnitKey, unit_key
+from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
 from asphalt.analysis.inlining.replacement import number

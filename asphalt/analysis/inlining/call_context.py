@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.binding import Binding
-from asphalt.analysis.call_sites import CallSite, CallSites
+from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.kinds import storage_of

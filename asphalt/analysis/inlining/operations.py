@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.defined_operations import may_be_derived
+from asphalt.analysis.call_graph.defined_operations import may_be_derived
+from asphalt.analysis.call_graph.operators import definitions_visible, type_class
 from asphalt.analysis.inlining.codes import MEANING, RefusedError
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.operators import definitions_visible, type_class
 from asphalt.ir.expr import Arg, Op, OpaqueExpr, walk
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Node, leaves

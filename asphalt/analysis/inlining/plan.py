@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.call_sites import CallSites
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.exchange import Place
 from asphalt.analysis.inlining.alike import check_alike

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.call_sites import UnitKey, unit_key
+from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.inlining.codes import KEPT, LONG, RECURSION, TEXT, WAYS, RefusedError
 from asphalt.analysis.invoked import invoked

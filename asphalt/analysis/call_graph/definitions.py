@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from asphalt.analysis.defined_operations import may_be_subroutine
+from asphalt.analysis.call_graph.defined_operations import may_be_subroutine
+from asphalt.analysis.call_graph.statement_conditions import Statement, UnitFlow
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import component_type, is_derived_type
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.unit_flow import Statement, UnitFlow
 from asphalt.ir.expr import (
     AltReturn,
     Arg,

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from asphalt.analysis.definitions import Definition, Source, definitions
+from asphalt.analysis.call_graph.definitions import Definition, Source, definitions
+from asphalt.analysis.call_graph.statement_conditions import Statement, UnitFlow
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.references import bind, passed_on, references, use_renames
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
-from asphalt.analysis.unit_flow import Statement, UnitFlow
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Guarded, UnitHead

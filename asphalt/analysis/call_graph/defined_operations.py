@@ -6,13 +6,13 @@ one, so that sizes that are components can be followed where definitions are vis
 
 from __future__ import annotations
 
-from asphalt.analysis.names.derived_types import component_type
-from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.operators import (
+from asphalt.analysis.call_graph.operators import (
     finalizers_visible,
     is_intrinsic_assignment,
     is_intrinsic_operation,
 )
+from asphalt.analysis.names.derived_types import component_type
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Op, Ref
 from asphalt.ir.stmt import Assign, TypeSpec
 
