@@ -11,9 +11,9 @@ from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executed import Executed
 from asphalt.analysis.matching import is_blocking_transfer, matching
+from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.request_operations import deals_with_requests
-from asphalt.analysis.values import Values
 from asphalt.analysis.verdicts.verdict import Mark, Role
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fortran_program import FortranProgram
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Access, Footprint, Names
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.memory.accesses import Access, Footprint, Names
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.values import Values
 from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.ir.expr import Expr, Section
 from asphalt.ir.tree import Leaf, Node, leaves

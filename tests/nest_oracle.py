@@ -9,12 +9,12 @@ from itertools import product
 from fortran_program import FortranProgram
 from fortran_values import iterations, value
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Access
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.regions import Region, loop_variable
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.regions import Region, loop_variable
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import Expr, Section
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed, described
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import EffectKind, Footprint, Mode
+from asphalt.analysis.memory.accesses import EffectKind, Footprint, Mode
+from asphalt.analysis.memory.statement_accesses import examine
 
 UNIT = """
 subroutine unit(n, a, b, x, f)

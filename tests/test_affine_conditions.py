@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from judging import SETTINGS
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Mode
-from asphalt.analysis.affine_conditions import conditions_around, extremes
+from asphalt.analysis.memory.accesses import Mode
+from asphalt.analysis.memory.affine_guards import conditions_around, extremes
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Lit, Op, Ref
 from asphalt.project import Project
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed
 
-from asphalt.analysis.aliasing import address_taken, distinct, second_name
-from asphalt.analysis.contiguity import contiguity, reference_contiguity
+from asphalt.analysis.memory.aliasing import address_taken, distinct, second_name
+from asphalt.analysis.memory.contiguity import contiguity, reference_contiguity
 from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.support.may_must import Reply
 

@@ -10,8 +10,8 @@ from analysed import Analysed
 from mpi_run import Mpi, installed
 from stepping import Stepped
 
-from asphalt.analysis.access import concurrent_indexes
 from asphalt.analysis.array_work import works_on_arrays
+from asphalt.analysis.memory.statement_accesses import concurrent_indexes
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree

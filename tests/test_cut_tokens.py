@@ -10,7 +10,7 @@ from fortran_program import FortranProgram
 from mpi_run import MPICH, RUNTIME, build, installed, run
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.accesses import EffectKind
+from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings

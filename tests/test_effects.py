@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed, described
 
-from asphalt.analysis.accesses import EffectKind
+from asphalt.analysis.memory.accesses import EffectKind
 
 CALLER = """
 subroutine caller(n, s, x, y, k)

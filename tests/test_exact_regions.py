@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nest_oracle import Nests, nests, points
 
-from asphalt.analysis.accesses import Access
-from asphalt.analysis.regions import Violation
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.regions import Violation
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.frontend.statements.expressions import parse_expression

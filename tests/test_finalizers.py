@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.analysis.accesses import EffectKind
+from asphalt.analysis.memory.accesses import EffectKind
 
 _TOKENS = """\
 module tokens

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from analysed import Analysed, described
 
-from asphalt.analysis.accesses import EffectKind, Part
-from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.libraries import table
+from asphalt.analysis.memory.accesses import EffectKind, Part
+from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.tree import Leaf

@@ -6,7 +6,7 @@ import pytest
 from judging import program
 from producers import exchange_of, found_producers
 
-from asphalt.analysis.lifetime import lives_through
+from asphalt.analysis.memory.lifetime import lives_through
 from asphalt.support.may_must import Reply
 
 ALLOCATABLES = "real(8), allocatable :: s(:,:,:), r(:,:,:), other(:,:,:)\n"

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nest_oracle import nests, points
 
-from asphalt.analysis.regions import Violation
+from asphalt.analysis.memory.regions import Violation
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.frontend.statements.expressions import parse_expression as e

@@ -6,7 +6,7 @@ import pytest
 from analysed import Analysed
 
 from asphalt.analysis.exchange import statements
-from asphalt.analysis.scalars import exposed, is_copy, live_after, surely_defines
+from asphalt.analysis.memory.loop_scalars import exposed, is_copy, live_after, surely_defines
 from asphalt.ir.tree import Do, Node
 
 UNIT = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed, e
 
-from asphalt.analysis.shapes import Shape, shape_of
+from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from analysed import Analysed, described
 
+from asphalt.analysis.memory.mpi_buffers import transfer_buffers
 from asphalt.analysis.mpi.call import mpi_call
-from asphalt.analysis.transfer_buffers import transfer_buffers
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.stmt import Call
 from asphalt.optimise import optimise

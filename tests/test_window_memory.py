@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, Mpi, installed, same_lines
 
+from asphalt.analysis.memory.rma_windows import has_windows, may_be_window_memory
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.window_memory import has_windows, may_be_window_memory
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Access, EffectKind, Footprint, Mode, Names, Subscript
-from asphalt.analysis.frame import Frame, Standpoint, loop_variable
-from asphalt.analysis.iterations import iterations, strided
-from asphalt.analysis.scalars import has_default, is_selector, jumps_in
-from asphalt.analysis.shapes import Shape
+from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, Mode, Names, Subscript
+from asphalt.analysis.memory.invariant_frame import Frame, Standpoint, loop_variable
+from asphalt.analysis.memory.loop_domains import iterations, strided
+from asphalt.analysis.memory.loop_scalars import has_default, is_selector, jumps_in
+from asphalt.analysis.memory.shapes import Shape
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError

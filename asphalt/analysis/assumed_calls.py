@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.accesses import (
+from asphalt.analysis.directives.assumed_facts import Assumed
+from asphalt.analysis.memory.accesses import (
     ALIASED,
     CallEffect,
     EffectKind,
@@ -11,8 +12,7 @@ from asphalt.analysis.accesses import (
     Reached,
     Subscript,
 )
-from asphalt.analysis.directives.assumed_facts import Assumed
-from asphalt.analysis.kinds import component_storage, name_kind, storage_of
+from asphalt.analysis.memory.storage import component_storage, name_kind, storage_of
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import (
     AltReturn,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.regions import loop_variable
+from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.regions import loop_variable
-from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, product
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from asphalt.analysis.buffers import Buffer
 from asphalt.analysis.layout import Address, Divides, Guard, Layout, Misfit, equal, numbers_differ
+from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.schedule.exchange import Shape as Pattern
-from asphalt.analysis.shapes import Shape
 from asphalt.analysis.strides import part_of_block
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_dimension import exactly, gaps, loop_ends

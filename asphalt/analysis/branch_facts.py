@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import EffectKind, NameKind
 from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
+from asphalt.analysis.memory.accesses import EffectKind, NameKind
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, Section, walk

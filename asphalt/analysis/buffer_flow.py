@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.accesses import CallEffect, Mode, Names, Reached, Subscript
 from asphalt.analysis.array_flow import ArrayFlow, Flow, elements_of
-from asphalt.analysis.contiguity import reference_contiguity
-from asphalt.analysis.frame import Frame, Standpoint
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.guarded_reads import guarded_reads
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import CallEffect, Mode, Names, Reached, Subscript
+from asphalt.analysis.memory.contiguity import reference_contiguity
+from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
+from asphalt.analysis.memory.shapes import Shape, shape_of
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.mpi.library_effects import Transfer, library_row
 from asphalt.analysis.names.constants import element_bytes
-from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly

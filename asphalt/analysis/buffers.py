@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import ALIASED, Access
 from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.memory.accesses import ALIASED, Access
+from asphalt.analysis.memory.regions import Region
+from asphalt.analysis.memory.shapes import Shape, is_scalar, shape_of
 from asphalt.analysis.names.designators import designator_name, spelled_designator, symbol_named
-from asphalt.analysis.regions import Region
-from asphalt.analysis.shapes import Shape, is_scalar, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Lit, Ref, Section
 from asphalt.ir.tree import Leaf

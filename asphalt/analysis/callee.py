@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from asphalt.analysis.array_flow import Flow
 from asphalt.analysis.binding import Binding
 from asphalt.analysis.carried import carried
-from asphalt.analysis.frame import Standpoint
+from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.names.scopes import Scope, Symbol, element_bytes
 from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbolic.affine import Affine

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.binding import Binding
-from asphalt.analysis.frame import Standpoint
-from asphalt.analysis.iterations import around
+from asphalt.analysis.memory.invariant_frame import Standpoint
+from asphalt.analysis.memory.loop_domains import around
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.passed import Relation, Run, run_of
 from asphalt.analysis.sequence import SequenceAssociation

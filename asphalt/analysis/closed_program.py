@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.effects import Effects
+from asphalt.analysis.memory.accesses import EffectKind
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi.procedures import procedure
 

@@ -15,18 +15,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from asphalt.analysis.accesses import Effect, EffectKind, NameKind
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, Role
 from asphalt.analysis.directives.directives import SENTINEL
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import SUCCESS, is_of_file
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import Effect, EffectKind, NameKind
+from asphalt.analysis.memory.forward_substitution import COMPARISONS
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.reaching import ReachingDefinitions
-from asphalt.analysis.values import COMPARISONS
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind

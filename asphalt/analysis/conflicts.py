@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import Access
-from asphalt.analysis.regions import Region
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.ir.expr import Arg, Ref, names_in

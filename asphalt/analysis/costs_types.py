@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.costs import FAMILY
-from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.designators import way_to
 from asphalt.analysis.names.scopes import Scope

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.accesses import Access
 from asphalt.analysis.few_iterations import has_own_indices
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.iteration_pairs import Pair, pairs_of
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
-from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.ir.expr import names_in

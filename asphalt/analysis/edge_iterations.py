@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import Access
-from asphalt.analysis.affine_conditions import extremes
-from asphalt.analysis.regions import Region, loop_bounds
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.affine_guards import extremes
+from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError

@@ -10,17 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import (
-    ALIASED,
-    CallEffect,
-    EffectKind,
-    Mode,
-    NameKind,
-    Names,
-    Reached,
-    Subscript,
-)
 from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.assumed_calls import assumed_effect
 from asphalt.analysis.call_graph.defined_operations import may_be_derived, may_finalize
@@ -31,21 +20,37 @@ from asphalt.analysis.call_graph.operators import (
 )
 from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.directives.assumed_facts import Assumed
-from asphalt.analysis.frame import Frame
 from asphalt.analysis.invoked import invoked
-from asphalt.analysis.kinds import component_storage, name_kind, pointer_component, storage_of
 from asphalt.analysis.libraries import library_procedure
+from asphalt.analysis.memory.accesses import (
+    ALIASED,
+    CallEffect,
+    EffectKind,
+    Mode,
+    NameKind,
+    Names,
+    Reached,
+    Subscript,
+)
+from asphalt.analysis.memory.forward_substitution import Values, constants_in
+from asphalt.analysis.memory.invariant_frame import Frame
+from asphalt.analysis.memory.shapes import run_as_section, shape_of
+from asphalt.analysis.memory.statement_accesses import examine
+from asphalt.analysis.memory.storage import (
+    component_storage,
+    name_kind,
+    pointer_component,
+    storage_of,
+)
 from asphalt.analysis.mpi.call import mpi_call, mpi_function
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import may_be_function, may_be_resized
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.shapes import run_as_section, shape_of
 from asphalt.analysis.shared import Shared, is_exact, storages_in
 from asphalt.analysis.summary import Summary, least_summary, summarise
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.traces import ProcedureKey as ProcedureKey
 from asphalt.analysis.traces import Traces, Tracing
-from asphalt.analysis.values import Values, constants_in
 from asphalt.ir.expr import (
     AltReturn,
     Arg,

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.access import examine
 from asphalt.analysis.buffers import Buffer, buffer_of
 from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.reorder import Reorder
 from asphalt.analysis.verdicts.verdict import Mark, Refused

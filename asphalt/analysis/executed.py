@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.accesses import Names
 from asphalt.analysis.code_flow import CodeFlow
 from asphalt.analysis.control_flow.graph import Role
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.fatal_errors import why_errors_return
+from asphalt.analysis.memory.accesses import Names
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.ir.expr import AltReturn, Keyword

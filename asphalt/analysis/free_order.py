@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from asphalt.analysis.accesses import Access, Effect, EffectKind
 from asphalt.analysis.array_flow import ArrayFlow
-from asphalt.analysis.frame import Frame
-from asphalt.analysis.regions import Region, loop_variable
-from asphalt.analysis.scalars import exposed
-from asphalt.analysis.shapes import shape_of
+from asphalt.analysis.memory.accesses import Access, Effect, EffectKind
+from asphalt.analysis.memory.invariant_frame import Frame
+from asphalt.analysis.memory.loop_scalars import exposed
+from asphalt.analysis.memory.regions import Region, loop_variable
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts, line_of

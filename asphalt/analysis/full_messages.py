@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import table
@@ -20,7 +21,6 @@ from asphalt.analysis.names.constants import constant, is_size
 from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.unmatched_receives import names_nobody
-from asphalt.analysis.values import constants_in
 from asphalt.analysis.wildcards import is_wildcard
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.source import Span

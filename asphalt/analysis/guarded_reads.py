@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.accesses import EffectKind, Mode
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import EffectKind, Mode
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import library_row

@@ -13,19 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.conflicts import Conflict, LookedAt
 from asphalt.analysis.known_limits import KnownLimits
+from asphalt.analysis.memory.accesses import Access, Mode
+from asphalt.analysis.memory.regions import Region
+from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.message_order import MessageOrder
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.names.constants import constant, is_open
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.placement import Placement
-from asphalt.analysis.regions import Region
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.temporaries import Temporaries
 from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.window_memory import may_be_window_memory
 from asphalt.ir.expr import Ref
 from asphalt.ir.tree import Leaf, Node, leaves
 

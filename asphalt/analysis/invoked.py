@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.derived_types import type_definition
 from asphalt.analysis.names.intrinsics import is_intrinsic
 from asphalt.analysis.names.resolve import gives, procedure_named, specific_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.analysis.shapes import is_scalar
 from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Decl, TypeSpec, UnitHead

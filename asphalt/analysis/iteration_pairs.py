@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import Access
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.regions import loop_variable
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.references import actions, expressions_of
-from asphalt.analysis.regions import loop_variable
-from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.analysis.temporaries import is_unseen
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.conditions import (
     available,
     contiguous,
@@ -24,6 +23,7 @@ from asphalt.analysis.conditions import (
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.geometry import layout_of
 from asphalt.analysis.layout import Layout, Misfit
+from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.names.visibility import words_of
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.not_given import first_missing

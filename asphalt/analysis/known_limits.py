@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.kept_values import KeptValues
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.accesses import Effect
+from asphalt.analysis.memory.accesses import Effect
 from asphalt.ir.stmt import DoHead, Guarded, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 

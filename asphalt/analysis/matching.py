@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
 from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.lost_requests import Losses
+from asphalt.analysis.memory.accesses import ALIASED
+from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.mpi.procedures import Procedure, Timing
@@ -29,7 +30,6 @@ from asphalt.analysis.partial_requests import PartialRequests
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation, operations
-from asphalt.analysis.values import Values
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf
 

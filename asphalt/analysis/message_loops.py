@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from asphalt.analysis.memory.forward_substitution import is_integer
 from asphalt.analysis.messages import Envelope, Way, envelopes_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import library_row
@@ -16,7 +17,6 @@ from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import folded_expr
-from asphalt.analysis.values import is_integer
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves

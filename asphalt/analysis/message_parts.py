@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.constant_dummies import ConstantDummies
-from asphalt.analysis.contiguity import reference_contiguity
-from asphalt.analysis.frame import loop_variable
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import ALIASED, Access, Mode, Subscript
+from asphalt.analysis.memory.contiguity import reference_contiguity
+from asphalt.analysis.memory.invariant_frame import loop_variable
+from asphalt.analysis.memory.shapes import shape_of
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
-from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section

@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
 
-from asphalt.analysis.accesses import Access
 from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.control_flow.paths import leads_to, path_witness
 from asphalt.analysis.kept_values import KeptValues
 from asphalt.analysis.matching import Match, Matched, is_blocking_transfer, matching
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
+from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import (
     Quantity,
@@ -28,9 +30,7 @@ from asphalt.analysis.mpi.library_effects import (
 )
 from asphalt.analysis.mpi.procedures import Procedure, Timing
 from asphalt.analysis.own_requests import OwnRequests
-from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.request_operations import operations
-from asphalt.analysis.transfer_buffers import touched_buffers, transfer_buffers
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain, What

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Access, Footprint, Names
 from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.regions import Region, loop_bounds, loop_variable
+from asphalt.analysis.memory.accesses import Access, Footprint, Names
+from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Expr, Lit
 from asphalt.ir.stmt import Call, DoHead, Plain
 from asphalt.ir.tree import Do, Leaf, Node, leaves

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.block_copies import BlockCopy, block_copy
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.message_loops import (
     Message,
     Odd,
@@ -23,9 +25,7 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded
 from asphalt.analysis.open_coded_groups import counted_by, counted_in, sets_scalar
 from asphalt.analysis.peers import Peers, is_over_ranks, peers_of, unequal
-from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, leaves

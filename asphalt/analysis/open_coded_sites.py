@@ -7,6 +7,7 @@ from dataclasses import replace
 from asphalt.analysis.completed_group import why_incomplete
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
+from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.message_loops import called, starts_messages
 from asphalt.analysis.messages import Way
 from asphalt.analysis.mpi.call import MpiCall
@@ -15,7 +16,6 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.open_coded import Fault, OpenCoded
 from asphalt.analysis.open_coded_blocks import Group, sorted_out, understood
 from asphalt.analysis.open_coded_groups import groups_in, lists_in
-from asphalt.analysis.values import Values
 from asphalt.ir.edit import rewrite_list
 from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.program import Located

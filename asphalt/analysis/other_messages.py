@@ -15,11 +15,11 @@ from collections.abc import Collection
 from asphalt.analysis.all_sends import operations
 from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.message_loops import called
 from asphalt.analysis.messages import envelopes_of
 from asphalt.analysis.mpi.library_effects import Store, probes
 from asphalt.analysis.mpi.procedures import procedure
-from asphalt.analysis.values import constants_in
 from asphalt.ir.tree import Leaf, leaves
 
 Line = tuple[str, int]

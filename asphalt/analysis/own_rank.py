@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.control_flow.graph import ENTRY
+from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Store, library_row

@@ -13,6 +13,8 @@ from functools import cached_property
 
 from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.control_flow.paths import leads_to
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.mpi_buffers import transfer_buffers
 from asphalt.analysis.mpi.call import mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.host_association import named_inside
@@ -20,8 +22,6 @@ from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation
-from asphalt.analysis.transfer_buffers import transfer_buffers
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Guarded
 from asphalt.ir.tree import Leaf

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.control_flow.graph import ControlFlow
-from asphalt.analysis.frame import loop_variable
-from asphalt.analysis.regions import Region, loop_bounds
+from asphalt.analysis.memory.invariant_frame import loop_variable
+from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Operation
 from asphalt.analysis.symbolic.affine import Affine

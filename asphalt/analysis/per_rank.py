@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.memory.shapes import is_scalar, shape_of
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Scope, Symbol, constant
-from asphalt.analysis.shapes import is_scalar, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Ref, Section
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from functools import cached_property
 
-from asphalt.analysis.access import CONCURRENT, FORALL, concurrent_indexes
-from asphalt.analysis.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.call_graph.missing_sources import Unseen, unseen_module
 from asphalt.analysis.directives.directives import only_accepts
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
@@ -22,9 +20,11 @@ from asphalt.analysis.loop_ends import (
     loops_in,
     loops_to,
 )
+from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind
+from asphalt.analysis.memory.regions import loop_variable
+from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
-from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded

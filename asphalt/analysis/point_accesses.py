@@ -7,8 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import (
+from asphalt.analysis.control_flow.construct_names import (
+    MARK,
+    NOTHING,
+    ConstructNames,
+    bound_by,
+    with_construct_names,
+)
+from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
+from asphalt.analysis.effects import Effects
+from asphalt.analysis.memory.accesses import (
     ALIASED,
     Access,
     CallEffect,
@@ -20,15 +28,7 @@ from asphalt.analysis.accesses import (
     Names,
     Reached,
 )
-from asphalt.analysis.control_flow.construct_names import (
-    MARK,
-    NOTHING,
-    ConstructNames,
-    bound_by,
-    with_construct_names,
-)
-from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.library_effects import Until, library_row
 from asphalt.analysis.mpi.procedures import Timing

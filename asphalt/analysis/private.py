@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Mode
 from asphalt.analysis.array_flow import ArrayFlow
 from asphalt.analysis.exchange import Exchange, calls_in
-from asphalt.analysis.frame import Frame
+from asphalt.analysis.memory.accesses import Mode
+from asphalt.analysis.memory.invariant_frame import Frame
+from asphalt.analysis.memory.loop_scalars import Covers, Level, exposed, live_after
+from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
+from asphalt.analysis.memory.shapes import shape_of
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.nest import Phase, Producer
-from asphalt.analysis.regions import Region, loop_bounds, loop_variable
-from asphalt.analysis.scalars import Covers, Level, exposed, live_after
-from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Arg, Component, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import ALIASED, Access
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import ALIASED, Access
+from asphalt.analysis.memory.regions import Region, loop_variable
+from asphalt.analysis.memory.shapes import Shape, shape_of
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
-from asphalt.analysis.regions import Region, loop_variable
-from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section, names_in, walk

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from asphalt.analysis.buffers import Buffer
 from asphalt.analysis.layout import Address, Guard, Layout, equal, numbers_differ
+from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.schedule.exchange import Shape as Pattern
-from asphalt.analysis.shapes import Shape
 from asphalt.analysis.symbolic.polynomials import Poly
 
 _ONE = Poly.constant(1)

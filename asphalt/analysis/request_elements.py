@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
 from asphalt.analysis.control_flow.paths import path_witness
-from asphalt.analysis.frame import loop_variable
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import Access, Mode
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.invariant_frame import loop_variable
+from asphalt.analysis.memory.regions import Region, loop_bounds
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.reaching import Definition, ReachingDefinitions
-from asphalt.analysis.regions import Region, loop_bounds
 from asphalt.analysis.request_operations import Does, Operation
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Do

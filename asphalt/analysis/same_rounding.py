@@ -12,9 +12,9 @@ from typing import Literal
 
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.invoked import invoked
+from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.names.constants import is_open
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, What

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from asphalt.analysis.binding import Binding
-from asphalt.analysis.frame import Standpoint
+from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.passed import Dimension, Relation, Run
 from asphalt.analysis.symbolic.affine import Affine

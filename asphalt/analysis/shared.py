@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.common_blocks import visible_scopes
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, element_bytes

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.accesses import Access
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.free_order import is_private, region_of
-from asphalt.analysis.regions import Region, loop_variable
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.loop_scalars import exposed, jumps_in
+from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.same_rounding import inexact, keeps_a_loop
-from asphalt.analysis.scalars import exposed, jumps_in
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.analysis.temporaries import is_unseen, stays_inside
 from asphalt.analysis.unit_facts import UnitFacts

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import ALIASED, Effect, EffectKind, Footprint, Names
 from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
+from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, Names
+from asphalt.analysis.memory.loop_scalars import surely_defines
 from asphalt.analysis.names.common_blocks import blocks_seen_twice
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.analysis.scalars import surely_defines
 from asphalt.analysis.shared import Shared, shared_storage
 from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw, UnitHead

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from asphalt.analysis.accesses import NameKind
-from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.forward_substitution import COMPARISONS, Values, is_integer
+from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.values import COMPARISONS, Values, is_integer
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.tree import Leaf
 from asphalt.support.three_valued import truth

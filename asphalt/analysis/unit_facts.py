@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Footprint, Names
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.executed import Executed
+from asphalt.analysis.memory.accesses import Footprint, Names
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.uniformity import Uniformity
-from asphalt.analysis.values import Values
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Leaf, Node, Unit

@@ -6,10 +6,10 @@ is prepared and never started (3.9).
 
 from __future__ import annotations
 
-from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import path_witness
-from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, table
 from asphalt.analysis.names.derived_types import may_begin_defined

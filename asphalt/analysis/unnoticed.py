@@ -6,8 +6,8 @@ variables, and sums, differences and products of integers.
 
 from __future__ import annotations
 
-from asphalt.analysis.accesses import NameKind
-from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import Arg, Lit, Op, Ref, Section
 from asphalt.ir.stmt import Assign, DoHead, Guarded, What

@@ -12,11 +12,11 @@ from dataclasses import replace
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.geometry import argument, gap_guards, send_writes
 from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.packing_copy import PackingCopy
 from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.schedule.exchange import Shape as Pattern
-from asphalt.analysis.shapes import shape_of
 from asphalt.analysis.strides import Strides
 from asphalt.analysis.symbolic.polynomials import Poly, product
 from asphalt.analysis.tiled_dimension import loop_ends, tiled_dimension

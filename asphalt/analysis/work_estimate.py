@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 from asphalt.analysis.constant_dummies import ConstantDummies
 from asphalt.analysis.invoked import invoked
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.unit_facts import UnitFacts
-from asphalt.analysis.values import constants_in
 from asphalt.ir.expr import Arg, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import EffectKind
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
+from asphalt.analysis.memory.accesses import EffectKind
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.generic_names import generic_names, is_meant

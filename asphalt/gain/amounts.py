@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.analysis.values import constants_in
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref
 
 FIRST = 1000.0

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from asphalt.analysis.costs_trips import Trips, loop_trips
 from asphalt.analysis.costs_types import Surroundings
 from asphalt.analysis.declared_extents import factors
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages import called
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.values import constants_in
 from asphalt.frontend.statements.concurrent import concurrent_header
 from asphalt.gain.amounts import Amount, turns
 from asphalt.ir.expr import Expr, Lit, Ref

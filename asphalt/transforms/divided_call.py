@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.divided_loops import Worker, touching, worker_in
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import Access, Mode
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin

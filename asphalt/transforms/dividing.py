@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
-from asphalt.analysis.accesses import Access
-from asphalt.analysis.affine_conditions import extremes
 from asphalt.analysis.edge_iterations import (
     WIDEST,
     Ends,
@@ -24,11 +22,13 @@ from asphalt.analysis.edge_iterations import (
 )
 from asphalt.analysis.free_order import effect_of, region_of, why_ordered
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.affine_guards import extremes
+from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.nest import tilable_loops
-from asphalt.analysis.regions import Region, loop_variable
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import Access
 from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining.procedure import is_return
+from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall, runtime_call
 from asphalt.analysis.unit_facts import UnitFacts, line_of

@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import Access
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section

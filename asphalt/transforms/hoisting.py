@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import EffectKind
+from asphalt.analysis.memory.accesses import EffectKind
+from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Keyword, Ref, names_in, walk
 from asphalt.ir.source import TriviaKind

@@ -30,10 +30,10 @@ from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.invoked import invoked
+from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages import called
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.same_rounding import inexact
-from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.accepted import is_accepted_at
-from asphalt.analysis.accesses import NameKind
 from asphalt.analysis.collectives import (
     is_predefined_reduction,
     why_not_together,
@@ -24,13 +23,15 @@ from asphalt.analysis.conditions.point_to_point import (
     STAYS,
 )
 from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
-from asphalt.analysis.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.default_integers import is_default_integer
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguity
+from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import (
@@ -40,7 +41,6 @@ from asphalt.analysis.names.designators import (
 )
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.not_given import missing_modules, undeclared_constant
-from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.temporaries import is_left, is_own, is_unseen
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Refused

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
-from asphalt.analysis.accesses import Access, EffectKind, Mode
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.constant_dummies import ConstantDummies
-from asphalt.analysis.frame import loop_variable
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
+from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.message_parts import Parts, Trips, parts_of
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import predefined_type

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import Access, Mode
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.message_parts import Trips, parts_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.names.constants import constant

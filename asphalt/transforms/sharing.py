@@ -38,9 +38,9 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
+from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store, library_row
-from asphalt.analysis.regions import loop_variable
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.temporaries import is_unseen, stays_inside

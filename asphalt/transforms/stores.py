@@ -24,21 +24,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accesses import ALIASED, Mode
 from asphalt.analysis.array_flow import may_minus
 from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import ALIASED, Mode
+from asphalt.analysis.memory.regions import loop_variable
+from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages import Messages, called
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Symbol
-from asphalt.analysis.regions import loop_variable
-from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.temporaries import is_unseen, stays_inside

@@ -33,13 +33,13 @@ from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
 from asphalt.analysis.inlining.replacement import number
 from asphalt.analysis.invoked import invoked
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.constant_places import may_fail
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Origin, Scopes
-from asphalt.analysis.shapes import is_scalar
 from asphalt.analysis.truth import Truth
 from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref

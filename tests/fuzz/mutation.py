@@ -14,7 +14,6 @@ from typing import Any
 from unittest.mock import patch
 
 from asphalt.analysis import packing_copy
-from asphalt.analysis.access import examine
 from asphalt.analysis.conditions import (
     available,
     contiguous,
@@ -34,6 +33,7 @@ from asphalt.analysis.conditions.one_decision import Decision
 from asphalt.analysis.conditions.own_messages import Own
 from asphalt.analysis.conditions.receive_side import Landing
 from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.verdicts.verdict import Holds, Refused
 from asphalt.ir.tree import Do
 

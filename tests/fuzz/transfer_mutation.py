@@ -16,9 +16,7 @@ from asphalt.analysis import (
     iteration_pairs,
     placement,
     temporaries,
-    transfer_buffers,
 )
-from asphalt.analysis.accesses import ALIASED, Access, EffectKind
 from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.full_messages import FullMessages
@@ -26,11 +24,13 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining import names, procedure
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import RefusedError
+from asphalt.analysis.memory import mpi_buffers
+from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind
+from asphalt.analysis.memory.mpi_buffers import _Buffers
 from asphalt.analysis.message_order import MessageOrder
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.placement import Placement
-from asphalt.analysis.transfer_buffers import _Buffers
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import (
     copies,
@@ -106,7 +106,7 @@ def _mutants() -> Iterator[TransferMutant]:
         "data: what stands behind", "beyond", off(_Buffers, "_beside", frozenset())
     )
     yield TransferMutant(
-        "data: several columns", "columns", (Switch(transfer_buffers, "_covered", _first_only),)
+        "data: several columns", "columns", (Switch(mpi_buffers, "_covered", _first_only),)
     )
     yield TransferMutant("data: scalars", "carried_scalar", off(order, "is_temporary", True))
     yield TransferMutant("data: last values", "read_behind", off(values, "stays_inside", True))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.accesses import ALIASED, NameKind
 from asphalt.analysis.exchange import Exchange, statement_arguments
-from asphalt.analysis.kinds import name_kind, storage_of
 from asphalt.analysis.layout import Divides, Guard, Layout
-from asphalt.analysis.lifetime import lives_through
+from asphalt.analysis.memory.accesses import ALIASED, NameKind
+from asphalt.analysis.memory.lifetime import lives_through
+from asphalt.analysis.memory.storage import name_kind, storage_of
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.intrinsics import is_inquiry

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.contiguity import contiguity
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
+from asphalt.analysis.memory.contiguity import contiguity
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.designators import symbol_named

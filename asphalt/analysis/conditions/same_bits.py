@@ -14,6 +14,7 @@ from __future__ import annotations
 from asphalt.analysis.effects import bound_arguments
 from asphalt.analysis.invoked import invoked
 from asphalt.analysis.libraries import is_library_call
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.same_rounding import (
@@ -25,7 +26,6 @@ from asphalt.analysis.same_rounding import (
     remains,
 )
 from asphalt.analysis.summary import dummies_of
-from asphalt.analysis.values import constants_in
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Expr, Ref, walk

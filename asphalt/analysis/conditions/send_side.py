@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.accesses import ALIASED
 from asphalt.analysis.actuals import passed_under_two_names
-from asphalt.analysis.aliasing import address_taken, second_name
 from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
+from asphalt.analysis.memory.accesses import ALIASED
+from asphalt.analysis.memory.aliasing import address_taken, second_name
 from asphalt.analysis.names.designators import object_named
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 
-from asphalt.analysis.accesses import ALIASED
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import ALIASED
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.library_effects import HANDLES
 from asphalt.analysis.names.references import bind

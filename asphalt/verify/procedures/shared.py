@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.scopes import Origin, Scopes
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.running.process import run

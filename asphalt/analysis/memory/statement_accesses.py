@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from asphalt.analysis.accesses import Effect, EffectKind, Footprint, Mode, Names, Subscript
-from asphalt.analysis.place_accesses import Place, Record
+from asphalt.analysis.memory.accesses import Effect, EffectKind, Footprint, Mode, Names, Subscript
+from asphalt.analysis.memory.place_accesses import Place, Record
 from asphalt.ir.expr import (
     Component,
     Expr,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Access, Mode, NameKind, Names
+from asphalt.analysis.memory.accesses import Access, Mode, NameKind, Names
+from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Ref, Section
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

@@ -16,7 +16,7 @@ from asphalt.ir.stmt import Assign, Call, What
 from asphalt.ir.tree import Do, Leaf
 
 if TYPE_CHECKING:
-    from asphalt.analysis.frame import Standpoint
+    from asphalt.analysis.memory.invariant_frame import Standpoint
     from asphalt.analysis.symbolic.index_sets import Elements
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.accesses import (
+from asphalt.analysis.memory.accesses import (
     ALIASED,
     Access,
     Effect,

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.accesses import ALIASED, Access
-from asphalt.analysis.kinds import component_storage, pointer_component, storage_of
+from asphalt.analysis.memory.accesses import ALIASED, Access
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.shapes import Shape, gives_array, shape_of
+from asphalt.analysis.memory.storage import component_storage, pointer_component, storage_of
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.shapes import Shape, gives_array, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, Section, children, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf

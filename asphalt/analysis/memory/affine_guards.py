@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.accesses import Access, Mode
+from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.frame import Standpoint, loop_variable
+from asphalt.analysis.memory.invariant_frame import Standpoint, loop_variable
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Ref

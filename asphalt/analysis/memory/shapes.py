@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.accesses import NameKind
-from asphalt.analysis.kinds import name_kind, storage_of
-from asphalt.analysis.module_arrays import shaped_here_alone
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.module_arrays import shaped_here_alone
+from asphalt.analysis.memory.never_written import WritesArgument, never_written
+from asphalt.analysis.memory.storage import name_kind, storage_of
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.designators import designator, designator_name, symbol_named
 from asphalt.analysis.names.host_association import named_inside
@@ -16,7 +17,6 @@ from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.names.symbol import Names
 from asphalt.analysis.symbolic.polynomials import Poly, poly, product
-from asphalt.analysis.unwritten import WritesArgument, never_written
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -34,8 +34,8 @@ from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, UnitHead
 from asphalt.ir.tree import Leaf
 
 if TYPE_CHECKING:
-    from asphalt.analysis.accesses import Subscript
-    from asphalt.analysis.values import Values
+    from asphalt.analysis.memory.accesses import Subscript
+    from asphalt.analysis.memory.forward_substitution import Values
 
 _ONE = Lit("integer", "1")
 _ELEMENTAL = frozenset(

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.accesses import Access
-from asphalt.analysis.affine_conditions import conditions_around, extremes, is_integer
-from asphalt.analysis.frame import Frame, Standpoint
-from asphalt.analysis.frame import loop_variable as loop_variable
+from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.affine_guards import conditions_around, extremes, is_integer
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
+from asphalt.analysis.memory.invariant_frame import loop_variable as loop_variable
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import Expr, Lit, Ref, Section
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from itertools import product
 
-from asphalt.analysis.affine_conditions import extremes
+from asphalt.analysis.memory.affine_guards import extremes
+from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do

@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import eq
 
-from asphalt.analysis.accesses import ALIASED, Access, Mode, Subscript
-from asphalt.analysis.contiguity import reference_contiguity
-from asphalt.analysis.kinds import evaluated_designators, storage_of
+from asphalt.analysis.memory.accesses import ALIASED, Access, Mode, Subscript
+from asphalt.analysis.memory.contiguity import reference_contiguity
+from asphalt.analysis.memory.derived_datatypes import TypeMap, type_map
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.shapes import Shape, shape_of
+from asphalt.analysis.memory.storage import evaluated_designators, storage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import Transfer, library_row
 from asphalt.analysis.mpi.procedures import Parameter
@@ -21,10 +24,7 @@ from asphalt.analysis.names.designators import (
     symbol_named,
 )
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.type_maps import TypeMap, type_map
-from asphalt.analysis.values import Values
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
 

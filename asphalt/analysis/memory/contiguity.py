@@ -6,10 +6,11 @@ F2018 8.5.7 says which arrays are contiguous, 9.5.4 which references to them.
 
 from __future__ import annotations
 
-from asphalt.analysis.accesses import NameKind
-from asphalt.analysis.aliasing import second_name
 from asphalt.analysis.call_graph.call_sites import CallSites
-from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.aliasing import second_name
+from asphalt.analysis.memory.shapes import gives_array, is_scalar
+from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.designators import (
     declarations_on_the_way,
     designator_name,
@@ -17,7 +18,6 @@ from asphalt.analysis.names.designators import (
     way_to,
 )
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.shapes import gives_array, is_scalar
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Span
 from asphalt.support.may_must import Finding, no, unknown, yes

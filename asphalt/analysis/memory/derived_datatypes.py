@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from asphalt.analysis.memory.forward_substitution import Values, is_integer
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.values import Values, is_integer
 from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.access import examine
-from asphalt.analysis.accesses import Access, EffectKind, Footprint
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint
+from asphalt.analysis.memory.statement_accesses import examine
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.host_association import is_text_missing, named_inside
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from asphalt.analysis.accesses import NameKind
-from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Keyword, OpaqueExpr, Ref, walk

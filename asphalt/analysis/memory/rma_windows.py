@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
-from asphalt.analysis.accesses import ALIASED
-from asphalt.analysis.aliasing import ADDRESS_FUNCTIONS, calls_of, root_of
+from asphalt.analysis.memory.accesses import ALIASED
+from asphalt.analysis.memory.aliasing import ADDRESS_FUNCTIONS, calls_of, root_of
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.host_association import named_inside

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.accesses import ALIASED, NameKind
-from asphalt.analysis.aliasing import second_name
+from asphalt.analysis.memory.accesses import ALIASED, NameKind
+from asphalt.analysis.memory.aliasing import second_name
 from asphalt.analysis.mpi.call import is_runtime_function, mpi_function
 from asphalt.analysis.names.common_blocks import is_seen_twice
 from asphalt.analysis.names.designators import designator_name, designators_in, object_named

@@ -8,8 +8,8 @@ one ALLOCATE for all procedures that the main program calls.
 
 from __future__ import annotations
 
-from asphalt.analysis.accesses import NameKind
-from asphalt.analysis.kinds import name_kind
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import Arg, Keyword, Op, Ref, walk

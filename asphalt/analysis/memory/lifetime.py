@@ -9,13 +9,13 @@ of it.
 
 from __future__ import annotations
 
-from asphalt.analysis.accesses import ALIASED, Access, Footprint, Mode
-from asphalt.analysis.frame import keeps_bounds
-from asphalt.analysis.kinds import storage_of
+from asphalt.analysis.memory.accesses import ALIASED, Access, Footprint, Mode
+from asphalt.analysis.memory.invariant_frame import keeps_bounds
+from asphalt.analysis.memory.regions import Region
+from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.designators import designator, symbol_named
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.regions import Region
-from asphalt.analysis.shapes import is_scalar
 from asphalt.ir.stmt import Allocation, Assign, Guarded, What
 from asphalt.support.may_must import Finding, no, unknown, yes
 
