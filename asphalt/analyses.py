@@ -18,7 +18,7 @@ from asphalt.analysis.open_coded_sites import open_coded_exchanges
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.sizes import Sizes, sizes_of
 from asphalt.analysis.traces import Traces, Tracing
-from asphalt.analysis.uniformity import Uniformity
+from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.frontend.source_tree.tree import Tree

@@ -6,7 +6,7 @@ import pytest
 from fortran_program import FortranProgram
 from test_uniformity import SITE, Q, Site, U, level, main
 
-from asphalt.analysis.uniformity import Level
+from asphalt.analysis.uniformity.uniformity import Level
 
 WORLD = "mpi_comm_world"
 

@@ -6,7 +6,7 @@ import pytest
 from test_uniformity import Q, U, level, main
 
 from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump
-from asphalt.analysis.uniformity import Level
+from asphalt.analysis.uniformity.uniformity import Level
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Plain
 from asphalt.ir.tree import Leaf

@@ -12,7 +12,7 @@ from asphalt.analysis.exchange import exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import INNERMOST_GRAIN, Plan
 from asphalt.analysis.schedule.exchange import Shape
-from asphalt.analysis.uniformity import Uniform, Uniformity
+from asphalt.analysis.uniformity.uniformity import Uniform, Uniformity
 from asphalt.analysis.verdicts.verdict import Refused
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mpi_run import OPENMPI, build, installed, run
 
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.uniformity import Level, Uniform, Uniformity
+from asphalt.analysis.uniformity.uniformity import Level, Uniform, Uniformity
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, leaves

@@ -6,7 +6,7 @@ import pytest
 from fortran_program import FortranProgram
 
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
+from asphalt.analysis.uniformity.uniformity import Level, NotUniform, Uniform, Uniformity
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf, leaves

@@ -15,7 +15,7 @@ from fortran_program import FortranProgram
 from mpi_run import OPENMPI, build, installed, run
 
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.uniformity import Level, Uniform, Uniformity
+from asphalt.analysis.uniformity.uniformity import Level, Uniform, Uniformity
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import leaves

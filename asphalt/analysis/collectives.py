@@ -16,7 +16,7 @@ from asphalt.analysis.mpi.procedures import Procedure, Timing, procedure, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.mpi.standard_facts import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.uniformity import Level, Uniformity
+from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.program import Program

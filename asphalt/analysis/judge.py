@@ -30,7 +30,7 @@ from asphalt.analysis.not_given import first_missing
 from asphalt.analysis.packed import packed_layout_of, told_apart
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.uneven import uneven_layout_of
-from asphalt.analysis.uniformity import Uniformity
+from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Answer, Holds, Refused
 from asphalt.analysis.without_copy import layout_without_copy
 from asphalt.config.assumptions import PURE

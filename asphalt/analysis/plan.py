@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.nest import Producer
-from asphalt.analysis.uniformity import Uniform
+from asphalt.analysis.uniformity.uniformity import Uniform
 from asphalt.ir.expr import Ref
 
 INNERMOST_GRAIN = 16

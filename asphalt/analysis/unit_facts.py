@@ -14,7 +14,7 @@ from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions
-from asphalt.analysis.uniformity import Uniformity
+from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Leaf, Node, Unit

@@ -8,7 +8,7 @@ from asphalt.analysis.layout import Contiguous, Divides, Guard, Layout
 from asphalt.analysis.names.designators import spelled_designator
 from asphalt.analysis.nest import Producer
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.uniformity import Level, NotUniform, Uniform, Uniformity
+from asphalt.analysis.uniformity.uniformity import Level, NotUniform, Uniform, Uniformity
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Expr
 

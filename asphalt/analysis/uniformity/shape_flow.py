@@ -13,7 +13,7 @@ from asphalt.analysis.call_graph.call_sites import CallSites, Context
 from asphalt.analysis.call_graph.definitions import Definition, Source
 from asphalt.analysis.call_graph.statement_conditions import Statement
 from asphalt.analysis.names.scopes import Origin, Symbol
-from asphalt.analysis.value_graph import ALL, Facts, Level, ValueGraph
+from asphalt.analysis.uniformity.value_graph import ALL, Facts, Level, ValueGraph
 from asphalt.ir.expr import Arg, Keyword, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.stmt import Allocation, Assign, TypeSpec
 

@@ -17,7 +17,7 @@ from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
-from asphalt.analysis.whole_grids import NumberOfRanks, grid_has_all
+from asphalt.analysis.uniformity.cartesian_grids import NumberOfRanks, grid_has_all
 from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.stmt import UnitHead
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from asphalt.analysis.call_graph.call_sites import CallSites
-from asphalt.analysis.communicators import Communicators, Group
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.value_flow import ValueFlow
-from asphalt.analysis.value_graph import ALL, Control, Facts, Node, Reached, Variable
-from asphalt.analysis.value_graph import Level as Level
+from asphalt.analysis.uniformity.communicators import Communicators, Group
+from asphalt.analysis.uniformity.value_flow import ValueFlow
+from asphalt.analysis.uniformity.value_graph import ALL, Control, Facts, Node, Reached, Variable
+from asphalt.analysis.uniformity.value_graph import Level as Level
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf
 

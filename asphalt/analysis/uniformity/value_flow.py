@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.assumed_values import UniformDirectives
 from asphalt.analysis.call_graph.call_sites import CallSites, Context, UnitKey
 from asphalt.analysis.call_graph.defined_operations import may_be_function
 from asphalt.analysis.call_graph.definitions import Definition, Source, component
 from asphalt.analysis.call_graph.statement_conditions import Condition, Statement, expressions
-from asphalt.analysis.communicators import Communicators, Group, is_within
-from asphalt.analysis.function_flow import FunctionFlow, place_of_return
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import may_be_allocatable, may_be_pointer
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin, Symbol
-from asphalt.analysis.shape_flow import OF_A_TYPE
-from asphalt.analysis.value_graph import (
+from asphalt.analysis.uniformity.assumed_values import UniformDirectives
+from asphalt.analysis.uniformity.communicators import Communicators, Group, is_within
+from asphalt.analysis.uniformity.function_flow import FunctionFlow, place_of_return
+from asphalt.analysis.uniformity.shape_flow import OF_A_TYPE
+from asphalt.analysis.uniformity.value_graph import (
     ALL,
     Control,
     Facts,

@@ -9,15 +9,15 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from asphalt.analysis.call_graph.call_sites import Context
-from asphalt.analysis.communicators import Group
 from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import is_derived_type
 from asphalt.analysis.names.references import references
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.shape_flow import ShapeFlow
-from asphalt.analysis.value_graph import ALL, Facts, Level, Variable
+from asphalt.analysis.uniformity.communicators import Group
+from asphalt.analysis.uniformity.shape_flow import ShapeFlow
+from asphalt.analysis.uniformity.value_graph import ALL, Facts, Level, Variable
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Jump, JumpKind, Plain, UnitHead
