@@ -7,7 +7,8 @@ from functools import cached_property, partial
 
 from asphalt.analysis.conditions.available import VALUE
 from asphalt.analysis.directives.assumed_facts import Assumed
-from asphalt.analysis.effects import Effects, Known, ProcedureKey
+from asphalt.analysis.effects.procedure_effects import Effects, Known, ProcedureKey
+from asphalt.analysis.effects.summary_provenance import Traces, Tracing
 from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.names.procedure_interfaces import same_interface
@@ -17,7 +18,6 @@ from asphalt.analysis.open_coded_groups import message_operations
 from asphalt.analysis.open_coded_sites import open_coded_exchanges
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.sizes import Sizes, sizes_of
-from asphalt.analysis.traces import Traces, Tracing
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis.wrappers import wrapped_exchanges

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from asphalt.analysis.all_sends import Sent, all_sends, operations
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.called_requests import forgotten
-from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.conditions.usage import (
     of_called,
     of_own_rank,
@@ -15,7 +14,8 @@ from asphalt.analysis.conditions.usage import (
     of_requests,
 )
 from asphalt.analysis.directives.directives import matches
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
+from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.matching import matching
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from asphalt.analysis.directives.assumed_facts import Assumed
-from asphalt.analysis.effects import Effects, Known, ProcedureKey
+from asphalt.analysis.effects.procedure_effects import Effects, Known, ProcedureKey
+from asphalt.analysis.effects.summary_provenance import Tracing
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.traces import Tracing
 from asphalt.frontend.source_tree.source_digest import source_digest
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located

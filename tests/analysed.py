@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fortran_program import FortranProgram
 
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Access, Footprint, Names
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.statement_accesses import examine

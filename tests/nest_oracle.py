@@ -9,7 +9,7 @@ from itertools import product
 from fortran_program import FortranProgram
 from fortran_values import iterations, value
 
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.regions import Region, loop_variable

@@ -16,8 +16,8 @@ from fortran_values import value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asphalt.analysis.array_flow import Flow
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.array_flow import Flow
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.symbolic.index_sets import Elements
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from analysed import Analysed, described
 
-from asphalt.analysis.libraries import table
+from asphalt.analysis.effects.known_libraries import table
 from asphalt.analysis.memory.accesses import EffectKind, Part
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.config.settings import Settings

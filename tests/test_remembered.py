@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from judging import program
 
-from asphalt.analysis import effects
+from asphalt.analysis.effects import procedure_effects
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.mentions import Mentions
 from asphalt.frontend.source_tree.outline import Request
@@ -45,8 +45,8 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[str] = []
-        self._count(monkeypatch, effects, "summarise")
-        self._count(monkeypatch, effects.Effects, "_flow_of")
+        self._count(monkeypatch, procedure_effects, "summarise")
+        self._count(monkeypatch, procedure_effects.Effects, "_flow_of")
 
     def _count(self, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
         original: Callable[..., Any] = getattr(owner, name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.summary import Summary
-from asphalt.analysis.traces import ProcedureKey, Traces, Tracing
+from asphalt.analysis.effects.summary import Summary
+from asphalt.analysis.effects.summary_provenance import ProcedureKey, Traces, Tracing
 
 ONE, OTHER = ("a.f90", "one"), ("a.f90", "other")
 PLAIN, READING = Summary(("n",)), Summary(("n",), read=frozenset({"n"}))

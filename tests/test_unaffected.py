@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.effects import Effects
-from asphalt.analysis.summary import Summary
+from asphalt.analysis.effects.procedure_effects import Effects
+from asphalt.analysis.effects.summary import Summary
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.unaffected import Sight, Unaffected, UsedNames

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.executing_ranks import Ranks, executing_ranks
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, PredefinedType, mpi_constant, predefined_type

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.array_flow import ArrayFlow, Flow, elements_of
+from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, elements_of
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.guarded_reads import guarded_reads
 from asphalt.analysis.memory.accesses import CallEffect, Mode, Names, Reached, Subscript

@@ -17,8 +17,8 @@ from functools import cached_property, partial
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, Role
 from asphalt.analysis.directives.directives import SENTINEL
-from asphalt.analysis.effects import Effects
-from asphalt.analysis.fatal_errors import SUCCESS, is_of_file
+from asphalt.analysis.effects.error_handlers import SUCCESS, is_of_file
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Effect, EffectKind, NameKind
 from asphalt.analysis.memory.forward_substitution import COMPARISONS
 from asphalt.analysis.memory.storage import storage_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from asphalt.analysis.left_over import is_left_over
+from asphalt.analysis.effects.uncalled import is_left_over
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.mpi.procedures import Procedure, Timing, procedure, table

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from asphalt.analysis.fatal_errors import SUCCESS as SUCCESS
-from asphalt.analysis.fatal_errors import why_errors_return
+from asphalt.analysis.effects.error_handlers import SUCCESS as SUCCESS
+from asphalt.analysis.effects.error_handlers import why_errors_return
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.unit_facts import UnitFacts

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.executed import Executed
 from asphalt.analysis.memory.accesses import Names
 from asphalt.analysis.memory.forward_substitution import Values

@@ -12,8 +12,8 @@ from functools import cached_property
 
 from asphalt.analysis.code_flow import CodeFlow
 from asphalt.analysis.control_flow.graph import Role
-from asphalt.analysis.effects import Effects
-from asphalt.analysis.fatal_errors import why_errors_return
+from asphalt.analysis.effects.error_handlers import why_errors_return
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Names
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.reaching import ReachingDefinitions

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from asphalt.analysis.array_flow import ArrayFlow
+from asphalt.analysis.effects.array_flow import ArrayFlow
 from asphalt.analysis.memory.accesses import Access, Effect, EffectKind
 from asphalt.analysis.memory.invariant_frame import Frame
 from asphalt.analysis.memory.loop_scalars import exposed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.completed_group import why_incomplete
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.message_loops import called, starts_messages

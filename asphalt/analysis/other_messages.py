@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from asphalt.analysis.all_sends import operations
-from asphalt.analysis.closed_program import is_closed
+from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.message_loops import called

@@ -15,7 +15,7 @@ from asphalt.analysis.control_flow.construct_names import (
     with_construct_names,
 )
 from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import (
     ALIASED,
     Access,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from asphalt.analysis.array_flow import ArrayFlow
+from asphalt.analysis.effects.array_flow import ArrayFlow
 from asphalt.analysis.exchange import Exchange, calls_in
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.invariant_frame import Frame

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from asphalt.analysis.effects import Effects
-from asphalt.analysis.invoked import invoked
+from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.names.constants import is_open
 from asphalt.analysis.names.scopes import Origin, Scope

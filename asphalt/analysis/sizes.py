@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.invoked import invoked
+from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.names.constants import constant, is_size
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.references import actions, expressions_of

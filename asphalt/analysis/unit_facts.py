@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
 
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.executed import Executed
 from asphalt.analysis.memory.accesses import Footprint, Names
 from asphalt.analysis.memory.forward_substitution import Values

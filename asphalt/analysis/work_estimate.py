@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.constant_dummies import ConstantDummies
-from asphalt.analysis.invoked import invoked
+from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.scopes import Scope

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.buffers import buffer_of
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.statement_accesses import examine

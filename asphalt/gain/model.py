@@ -13,7 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.invoked import invoked
+from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.frontend.source_tree.tree import Tree

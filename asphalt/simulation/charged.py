@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.analysis.libraries import table as library_table
+from asphalt.analysis.effects.known_libraries import table as library_table
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Scope, Scopes, Symbol

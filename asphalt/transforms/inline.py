@@ -25,11 +25,11 @@ from pathlib import PurePath
 
 from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
+from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import communicates
-from asphalt.analysis.invoked import invoked
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages import called
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol

@@ -22,11 +22,11 @@ makes the caller longer, so that the optimiser keeps it only where it gains (Dan
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import CallSites
+from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates
-from asphalt.analysis.invoked import invoked
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.unit_facts import UnitFacts

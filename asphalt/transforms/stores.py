@@ -24,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.array_flow import may_minus
 from asphalt.analysis.buffer_flow import BufferFlow
-from asphalt.analysis.closed_program import is_closed
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
+from asphalt.analysis.effects.array_flow import may_minus
+from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import ALIASED, Mode

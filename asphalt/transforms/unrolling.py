@@ -29,10 +29,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
+from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
 from asphalt.analysis.inlining.replacement import number
-from asphalt.analysis.invoked import invoked
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import mpi_call

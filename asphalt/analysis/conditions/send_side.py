@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.actuals import passed_under_two_names
 from asphalt.analysis.buffers import buffer_of
+from asphalt.analysis.effects.aliased_arguments import passed_under_two_names
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.memory.accesses import ALIASED

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from asphalt.analysis.effects.shared_storage import storages_in
 from asphalt.analysis.inlining.array_arguments import ArrayArgument
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
@@ -21,7 +22,6 @@ from asphalt.analysis.names.constant_places import may_fail
 from asphalt.analysis.names.designators import designator_name, object_named, symbol_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.names.type_equality import expression_key, symbol_key
-from asphalt.analysis.shared import storages_in
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, walk
 from asphalt.ir.tree import leaves
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.binding import Binding
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
+from asphalt.analysis.effects.argument_binding import Binding
+from asphalt.analysis.effects.summary import Summary
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.scopes import Origin, Scope, constant
-from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Component, Expr, Ref, Section, names_in

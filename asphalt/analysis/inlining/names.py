@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from asphalt.analysis.binding import same_constant
 from asphalt.analysis.call_graph.call_sites import unit_key
+from asphalt.analysis.effects.argument_binding import same_constant
 from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
 from asphalt.analysis.inlining.publishing import may_show
 from asphalt.analysis.inlining.replacement import Renamed, Replacement

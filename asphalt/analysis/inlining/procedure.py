@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
+from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.inlining.codes import KEPT, LONG, RECURSION, TEXT, WAYS, RefusedError
-from asphalt.analysis.invoked import invoked
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.openmp_sentinels import conditional_statements

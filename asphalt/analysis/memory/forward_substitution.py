@@ -24,7 +24,7 @@ from asphalt.ir.stmt import ArmHead, Assign, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 if TYPE_CHECKING:
-    from asphalt.analysis.effects import Effects
+    from asphalt.analysis.effects.procedure_effects import Effects
 
 _INTEGER_FUNCTIONS = frozenset(
     {"mod", "modulo", "min", "max", "min0", "max0", "abs", "iabs", "size", "lbound", "ubound"}

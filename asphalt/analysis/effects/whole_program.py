@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS

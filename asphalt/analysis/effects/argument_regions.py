@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.binding import Binding
+from asphalt.analysis.effects.actual_extents import Relation, Run, run_of
+from asphalt.analysis.effects.argument_binding import Binding
+from asphalt.analysis.effects.sequence_association import SequenceAssociation
 from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.memory.loop_domains import around
 from asphalt.analysis.names.scopes import Symbol
-from asphalt.analysis.passed import Relation, Run, run_of
-from asphalt.analysis.sequence import SequenceAssociation
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
+from asphalt.analysis.effects.shared_storage import Shared, shared_storage
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, Names
 from asphalt.analysis.memory.loop_scalars import surely_defines
 from asphalt.analysis.names.common_blocks import blocks_seen_twice
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.analysis.shared import Shared, shared_storage
 from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw, UnitHead
 from asphalt.ir.tree import leaves

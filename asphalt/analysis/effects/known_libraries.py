@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.array_flow import Flow
-from asphalt.analysis.library_rows import ROWS
+from asphalt.analysis.effects.array_flow import Flow
+from asphalt.analysis.effects.known_library_rows import ROWS
+from asphalt.analysis.effects.summary import Summary
 from asphalt.analysis.names.scopes import Absence, Origin, Scope, Symbol
-from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.polynomials import Poly, poly
@@ -36,7 +36,7 @@ from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.stmt import Call, Dim, TypeSpec
 
 if TYPE_CHECKING:
-    from asphalt.analysis.callee import Callee
+    from asphalt.analysis.effects.callee import Callee
 
 _ARGUMENT = re.compile(
     r"(?:(?P<type>[irxl]):)?(?P<name>\w+)(?P<mode>[<>=~]?)"
@@ -179,7 +179,7 @@ def _elements(
 
 def library_procedure(call: Call, scope: Scope) -> Callee | None:
     """The library procedure that a call in a unit means; None: it may be anything."""
-    from asphalt.analysis.callee import Callee
+    from asphalt.analysis.effects.callee import Callee
 
     if not isinstance(call.procedure, Ref):
         return None

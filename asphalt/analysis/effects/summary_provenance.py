@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.summary import Summary
+from asphalt.analysis.effects.summary import Summary
 
 ProcedureKey = tuple[str, str]  # path and names of a unit and its hosts
 Ask = Callable[[ProcedureKey], Summary | None]

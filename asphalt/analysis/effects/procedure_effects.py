@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.array_flow import ArrayFlow, Flow, same_flow
-from asphalt.analysis.assumed_calls import assumed_effect
 from asphalt.analysis.call_graph.defined_operations import may_be_derived, may_finalize
 from asphalt.analysis.call_graph.operators import (
     finalizers_visible,
     is_intrinsic_assignment,
     is_intrinsic_operation,
 )
-from asphalt.analysis.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.directives.assumed_facts import Assumed
-from asphalt.analysis.invoked import invoked
-from asphalt.analysis.libraries import library_procedure
+from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
+from asphalt.analysis.effects.assumed_calls import assumed_effect
+from asphalt.analysis.effects.callee import ArgumentPart, Callee, SharedPart, same_elements
+from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.effects.known_libraries import library_procedure
+from asphalt.analysis.effects.shared_storage import Shared, is_exact, storages_in
+from asphalt.analysis.effects.summary import Summary, least_summary, summarise
+from asphalt.analysis.effects.summary_provenance import ProcedureKey as ProcedureKey
+from asphalt.analysis.effects.summary_provenance import Traces, Tracing
 from asphalt.analysis.memory.accesses import (
     ALIASED,
     CallEffect,
@@ -46,11 +50,7 @@ from asphalt.analysis.mpi.call import mpi_call, mpi_function
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import may_be_function, may_be_resized
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.shared import Shared, is_exact, storages_in
-from asphalt.analysis.summary import Summary, least_summary, summarise
 from asphalt.analysis.symbolic.index_sets import Elements
-from asphalt.analysis.traces import ProcedureKey as ProcedureKey
-from asphalt.analysis.traces import Traces, Tracing
 from asphalt.ir.expr import (
     AltReturn,
     Arg,

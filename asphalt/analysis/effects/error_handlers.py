@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from asphalt.analysis.closed_program import is_closed
-from asphalt.analysis.effects import Effects
+from asphalt.analysis.effects.procedure_effects import Effects
+from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.mpi.procedures import Direction, Procedure, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 

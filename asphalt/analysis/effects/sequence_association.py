@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from asphalt.analysis.binding import Binding
+from asphalt.analysis.effects.actual_extents import Dimension, Relation, Run
+from asphalt.analysis.effects.argument_binding import Binding
 from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.names.scopes import Symbol
-from asphalt.analysis.passed import Dimension, Relation, Run
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from asphalt.analysis.effects.actual_extents import extent_passed
 from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.analysis.passed import extent_passed
 from asphalt.analysis.symbolic.polynomials import Monomial, Poly, product
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in
 

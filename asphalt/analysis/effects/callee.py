@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.array_flow import Flow
-from asphalt.analysis.binding import Binding
-from asphalt.analysis.carried import carried
+from asphalt.analysis.effects.argument_binding import Binding
+from asphalt.analysis.effects.argument_regions import carried
+from asphalt.analysis.effects.array_flow import Flow
+from asphalt.analysis.effects.summary import Summary
 from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.names.scopes import Scope, Symbol, element_bytes
-from asphalt.analysis.summary import Summary
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
