@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.site import SKIP
+from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.unit_facts import line_of
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.limits import USUAL_DEPTH
 from asphalt.frontend.source_tree.tree import Tree

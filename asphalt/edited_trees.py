@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from weakref import WeakValueDictionary
 
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.frontend.source_tree.tree import Tree
 
 

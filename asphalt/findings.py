@@ -13,13 +13,13 @@ from asphalt.analysis.conditions.usage import (
     of_receives,
     of_requests,
 )
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.matching import matching
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.report.model import FINDING, SiteReport

@@ -10,7 +10,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from asphalt.analysis.unit_facts import line_of
+from asphalt.analysis.data_flow.unit import line_of
 from asphalt.config.assumptions import has_lines, with_lines
 from asphalt.config.errors import UsageError
 from asphalt.frontend.source_tree.tree import Tree

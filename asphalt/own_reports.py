@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from asphalt.analyses import Analyses
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.runtime_names import clashing_name
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf

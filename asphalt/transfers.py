@@ -7,9 +7,9 @@ from functools import cache
 
 from asphalt.analysis.collectives import nonblocking_form
 from asphalt.analysis.conditions.point_to_point import verdict
+from asphalt.analysis.data_flow.feasible_statements import Executed
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.executed import Executed
 from asphalt.analysis.matching import is_blocking_transfer, matching
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.mpi.procedures import table

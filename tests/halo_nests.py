@@ -13,7 +13,7 @@ from pathlib import Path
 from stepping import Stepped
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.transforms import motion, splitting
 from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.step import Step, Transformation

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts import block_codes
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings

@@ -11,7 +11,7 @@ import pytest
 from mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts import block_codes
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings

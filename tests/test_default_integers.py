@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed, e
 
-from asphalt.analysis.default_integers import is_default_integer
+from asphalt.analysis.data_flow.default_integers import is_default_integer
 from asphalt.analysis.memory.contiguity import may_be_array
 
 _MODULES = """

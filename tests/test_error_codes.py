@@ -8,7 +8,7 @@ import pytest
 from mpi_run import OPENMPI, SMPI, Mpi, installed, same_lines
 from stepping import Stepped
 
-from asphalt.analysis.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.config.settings import Settings

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed
 
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.matching import Match, Matched, Unknown, Unmatched, matching
-from asphalt.analysis.reaching import ReachingDefinitions
 
 UNIT = """\
 subroutine unit(n, m, outside)

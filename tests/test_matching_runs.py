@@ -15,8 +15,8 @@ from analysed import Analysed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.matching import Match, Matched, Unmatched, matching
-from asphalt.analysis.reaching import ReachingDefinitions
 
 # The library: a request is a number that was never given before; what is active has its start line.
 CHANCE = """\

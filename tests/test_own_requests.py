@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
+from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.unit_facts import line_of
 
 MODULE = """
 module shared

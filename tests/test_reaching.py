@@ -17,7 +17,7 @@ from random_control import random_control
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import path_witness
-from asphalt.analysis.reaching import ReachingDefinitions
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 
 needs_gfortran = pytest.mark.skipif(shutil.which("gfortran") is None, reason="no gfortran")
 

@@ -10,7 +10,7 @@ from halo_nests import Program, once, program, split_and_moved
 from mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 from stepping import Stepped
 
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.splitting_codes import CODES, DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.frontend.source_tree.tree import load_tree

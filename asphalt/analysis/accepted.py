@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.config.assumptions import Kind, is_accepted
 from asphalt.ir.tree import Leaf
 

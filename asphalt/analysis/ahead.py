@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access, Footprint
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import ArmHead, DoHead, Guarded, Jump, JumpKind

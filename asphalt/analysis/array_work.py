@@ -18,12 +18,12 @@ from asphalt.analysis.costs_types import (
     is_intrinsic_function,
     is_valued_as_array,
 )
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.declared_extents import factors
 from asphalt.analysis.names.constants import value_now
 from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import ArmHead, Assign, Guarded, What
 from asphalt.ir.tree import Leaf

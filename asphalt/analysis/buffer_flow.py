@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, elements_of
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.guarded_reads import guarded_reads
@@ -24,8 +26,6 @@ from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.temporaries import is_unseen
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Keyword, Ref, Section
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import Path, path_witness
+from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.lost_requests import leaving, stopping
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.request_operations import Does, Operation, operations
-from asphalt.analysis.temporaries import is_unseen
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.uncalled import is_left_over
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
@@ -17,7 +18,6 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.mpi.standard_facts import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Guarded

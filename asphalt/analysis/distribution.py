@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.few_iterations import has_own_indices
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.iteration_pairs import Pair, pairs_of
@@ -20,7 +21,6 @@ from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.analysis.temporaries import is_unseen
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Node, leaves
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import effect_of, region_of, why_ordered
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.shapes import is_scalar
@@ -11,7 +12,6 @@ from asphalt.analysis.messages import called
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.rank_blocks import RankBlocks, iteration_rank
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.block_codes import BESIDE, LOOP, ORDER, Obstacle
 from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import Assign, DoHead, Guarded

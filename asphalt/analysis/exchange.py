@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from asphalt.analysis.data_flow.feasible_statements import Executed
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.executed import Executed
 from asphalt.analysis.memory.accesses import Names
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.loop_scalars import Level
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.branch_facts import BranchFacts
+from asphalt.analysis.data_flow.branch_correlation import BranchFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.own_rank import own_ranks
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.tree import Leaf
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Do, leaves

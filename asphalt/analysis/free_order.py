@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.array_flow import ArrayFlow
 from asphalt.analysis.memory.accesses import Access, Effect, EffectKind
 from asphalt.analysis.memory.invariant_frame import Frame
@@ -17,8 +19,6 @@ from asphalt.analysis.memory.loop_scalars import exposed
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.analysis.temporaries import is_unseen, stays_inside
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.stmt import Guarded, Jump, JumpKind
 from asphalt.ir.tree import Do, Node
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import EffectKind, Mode
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import library_row
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Op, Ref, names_in
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from asphalt.analysis.conflicts import Conflict, LookedAt
+from asphalt.analysis.data_flow.temporaries import Temporaries
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.known_limits import KnownLimits
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.regions import Region
@@ -24,8 +26,6 @@ from asphalt.analysis.names.constants import constant, is_open
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.placement import Placement
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.analysis.temporaries import Temporaries
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Ref
 from asphalt.ir.tree import Leaf, Node, leaves
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_variable
@@ -18,7 +19,6 @@ from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded
-from asphalt.analysis.temporaries import is_unseen
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.kept_values import KeptValues
+from asphalt.analysis.data_flow.preserved_values import KeptValues
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.tree import Leaf
 

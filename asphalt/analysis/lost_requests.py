@@ -12,12 +12,12 @@ from functools import cached_property
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow
 from asphalt.analysis.control_flow.paths import Path, path_witness
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.repeated_loops import Repeats, repeats
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.library_effect_rows import ABORTING, ENDING
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_operations import Operation
 from asphalt.ir.stmt import Call, Jump, JumpKind
 from asphalt.ir.tree import Do

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
 from asphalt.analysis.control_flow.paths import Path, path_witness
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.lost_requests import Losses
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.forward_substitution import Values
@@ -27,7 +28,6 @@ from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.partial_requests import PartialRequests
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation, operations
 from asphalt.ir.stmt import Call

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.constant_dummies import ConstantDummies
+from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.invariant_frame import loop_variable
@@ -19,7 +20,6 @@ from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.tree import Do, Leaf
 

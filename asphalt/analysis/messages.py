@@ -15,7 +15,8 @@ from functools import cache, cached_property
 
 from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.control_flow.paths import leads_to, path_witness
-from asphalt.analysis.kept_values import KeptValues
+from asphalt.analysis.data_flow.preserved_values import KeptValues
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
@@ -31,7 +32,6 @@ from asphalt.analysis.mpi.library_effects import (
 from asphalt.analysis.mpi.procedures import Procedure, Timing
 from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.request_operations import operations
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves

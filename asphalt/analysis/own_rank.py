@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.control_flow.graph import ENTRY
+from asphalt.analysis.data_flow.branch_correlation import BranchFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import Timing, procedure
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.tree import Leaf, leaves
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from asphalt.analysis.branch_facts import BranchFacts
 from asphalt.analysis.control_flow.paths import leads_to
+from asphalt.analysis.data_flow.branch_correlation import BranchFacts
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.mpi_buffers import transfer_buffers
 from asphalt.analysis.mpi.call import mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.request_elements import RequestElements
 from asphalt.analysis.request_operations import Does, Operation
 from asphalt.ir.expr import Ref

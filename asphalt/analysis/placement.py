@@ -10,6 +10,7 @@ from collections import Counter
 from functools import cached_property
 
 from asphalt.analysis.call_graph.missing_sources import Unseen, unseen_module
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.directives.directives import only_accepts
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.loop_ends import (
@@ -25,7 +26,6 @@ from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Node, leaves

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED, Access
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.memory.shapes import Shape, shape_of
@@ -19,7 +20,6 @@ from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.symbolic.polynomials import Poly, folded
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section, names_in, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf, leaves

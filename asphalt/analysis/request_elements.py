@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
 from asphalt.analysis.control_flow.paths import path_witness
+from asphalt.analysis.data_flow.reaching_definitions import Definition, ReachingDefinitions
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.reaching import Definition, ReachingDefinitions
 from asphalt.analysis.request_operations import Does, Operation
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.analysis.symbolic.problem import Problem

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import shape_of
@@ -14,7 +15,6 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Ref, Section
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.names.visibility import words_at
-from asphalt.analysis.unit_facts import line_of
 from asphalt.ir.stmt import Use
 from asphalt.ir.tree import leaves
 from asphalt.support.word_sets import words

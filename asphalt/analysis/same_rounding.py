@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.names.constants import is_open
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves

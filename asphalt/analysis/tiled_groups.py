@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.constant_dummies import ConstantDummies
+from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
+from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import effect_of, is_private
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access
@@ -21,8 +23,6 @@ from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.message_parts import Trips
 from asphalt.analysis.symbolic.problem import Problem
-from asphalt.analysis.temporaries import is_unseen, stays_inside
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 
 

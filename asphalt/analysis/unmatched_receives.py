@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import path_witness
+from asphalt.analysis.data_flow.reaching_definitions import Definition
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, table
 from asphalt.analysis.names.derived_types import may_begin_defined
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.reaching import Definition
 from asphalt.analysis.request_operations import Does, operations
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Component, Expr, OpaqueExpr, Ref, walk
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Assign, Call, DoHead

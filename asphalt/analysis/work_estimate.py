@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.constant_dummies import ConstantDummies
+from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node

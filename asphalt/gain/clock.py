@@ -24,8 +24,8 @@ from contextlib import contextmanager
 from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
 from asphalt.analysis.costs_trips import loop_trips
 from asphalt.analysis.costs_types import Surroundings
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages import Way, called
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.gain.amounts import PEERS, known
 from asphalt.gain.blocks import BlockCall, Step
 from asphalt.gain.conditions import Condition, Conditions, Open

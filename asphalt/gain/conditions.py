@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Op, Ref, names_in
 from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, leaves

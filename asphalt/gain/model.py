@@ -13,9 +13,9 @@ from functools import partial
 from typing import Protocol
 
 from asphalt.analyses import Analyses
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.clock import Clock
 from asphalt.gain.transfers import Transfers

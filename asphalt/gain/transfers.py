@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.derived_datatypes import type_map
 from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.symbol import Origin
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.gain.amounts import amount, typical
 from asphalt.gain.blocks import BlockCall, block_call
 from asphalt.ir.expr import Component, Expr, Ref

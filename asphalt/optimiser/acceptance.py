@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.unit_facts import line_of
 from asphalt.config.assumptions import with_lines
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located

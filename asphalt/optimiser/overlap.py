@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import GAINING as GAINING_PASSES
 from asphalt.gain.model import Price

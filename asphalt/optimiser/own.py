@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
-from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Role
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.blocking import NOT_BROUGHT, calls_that_stay

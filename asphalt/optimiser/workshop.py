@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 
 from asphalt.analyses import Analyses
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import called_from
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.source_tree.tree import Tree

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Arg, names_in
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in

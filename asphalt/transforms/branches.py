@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.truth import Truth
-from asphalt.analysis.unit_facts import UnitFacts, line_of
+from asphalt.analysis.data_flow.constant_conditions import Truth
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import IO, ArmHead, Guarded, Plain
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves

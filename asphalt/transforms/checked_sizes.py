@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.stmt import Decl, Entity, Include, TypeSpec

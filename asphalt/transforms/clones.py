@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, element_bytes
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.limits import USUAL_CLONES
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import Decl

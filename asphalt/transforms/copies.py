@@ -37,9 +37,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.stmt import ArmHead, Call
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
 from asphalt.transforms.edit import lists_in, rewrite_list, shifted

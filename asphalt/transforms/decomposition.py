@@ -44,6 +44,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.conditions.pairing import PROTOCOL
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
@@ -53,7 +54,6 @@ from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.schedule.blocks import Pattern
 from asphalt.analysis.schedule.check import ProtocolError
 from asphalt.analysis.schedule.check_blocks import check_blocks, check_spread
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.block_codes import Obstacle, refused_at
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused

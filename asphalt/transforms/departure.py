@@ -26,9 +26,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.ahead import direct_statements
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi.call import MpiCall
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit

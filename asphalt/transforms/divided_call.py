@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.divided_loops import Worker, touching, worker_in
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access, Mode
@@ -20,7 +21,6 @@ from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
 from asphalt.ir.expr import Expr, Op, Ref, names_in
 from asphalt.ir.stmt import Call

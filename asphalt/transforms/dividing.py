@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.edge_iterations import (
     WIDEST,
     Ends,
@@ -30,7 +31,6 @@ from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.nest import tilable_loops
 from asphalt.analysis.same_rounding import why_other_digits
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS, Kind

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall, runtime_call
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Branch, Leaf, Node, leaves

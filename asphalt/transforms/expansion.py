@@ -31,10 +31,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.ahead import Ahead, Receive, direct_statements, posted_ahead
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages import Messages, called
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.block_codes import COPIES, Obstacle, refused_at
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.stmt import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.tree import Branch, Do, Node
 
 

@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Keyword, Ref, names_in, walk
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Allocation, Assign, Call, Jump, JumpKind, Opaque, Raw

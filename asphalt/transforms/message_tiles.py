@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.message_parts import Parts, Trips
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_groups import Group
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
 from asphalt.ir.source import Trivia

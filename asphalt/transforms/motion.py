@@ -29,10 +29,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.checked_sizes import can_check, with_checked_sizes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.names.visibility import words_of
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Ref, walk
 from asphalt.ir.tree import leaves
 from asphalt.transforms.declare import expressions_of

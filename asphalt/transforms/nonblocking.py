@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.error_codes import SUCCESS
+from asphalt.analysis.data_flow.error_codes import SUCCESS
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.runtime_module import IN_PLACE
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What

@@ -24,9 +24,11 @@ from asphalt.analysis.conditions.point_to_point import (
 )
 from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
 from asphalt.analysis.control_flow.paths import path_witness
-from asphalt.analysis.default_integers import is_default_integer
+from asphalt.analysis.data_flow.default_integers import is_default_integer
+from asphalt.analysis.data_flow.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.temporaries import is_left, is_own, is_unseen
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguity
@@ -41,8 +43,6 @@ from asphalt.analysis.names.designators import (
 )
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.not_given import missing_modules, undeclared_constant
-from asphalt.analysis.temporaries import is_left, is_own, is_unseen
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk

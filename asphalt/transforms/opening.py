@@ -22,6 +22,7 @@ makes the caller longer, so that the optimiser keeps it only where it gains (Dan
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import CallSites
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
@@ -29,7 +30,6 @@ from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store, library_row
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Guarded

@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.names.references import named_by
-from asphalt.analysis.temporaries import is_unseen
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw

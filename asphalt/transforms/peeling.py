@@ -38,7 +38,7 @@ peeling").
 
 from __future__ import annotations
 
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.tree import Unit
 from asphalt.transforms.dividing import Run, in_parts, nests
 from asphalt.transforms.step import Found, Step

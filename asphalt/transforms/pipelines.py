@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.conditions.pairing import PROTOCOL
-from asphalt.analysis.constant_dummies import ConstantDummies
+from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
@@ -24,7 +25,6 @@ from asphalt.analysis.schedule.check_pipeline import check_pipeline
 from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Code, Refused

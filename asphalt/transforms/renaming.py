@@ -29,13 +29,13 @@ from functools import partial
 from itertools import pairwise
 
 from asphalt.analysis.buffer_flow import BufferFlow
+from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.scopes import Symbol
-from asphalt.analysis.temporaries import is_unseen
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.mapped import NotMappedError, mapped_what

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Guarded, What
 from asphalt.ir.tree import Leaf, Node

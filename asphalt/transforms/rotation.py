@@ -33,6 +33,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
+from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.regions import loop_variable
@@ -41,8 +43,6 @@ from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.names.constant_places import is_constant, may_fail
 from asphalt.analysis.same_rounding import inexact
 from asphalt.analysis.symbolic.polynomials import poly
-from asphalt.analysis.temporaries import is_unseen
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.source import Trivia

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.message_parts import Trips
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_groups import Group
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.comments import comments_inside, in_front

@@ -56,9 +56,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Unit
 from asphalt.transforms.edit import rewrite_list

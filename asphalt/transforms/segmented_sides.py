@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.conditions.pairing import PROTOCOL
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.message_parts import Trips, parts_of
@@ -18,7 +19,6 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.schedule.check_segments import Posted, check_segments
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_groups import Group, group_at
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis.work_estimate import operations_of

@@ -36,6 +36,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.accepted import is_accepted_at
+from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.regions import loop_variable
@@ -43,8 +45,6 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.temporaries import is_unseen, stays_inside
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead

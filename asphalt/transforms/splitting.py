@@ -28,9 +28,9 @@ so that code motion can bring it into the window of the transfer (Danalis et al.
 
 from __future__ import annotations
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.tree import Unit
 from asphalt.transforms.dividing import Run, in_parts, nests
 from asphalt.transforms.step import Found, Step

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.derived_types import component_declarations, may_be_pointer
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, TypeSpec
 from asphalt.ir.tree import Leaf

@@ -25,6 +25,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.buffer_flow import BufferFlow
+from asphalt.analysis.data_flow.side_effect_free import is_condition, is_unnoticed
+from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.effects.array_flow import may_minus
 from asphalt.analysis.effects.whole_program import is_closed
@@ -41,9 +44,6 @@ from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
-from asphalt.analysis.temporaries import is_unseen, stays_inside
-from asphalt.analysis.unit_facts import UnitFacts, line_of
-from asphalt.analysis.unnoticed import is_condition, is_unnoticed
 from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.ir.expr import Arg, Ref, names_in

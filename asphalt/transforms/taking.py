@@ -34,10 +34,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms import motion
 from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.unit_facts import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Expr, Op, names_in
 from asphalt.ir.insertion import last_declaration

@@ -29,6 +29,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
+from asphalt.analysis.data_flow.constant_conditions import Truth
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
@@ -40,8 +42,6 @@ from asphalt.analysis.names.constant_places import may_fail
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Origin, Scopes
-from asphalt.analysis.truth import Truth
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.program import Located

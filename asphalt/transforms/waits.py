@@ -24,14 +24,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.mpi.procedures import Procedure
 from asphalt.analysis.request_operations import Operation, operations
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Unit

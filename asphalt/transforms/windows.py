@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.array_work import ArrayWork
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi.call import MpiCall
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.edit import lists_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from asphalt.analysis import code_flow, error_codes, executed
-from asphalt.analysis.code_flow import CodeFlow
+from asphalt.analysis.data_flow import error_code_flow, error_codes, feasible_statements
+from asphalt.analysis.data_flow.error_code_flow import CodeFlow
 from fuzz.mutation import Replacement
 from fuzz.transfer_mutant import ON_MPICH, Switch, TransferMutant, off, property_of
 
@@ -15,10 +15,12 @@ def mutants() -> Iterator[TransferMutant]:
     """All of them."""
     fatal = (
         *off(error_codes, "why_errors_return", None),
-        *off(executed, "why_errors_return", None),
+        *off(feasible_statements, "why_errors_return", None),
     )
     yield TransferMutant("codes: errors that return", "errors_returned", fatal, ON_MPICH)
-    yield TransferMutant("codes: other values", "code_assigned", off(code_flow, "constant", 0))
+    yield TransferMutant(
+        "codes: other values", "code_assigned", off(error_code_flow, "constant", 0)
+    )
     given = off(CodeFlow, "_given_by", {"ierr"})
     yield TransferMutant("codes: of procedures", "code_given", given)
     idle = (Switch(CodeFlow, "_is_idle", property_of(True)),)

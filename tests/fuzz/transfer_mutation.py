@@ -15,9 +15,9 @@ from asphalt.analysis import (
     edge_iterations,
     iteration_pairs,
     placement,
-    temporaries,
 )
 from asphalt.analysis.buffer_flow import BufferFlow
+from asphalt.analysis.data_flow import temporaries
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence

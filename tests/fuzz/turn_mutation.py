@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-from asphalt.analysis.temporaries import Temporaries
+from asphalt.analysis.data_flow.temporaries import Temporaries
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import sharing, taking
 from fuzz.transfer_mutant import Switch, TransferMutant, off

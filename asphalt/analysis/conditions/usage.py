@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from asphalt.analysis.all_sends import Sent, receives
 from asphalt.analysis.called_requests import Forgotten
 from asphalt.analysis.conditions.equally_often import refused_by
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.matching import Match, Unmatched
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.own_rank import receives_from_itself
 from asphalt.analysis.request_operations import Does
-from asphalt.analysis.unit_facts import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 
 LOST = Code(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.argument_binding import Binding
 from asphalt.analysis.effects.summary import Summary
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
@@ -16,7 +17,6 @@ from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.scopes import Origin, Scope, constant
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Component, Expr, Ref, Section, names_in
 from asphalt.ir.tree import Leaf
 

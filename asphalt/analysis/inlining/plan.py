@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.control_flow.graph import jump_targets
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.exchange import Place
 from asphalt.analysis.inlining.alike import check_alike
 from asphalt.analysis.inlining.arguments import Arguments, Passed
@@ -23,7 +24,6 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.visibility import words_of
 from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.symbolic.polynomials import folded_expr
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.conditionals import depth_before
 from asphalt.ir.expr import Expr, Ref

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.code_flow import CodeFlow
 from asphalt.analysis.control_flow.graph import Role
+from asphalt.analysis.data_flow.error_code_flow import CodeFlow
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.error_handlers import why_errors_return
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Names
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.ir.expr import AltReturn, Keyword
 from asphalt.ir.stmt import ArmHead, Call, Guarded, Plain, What
 from asphalt.ir.tree import Leaf

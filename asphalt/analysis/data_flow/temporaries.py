@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asphalt.analysis.control_flow.graph import EXIT
-from asphalt.analysis.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.reaching_definitions import Definition
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.loop_scalars import exposed
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.reaching import Definition
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.stmt import StatementFunction
 from asphalt.ir.tree import Node, leaves
 

@@ -16,9 +16,9 @@ from functools import cached_property
 
 from asphalt.analysis.control_flow.dominance import Dominance
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow, control_flow
+from asphalt.analysis.data_flow.definitions_and_uses import UnitAccesses
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.point_accesses import UnitAccesses
 from asphalt.ir.tree import Leaf
 
 

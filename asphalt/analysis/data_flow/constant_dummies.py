@@ -7,10 +7,10 @@ so that it is the same on all of them.
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.expr import Expr, Lit, Ref
 
 

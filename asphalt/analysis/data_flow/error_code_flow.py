@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, Role
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.directives.directives import SENTINEL
 from asphalt.analysis.effects.error_handlers import SUCCESS, is_of_file
 from asphalt.analysis.effects.procedure_effects import Effects
@@ -26,7 +27,6 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.branch_facts import BranchFacts
+from asphalt.analysis.data_flow.branch_correlation import BranchFacts
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.names.host_association import is_text_missing
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.tree import Leaf
 
 _CONSTANT = (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC)

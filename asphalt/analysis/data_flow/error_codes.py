@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.error_handlers import SUCCESS as SUCCESS
 from asphalt.analysis.effects.error_handlers import why_errors_return
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.mpi.call import MpiCall
-from asphalt.analysis.unit_facts import UnitFacts
 from asphalt.ir.tree import Leaf
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
 
+from asphalt.analysis.data_flow.feasible_statements import Executed
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.executed import Executed
 from asphalt.analysis.memory.accesses import Footprint, Names
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form

@@ -12,8 +12,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind, NameKind
-from asphalt.analysis.reaching import ReachingDefinitions
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, Guarded

@@ -1,0 +1,1 @@
+"""Reaching definitions in one program unit, and what follows from them (``UnitFacts``)."""
