@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import click
 
-from asphalt.analysis.costs import CLASSES
+from asphalt.analysis.cost.classes import CLASSES
 from asphalt.running.mpi import OPENMPI, SMPI
 from asphalt.simulation.machine import Machine
 from bench.costs import RESULTS, SIZES, Pair

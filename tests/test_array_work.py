@@ -10,7 +10,7 @@ from analysed import Analysed
 from mpi_run import Mpi, installed
 from stepping import Stepped
 
-from asphalt.analysis.array_work import works_on_arrays
+from asphalt.analysis.cost.array_work import works_on_arrays
 from asphalt.analysis.memory.statement_accesses import concurrent_indexes
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.resources import RUNTIME, shipped

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from mpi_run import SMPI, installed
 
-from asphalt.analysis.costs import CLASSES, LINE, Cache
+from asphalt.analysis.cost.classes import CLASSES, LINE, Cache
 from asphalt.cli.main import main
 from asphalt.simulation.cache import own_cache
 from asphalt.simulation.calibration import _beside, _counts, _time, _units

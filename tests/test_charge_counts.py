@@ -17,8 +17,8 @@ from fortran_values import iterations
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from asphalt.analysis import costs
-from asphalt.analysis.costs import CLASSES
+from asphalt.analysis.cost import classes as costs
+from asphalt.analysis.cost.classes import CLASSES
 from asphalt.config.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import Machine

@@ -11,8 +11,8 @@ from textwrap import dedent, indent
 import pytest
 from stepping import Stepped
 
-from asphalt.analysis.costs import CLASSES, Cache
-from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.cost.classes import CLASSES, Cache
+from asphalt.analysis.cost.trip_counts import Trips
 from asphalt.config.errors import InputError
 from asphalt.config.settings import Settings
 from asphalt.gain.model import Model

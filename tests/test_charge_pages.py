@@ -9,7 +9,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from asphalt.analysis.costs import CLASSES
+from asphalt.analysis.cost.classes import CLASSES
 from asphalt.config.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import BUILT_IN, Machine, load_machine

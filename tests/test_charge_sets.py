@@ -9,7 +9,7 @@ from textwrap import dedent, indent
 import pytest
 from test_charge_times import charges
 
-from asphalt.analysis.costs import UNKNOWN, Cache
+from asphalt.analysis.cost.classes import UNKNOWN, Cache
 from asphalt.config.errors import InputError
 from asphalt.simulation.cache import own_cache
 from asphalt.simulation.machine import BUILT_IN, load_machine

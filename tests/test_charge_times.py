@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache, Counts
+from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, Cache, Counts
 from asphalt.config.settings import Settings
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.machine import LATENCIES, Machine

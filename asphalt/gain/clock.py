@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
-from asphalt.analysis.costs_trips import loop_trips
-from asphalt.analysis.costs_types import Surroundings
+from asphalt.analysis.cost.trip_counts import loop_trips
+from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages import Way, called
 from asphalt.gain.amounts import PEERS, known

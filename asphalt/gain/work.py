@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.costs_trips import Trips, loop_trips
-from asphalt.analysis.costs_types import Surroundings
-from asphalt.analysis.declared_extents import factors
+from asphalt.analysis.cost.declared_extents import factors
+from asphalt.analysis.cost.trip_counts import Trips, loop_trips
+from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages import called
 from asphalt.analysis.names.references import bind

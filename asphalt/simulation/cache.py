@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from asphalt.analysis.costs import Cache
+from asphalt.analysis.cost.classes import Cache
 
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1024, "M": 1024**2}

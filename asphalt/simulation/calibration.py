@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache, Counts
-from asphalt.analysis.costs_trips import Trips
+from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, Cache, Counts
+from asphalt.analysis.cost.trip_counts import Trips
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.config.errors import UsageError

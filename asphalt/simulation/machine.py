@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asphalt.analysis.costs import CLASSES, UNKNOWN, Cache
+from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, Cache
 from asphalt.config.errors import InputError
 
 BUILT_IN = Path(__file__).resolve().parent.parent / "data" / "machine.toml"

@@ -21,9 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.control_flow.graph import jump_targets
-from asphalt.analysis.costs_expressions import Counter
-from asphalt.analysis.costs_names import defined_in
-from asphalt.analysis.costs_trips import usable
+from asphalt.analysis.cost.expressions import Counter
+from asphalt.analysis.cost.scalar_replacement import defined_in
+from asphalt.analysis.cost.trip_counts import usable
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Decl, DoHead, Entity, Guarded, Jump, JumpKind, Opaque, Plain, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves

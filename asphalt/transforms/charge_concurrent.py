@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.costs import Counts
-from asphalt.analysis.costs_expressions import LoopAround
-from asphalt.analysis.costs_names import defined_in
-from asphalt.analysis.costs_trips import Trips, loop_trips
+from asphalt.analysis.cost.classes import Counts
+from asphalt.analysis.cost.expressions import LoopAround
+from asphalt.analysis.cost.scalar_replacement import defined_in
+from asphalt.analysis.cost.trip_counts import Trips, loop_trips
 from asphalt.ir.expr import Arg, OpaqueExpr, Ref
 from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Block, Node, leaves

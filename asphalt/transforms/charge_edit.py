@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.costs import Counts, total
-from asphalt.analysis.costs_trips import Trips, as_expression
+from asphalt.analysis.cost.classes import Counts, total
+from asphalt.analysis.cost.trip_counts import Trips, as_expression
 from asphalt.ir.expr import Expr, Lit, Op
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves

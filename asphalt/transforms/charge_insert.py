@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asphalt.analysis.costs_trips import is_repeatable
+from asphalt.analysis.cost.trip_counts import is_repeatable
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.charge_edit import (
     CHARGE,

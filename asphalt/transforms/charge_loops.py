@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.costs import Counts, total
-from asphalt.analysis.costs_chains import waits
-from asphalt.analysis.costs_expressions import LoopAround
-from asphalt.analysis.costs_lines import lost
-from asphalt.analysis.costs_names import defined_in, kept_in_registers
-from asphalt.analysis.costs_trips import Trips, is_repeatable, loop_trips
+from asphalt.analysis.cost.cache_lines import lost
+from asphalt.analysis.cost.classes import Counts, total
+from asphalt.analysis.cost.expressions import LoopAround
+from asphalt.analysis.cost.recurrences import waits
+from asphalt.analysis.cost.scalar_replacement import defined_in, kept_in_registers
+from asphalt.analysis.cost.trip_counts import Trips, is_repeatable, loop_trips
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import IO, Call, DoHead, Guarded, Jump, JumpKind, Opaque
 from asphalt.ir.tree import Do, Node, leaves

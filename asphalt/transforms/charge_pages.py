@@ -25,8 +25,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 from zlib import crc32
 
-from asphalt.analysis.costs_trips import usable
-from asphalt.analysis.costs_types import is_valued_as_array, symbol_of
+from asphalt.analysis.cost.trip_counts import usable
+from asphalt.analysis.cost.types import is_valued_as_array, symbol_of
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.symbol import Origin, Symbol

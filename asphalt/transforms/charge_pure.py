@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from asphalt.analysis.costs_names import expressions
+from asphalt.analysis.cost.scalar_replacement import expressions
 from asphalt.ir.expr import Arg, Ref, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead, Call, Decl, DoHead, Opaque, UnitHead

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.costs import UNKNOWN, Cache
-from asphalt.analysis.costs_expressions import Counter, LoopAround
-from asphalt.analysis.costs_names import expressions
-from asphalt.analysis.costs_trips import is_harmless, is_repeatable
-from asphalt.analysis.costs_types import Surroundings, is_user_function
+from asphalt.analysis.cost.classes import UNKNOWN, Cache
+from asphalt.analysis.cost.expressions import Counter, LoopAround
+from asphalt.analysis.cost.scalar_replacement import expressions
+from asphalt.analysis.cost.trip_counts import is_harmless, is_repeatable
+from asphalt.analysis.cost.types import Surroundings, is_user_function
 from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Expr, Ref, walk

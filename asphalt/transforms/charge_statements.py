@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.costs_expressions import Counter
-from asphalt.analysis.costs_names import defined_by
-from asphalt.analysis.costs_trips import Trips, is_repeatable
-from asphalt.analysis.costs_types import is_user_function
+from asphalt.analysis.cost.expressions import Counter
+from asphalt.analysis.cost.scalar_replacement import defined_by
+from asphalt.analysis.cost.trip_counts import Trips, is_repeatable
+from asphalt.analysis.cost.types import is_user_function
 from asphalt.ir.expr import Arg, Keyword, Ref
 from asphalt.ir.stmt import (
     IO,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.array_work import ArrayWork
+from asphalt.analysis.cost.array_work import ArrayWork
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi.call import MpiCall

@@ -18,11 +18,11 @@ The greatest power of two that divides a number is ``iand(number, -number)``.
 
 from __future__ import annotations
 
-from asphalt.analysis.costs import LINE, Cache, Counts
-from asphalt.analysis.costs_nests import Inner, step
-from asphalt.analysis.costs_references import known_extent
-from asphalt.analysis.costs_trips import Trips
-from asphalt.analysis.costs_types import Surroundings, dims_of
+from asphalt.analysis.cost.classes import LINE, Cache, Counts
+from asphalt.analysis.cost.nests import Inner, step
+from asphalt.analysis.cost.references import known_extent
+from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.types import Surroundings, dims_of
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.costs_types import (
+from asphalt.analysis.cost.types import (
     REDUCTIONS,
     Surroundings,
     base_of,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.costs_names import expressions
-from asphalt.analysis.costs_types import Surroundings, is_array, is_user_function
+from asphalt.analysis.cost.scalar_replacement import expressions
+from asphalt.analysis.cost.types import Surroundings, is_array, is_user_function
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, walk

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.costs import FAMILY, Counts
-from asphalt.analysis.costs_types import Surroundings, base_of
+from asphalt.analysis.cost.classes import FAMILY, Counts
+from asphalt.analysis.cost.types import Surroundings, base_of
 from asphalt.analysis.names.constants import constant
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 

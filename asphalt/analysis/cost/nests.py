@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.costs_trips import Trips, extents, loop_trips
-from asphalt.analysis.costs_types import Surroundings, is_array
+from asphalt.analysis.cost.trip_counts import Trips, extents, loop_trips
+from asphalt.analysis.cost.types import Surroundings, is_array
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import Arg, Lit, Op, Ref, Section, walk
 from asphalt.ir.stmt import Assign, DoHead

@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.costs import LINE, Cache, Counts
-from asphalt.analysis.costs_nests import Inner, references, step
-from asphalt.analysis.costs_references import way
-from asphalt.analysis.costs_sets import NEEDED, conflict
-from asphalt.analysis.costs_trips import Trips, is_harmless, is_repeatable, product, usable
-from asphalt.analysis.costs_types import Surroundings
+from asphalt.analysis.cost.cache_sets import NEEDED, conflict
+from asphalt.analysis.cost.classes import LINE, Cache, Counts
+from asphalt.analysis.cost.nests import Inner, references, step
+from asphalt.analysis.cost.references import way
+from asphalt.analysis.cost.trip_counts import Trips, is_harmless, is_repeatable, product, usable
+from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.symbolic.polynomials import folded, poly
 from asphalt.ir.expr import Arg, Lit, Op, Ref, names_in
 from asphalt.ir.tree import Node

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.costs import FAMILY
-from asphalt.analysis.costs_operators import products
-from asphalt.analysis.costs_types import Surroundings, base_of, is_array, is_intrinsic_function
+from asphalt.analysis.cost.classes import FAMILY
+from asphalt.analysis.cost.operators import products
+from asphalt.analysis.cost.types import Surroundings, base_of, is_array, is_intrinsic_function
 from asphalt.analysis.symbolic.polynomials import folded_expr, poly
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, children, names_in
 from asphalt.ir.stmt import Assign, Guarded

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from asphalt.analysis.costs import Counts
-from asphalt.analysis.costs_types import Surroundings, base_of, dims_of, is_array
+from asphalt.analysis.cost.classes import Counts
+from asphalt.analysis.cost.types import Surroundings, base_of, dims_of, is_array
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import (

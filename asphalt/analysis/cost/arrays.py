@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.costs import Counts
-from asphalt.analysis.costs_trips import Trips, extents
-from asphalt.analysis.costs_types import Surroundings, base_of
+from asphalt.analysis.cost.classes import Counts
+from asphalt.analysis.cost.trip_counts import Trips, extents
+from asphalt.analysis.cost.types import Surroundings, base_of
 from asphalt.ir.expr import Arg, Component, Expr, Lit, OpaqueExpr, Ref, names_in
 
 if TYPE_CHECKING:
-    from asphalt.analysis.costs_expressions import Counter
+    from asphalt.analysis.cost.expressions import Counter
 
 
 def assign_array(counter: Counter, target: Expr, value: Expr) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.costs_trips import Trips
-from asphalt.analysis.costs_types import Surroundings, symbol_of
+from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.types import Surroundings, symbol_of
 from asphalt.analysis.names.constants import value_now
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.symbol import Symbol

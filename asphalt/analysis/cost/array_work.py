@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from asphalt.analysis.costs_trips import Trips, extents
-from asphalt.analysis.costs_types import (
+from asphalt.analysis.cost.declared_extents import factors
+from asphalt.analysis.cost.trip_counts import Trips, extents
+from asphalt.analysis.cost.types import (
     Surroundings,
     dims_of,
     is_intrinsic_function,
     is_valued_as_array,
 )
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.declared_extents import factors
 from asphalt.analysis.names.constants import value_now
 from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.references import actions

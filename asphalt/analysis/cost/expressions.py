@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.costs import Counts, total
-from asphalt.analysis.costs_arrays import assign_array, matmul, reduction
-from asphalt.analysis.costs_calls import is_inlined
-from asphalt.analysis.costs_operators import RELATIONS, function, is_constant, operator, power
-from asphalt.analysis.costs_references import (
+from asphalt.analysis.cost.arrays import assign_array, matmul, reduction
+from asphalt.analysis.cost.calls import is_inlined
+from asphalt.analysis.cost.classes import Counts, total
+from asphalt.analysis.cost.operators import RELATIONS, function, is_constant, operator, power
+from asphalt.analysis.cost.references import (
     LoopAround,
     holds_element,
     inner,
@@ -23,8 +23,8 @@ from asphalt.analysis.costs_references import (
     reference,
     roots,
 )
-from asphalt.analysis.costs_trips import Trips
-from asphalt.analysis.costs_types import (
+from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.types import (
     REDUCTIONS,
     SCALAR_RESULT,
     Surroundings,
