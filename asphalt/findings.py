@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.all_sends import Sent, all_sends, operations
 from asphalt.analysis.call_graph.call_sites import CallSites
-from asphalt.analysis.called_requests import forgotten
 from asphalt.analysis.conditions.usage import (
     of_called,
     of_own_rank,
@@ -17,9 +16,10 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import is_closed
-from asphalt.analysis.matching import matching
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store
+from asphalt.analysis.requests.interprocedural import forgotten
+from asphalt.analysis.requests.matching import matching
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.report.model import FINDING, SiteReport

@@ -10,10 +10,10 @@ from asphalt.analysis.conditions.point_to_point import verdict
 from asphalt.analysis.data_flow.feasible_statements import Executed
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.matching import is_blocking_transfer, matching
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.mpi.procedures import table
-from asphalt.analysis.request_operations import deals_with_requests
+from asphalt.analysis.requests.matching import is_blocking_transfer, matching
+from asphalt.analysis.requests.operations import deals_with_requests
 from asphalt.analysis.verdicts.verdict import Mark, Role
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located

@@ -7,7 +7,7 @@ from analysed import Analysed
 
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.directives.directives import matches
-from asphalt.analysis.matching import Match, Matched, Unknown, Unmatched, matching
+from asphalt.analysis.requests.matching import Match, Matched, Unknown, Unmatched, matching
 
 UNIT = """\
 subroutine unit(n, m, outside)

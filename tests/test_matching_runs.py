@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
-from asphalt.analysis.matching import Match, Matched, Unmatched, matching
+from asphalt.analysis.requests.matching import Match, Matched, Unmatched, matching
 
 # The library: a request is a number that was never given before; what is active has its start line.
 CHANCE = """\

@@ -17,7 +17,6 @@ from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.control_flow.paths import leads_to, path_witness
 from asphalt.analysis.data_flow.preserved_values import KeptValues
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
 from asphalt.analysis.memory.regions import loop_variable
@@ -30,8 +29,9 @@ from asphalt.analysis.mpi.library_effects import (
     needs_the_receive,
 )
 from asphalt.analysis.mpi.procedures import Procedure, Timing
-from asphalt.analysis.own_requests import OwnRequests
-from asphalt.analysis.request_operations import operations
+from asphalt.analysis.requests.local import OwnRequests
+from asphalt.analysis.requests.matching import Match, Matched, is_blocking_transfer, matching
+from asphalt.analysis.requests.operations import operations
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves

@@ -16,7 +16,7 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, table
 from asphalt.analysis.names.derived_types import may_begin_defined
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.request_operations import Does, operations
+from asphalt.analysis.requests.operations import Does, operations
 from asphalt.ir.expr import Component, Expr, OpaqueExpr, Ref, walk
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Assign, Call, DoHead

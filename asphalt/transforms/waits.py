@@ -31,7 +31,7 @@ from asphalt.analysis.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.mpi.procedures import Procedure
-from asphalt.analysis.request_operations import Operation, operations
+from asphalt.analysis.requests.operations import Operation, operations
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Unit

@@ -29,8 +29,8 @@ from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind
 from asphalt.analysis.memory.mpi_buffers import _Buffers
 from asphalt.analysis.message_order import MessageOrder
 from asphalt.analysis.messages import Messages, Part, part_of
-from asphalt.analysis.own_requests import OwnRequests
 from asphalt.analysis.placement import Placement
+from asphalt.analysis.requests.local import OwnRequests
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import (
     copies,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.conditions.equally_often import refused_by
-from asphalt.analysis.matching import Match, Matched, Unmatched
+from asphalt.analysis.requests.matching import Match, Matched, Unmatched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.ir.tree import Leaf
 

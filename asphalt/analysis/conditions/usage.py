@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.all_sends import Sent, receives
-from asphalt.analysis.called_requests import Forgotten
 from asphalt.analysis.conditions.equally_often import refused_by
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.matching import Match, Unmatched
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.own_rank import receives_from_itself
-from asphalt.analysis.request_operations import Does
+from asphalt.analysis.requests.interprocedural import Forgotten
+from asphalt.analysis.requests.matching import Match, Unmatched
+from asphalt.analysis.requests.operations import Does
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 
 LOST = Code(

@@ -18,7 +18,7 @@ from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.repeated_loops import Repeats, repeats
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.library_effect_rows import ABORTING, ENDING
-from asphalt.analysis.request_operations import Operation
+from asphalt.analysis.requests.operations import Operation
 from asphalt.ir.stmt import Call, Jump, JumpKind
 from asphalt.ir.tree import Do
 

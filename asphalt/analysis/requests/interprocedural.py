@@ -17,11 +17,11 @@ from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.directives.directives import matches
-from asphalt.analysis.lost_requests import leaving, stopping
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.request_operations import Does, Operation, operations
+from asphalt.analysis.requests.lost import leaving, stopping
+from asphalt.analysis.requests.operations import Does, Operation, operations
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf

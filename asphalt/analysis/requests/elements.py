@@ -16,7 +16,7 @@ from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.request_operations import Does, Operation
+from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in, walk

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from asphalt.analysis.control_flow.graph import ControlFlow
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
-from asphalt.analysis.request_elements import RequestElements
-from asphalt.analysis.request_operations import Operation
+from asphalt.analysis.requests.elements import RequestElements
+from asphalt.analysis.requests.operations import Operation
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
 from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
-from asphalt.analysis.lost_requests import Losses
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
@@ -26,10 +25,11 @@ from asphalt.analysis.mpi.procedures import Procedure, Timing
 from asphalt.analysis.names.derived_types import may_begin_defined
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.own_requests import OwnRequests
-from asphalt.analysis.partial_requests import PartialRequests
-from asphalt.analysis.request_elements import RequestElements
-from asphalt.analysis.request_operations import Does, Operation, operations
+from asphalt.analysis.requests.elements import RequestElements
+from asphalt.analysis.requests.local import OwnRequests
+from asphalt.analysis.requests.lost import Losses
+from asphalt.analysis.requests.operations import Does, Operation, operations
+from asphalt.analysis.requests.partial import PartialRequests
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf
 

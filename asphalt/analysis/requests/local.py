@@ -20,8 +20,8 @@ from asphalt.analysis.mpi.call import mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.request_elements import RequestElements
-from asphalt.analysis.request_operations import Does, Operation
+from asphalt.analysis.requests.elements import RequestElements
+from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Guarded
 from asphalt.ir.tree import Leaf

@@ -1,0 +1,1 @@
+"""Which completion (MPI_Wait, MPI_Test ...) belongs to which start of a non-blocking operation."""
