@@ -15,8 +15,8 @@ from stepping import Stepped
 from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.transforms import motion, splitting
-from asphalt.transforms.edit import replace_unit
-from asphalt.transforms.step import Step, Transformation
+from asphalt.transforms.rewriting.edit import replace_unit
+from asphalt.transforms.rewriting.step import Step, Transformation
 from asphalt.unparse.unparse import unparse
 
 SPLITTING = Transformation(splitting.NAME, splitting.check, splitting.apply)

@@ -15,8 +15,8 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import Tree, load_tree
-from asphalt.transforms.edit import replace_unit
-from asphalt.transforms.step import Step
+from asphalt.transforms.rewriting.edit import replace_unit
+from asphalt.transforms.rewriting.step import Step
 from asphalt.unparse.unparse import unparse
 
 MANY = 60

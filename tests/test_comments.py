@@ -9,7 +9,7 @@ import pytest
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.tree import leaves
-from asphalt.transforms.comments import comments_inside
+from asphalt.transforms.rewriting.comments import comments_inside
 
 _FREE = """\
 subroutine s(a, n)

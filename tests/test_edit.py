@@ -11,7 +11,7 @@ from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.stmt import Plain
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, units_in
-from asphalt.transforms.edit import map_leaves, replace_unit, rewrite_list, shifted
+from asphalt.transforms.rewriting.edit import map_leaves, replace_unit, rewrite_list, shifted
 from asphalt.unparse.unparse import unparse
 
 TEXT = """\

@@ -14,7 +14,7 @@ from judging import SETTINGS
 from asphalt.config.passes import TRANSFERS
 from asphalt.ir.tree import leaves
 from asphalt.project import Project
-from asphalt.transforms.indentation import further_in
+from asphalt.transforms.rewriting.indentation import further_in
 
 
 def _moved(lines: str, columns: int) -> str:

@@ -18,7 +18,7 @@ from asphalt.optimise import optimise
 from asphalt.report.examples import examples_of
 from asphalt.transforms import nonblocking, splitting
 from asphalt.transforms.dividing import DividedNest
-from asphalt.transforms.step import Found, Transformation
+from asphalt.transforms.rewriting.step import Found, Transformation
 
 _UNIT = """\
 subroutine {name}(u, after, left, n, m, k, below, comm)

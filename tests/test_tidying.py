@@ -13,7 +13,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Unit, leaves
 from asphalt.optimise import optimise
-from asphalt.transforms.tidying import without_unused
+from asphalt.transforms.rewriting.tidying import without_unused
 
 _PROGRAM = """\
 program main

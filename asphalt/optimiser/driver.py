@@ -43,7 +43,7 @@ from asphalt.optimiser.waves import Waves
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import inline, rotation, sends_first
 from asphalt.transforms.expanded_buffers import ExpandBuffers
-from asphalt.transforms.step import Step
+from asphalt.transforms.rewriting.step import Step
 
 
 class Driver:

@@ -11,7 +11,7 @@ from asphalt.optimiser.order import MOST_STEPS
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Done, Dropped, Optimised
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms.step import Step
+from asphalt.transforms.rewriting.step import Step
 
 IDLE = "no more work comes beside transfers by it"
 SLOWER = "execution would take longer"

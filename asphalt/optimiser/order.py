@@ -30,7 +30,7 @@ from asphalt.transforms import (
     unrolling,
     waits,
 )
-from asphalt.transforms.step import Transformation
+from asphalt.transforms.rewriting.step import Transformation
 
 PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)

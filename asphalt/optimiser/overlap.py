@@ -55,8 +55,8 @@ from asphalt.transforms import (
     stores,
 )
 from asphalt.transforms.beside import started, work_beside
-from asphalt.transforms.new_names import next_number
-from asphalt.transforms.step import Transformation, Trial
+from asphalt.transforms.rewriting.new_names import next_number
+from asphalt.transforms.rewriting.step import Transformation, Trial
 from asphalt.transforms.windows import work_in_windows
 
 

@@ -40,11 +40,11 @@ from asphalt.transforms import (
     renaming,
     stores,
 )
-from asphalt.transforms.edit import replace_unit
 from asphalt.transforms.pipelines import Pipeline
-from asphalt.transforms.publishing import with_shown
-from asphalt.transforms.step import Found, Step, Transformation
-from asphalt.transforms.tidying import without_unused
+from asphalt.transforms.rewriting.edit import replace_unit
+from asphalt.transforms.rewriting.publishing import with_shown
+from asphalt.transforms.rewriting.step import Found, Step, Transformation
+from asphalt.transforms.rewriting.tidying import without_unused
 from asphalt.unparse.unparse import unparse
 
 

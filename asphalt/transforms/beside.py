@@ -12,7 +12,7 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, names_in
 from asphalt.ir.tree import Leaf, Node, leaves
-from asphalt.transforms.edit import lists_in
+from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.windows import in_window, takes_time, windows_of
 
 

@@ -28,10 +28,10 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import IO, ArmHead, Guarded, Plain
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.comments import in_front
-from asphalt.transforms.edit import rewrite_list
-from asphalt.transforms.indentation import further_in
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.comments import in_front
+from asphalt.transforms.rewriting.edit import rewrite_list
+from asphalt.transforms.rewriting.indentation import further_in
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "branches"
 _KEPT = (TriviaKind.BLANK, TriviaKind.COMMENT)

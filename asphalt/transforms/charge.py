@@ -40,8 +40,8 @@ from asphalt.transforms.charge_insert import charge_call, emitted, insert
 from asphalt.transforms.charge_loops import charge_loop
 from asphalt.transforms.charge_state import Costs, NotCharged, Placed, State, Waits
 from asphalt.transforms.charge_statements import statement
-from asphalt.transforms.declare import insert_behind
-from asphalt.transforms.make import maker_at
+from asphalt.transforms.rewriting.declare import insert_behind
+from asphalt.transforms.rewriting.make import maker_at
 
 
 @dataclass

@@ -12,8 +12,8 @@ from asphalt.ir.source import Form
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.charge_edit import CHARGE, FLUSH, before, literal
-from asphalt.transforms.edit import flat_map
-from asphalt.transforms.make import maker_at
+from asphalt.transforms.rewriting.edit import flat_map
+from asphalt.transforms.rewriting.make import maker_at
 
 _COPY = "memcpy"
 

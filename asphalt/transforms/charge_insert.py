@@ -17,7 +17,7 @@ from asphalt.transforms.charge_edit import (
     together,
 )
 from asphalt.transforms.charge_state import Placed, State
-from asphalt.transforms.make import maker_at
+from asphalt.transforms.rewriting.make import maker_at
 
 
 def emitted(state: State, placed: Placed) -> tuple[Node, ...]:

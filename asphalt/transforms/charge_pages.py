@@ -46,8 +46,8 @@ from asphalt.transforms.charge_edit import (
 )
 from asphalt.transforms.charge_insert import put_before
 from asphalt.transforms.charge_state import State
-from asphalt.transforms.declare import insert_behind
-from asphalt.transforms.make import Maker, fn, maker_at
+from asphalt.transforms.rewriting.declare import insert_behind
+from asphalt.transforms.rewriting.make import Maker, fn, maker_at
 
 _NEEDED = ("size", "allocated", "present", "real")
 _NOT_PASSED = frozenset({"pointer", "volatile", "asynchronous", "parameter", "codimension"})

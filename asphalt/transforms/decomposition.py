@@ -42,7 +42,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.divided_loops import Worker
@@ -62,12 +61,13 @@ from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms import nonblocking
-from asphalt.transforms.additions import added
 from asphalt.transforms.divided_call import OPERATIONS, Divided, DividedCall
-from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.make import add, fn, maker_at, num, sub, var
-from asphalt.transforms.new_names import next_number
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
+from asphalt.transforms.rewriting.additions import added
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.make import add, fn, maker_at, num, sub, var
+from asphalt.transforms.rewriting.new_names import next_number
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.windows import takes_time
 
 NAME = "decomposition"

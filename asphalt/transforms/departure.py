@@ -33,11 +33,11 @@ from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
 from asphalt.transforms import nonblocking
-from asphalt.transforms.additions import added
 from asphalt.transforms.clones import too_long
-from asphalt.transforms.edit import flat_map
-from asphalt.transforms.make import num, var
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.additions import added
+from asphalt.transforms.rewriting.edit import flat_map
+from asphalt.transforms.rewriting.make import num, var
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "expansion"
 

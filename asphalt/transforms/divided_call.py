@@ -25,7 +25,7 @@ from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
 from asphalt.ir.expr import Expr, Op, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
-from asphalt.transforms.make import fn, num, size
+from asphalt.transforms.rewriting.make import fn, num, size
 from asphalt.transforms.windows import takes_time
 
 _SEND, _RECEIVE = "sendbuf", "recvbuf"

@@ -45,17 +45,17 @@ from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.stmt import Assign, Call, Decl, Dim, DoHead, Include
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.clones import array_bytes
-from asphalt.transforms.comments import comments_inside
-from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.expansion import NAME as NAME
-from asphalt.transforms.make import num
 from asphalt.transforms.renaming import (
     has_conditional_lines,
     is_local_array,
     mentions,
     still_named,
 )
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.comments import comments_inside
+from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
+from asphalt.transforms.rewriting.make import num
+from asphalt.transforms.rewriting.step import Found, Step
 
 MOST_BYTES = 2**20
 """Of one buffer for all iterations: local arrays may be on a stack."""

@@ -52,14 +52,14 @@ from asphalt.ir.stmt import (
 )
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms import nonblocking
-from asphalt.transforms.additions import added
 from asphalt.transforms.clones import too_long
-from asphalt.transforms.declare import column_of
-from asphalt.transforms.edit import flat_map, lists_in, rewrite_list
-from asphalt.transforms.make import Maker, num, var
-from asphalt.transforms.new_names import next_number
+from asphalt.transforms.rewriting.additions import added
+from asphalt.transforms.rewriting.declare import column_of
+from asphalt.transforms.rewriting.edit import flat_map, lists_in, rewrite_list
+from asphalt.transforms.rewriting.make import Maker, num, var
+from asphalt.transforms.rewriting.new_names import next_number
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.sides import Side
-from asphalt.transforms.step import Found, Step
 
 NAME = "expansion"
 QUEUE = "asphalt_queue_"

@@ -34,9 +34,9 @@ from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
 from asphalt.ir.stmt import ArmHead, Call, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit, leaves
-from asphalt.transforms.comments import outwards
-from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.comments import outwards
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "fission"
 

@@ -34,9 +34,9 @@ from asphalt.ir.expr import Keyword, Ref, names_in, walk
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Allocation, Assign, Call, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.comments import in_front
-from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.comments import in_front
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "inline"
 UNSEEN = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)

@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.invoked import invoked
@@ -57,12 +56,13 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.comments import comments_inside, in_front
-from asphalt.transforms.declare import insert_behind
-from asphalt.transforms.edit import map_leaves, rewrite_list
-from asphalt.transforms.indentation import further_in
-from asphalt.transforms.make import Maker, maker_at, var
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
+from asphalt.transforms.rewriting.comments import comments_inside, in_front
+from asphalt.transforms.rewriting.declare import insert_behind
+from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
+from asphalt.transforms.rewriting.indentation import further_in
+from asphalt.transforms.rewriting.make import Maker, maker_at, var
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "inline"
 _KEPT = ("asynchronous", "target", "allocatable")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from asphalt.ir.expr import Arg, Component, Expr, Ref
 from asphalt.ir.stmt import Allocation
 from asphalt.ir.tree import Leaf
-from asphalt.transforms.make import Maker, add, fn, num, quotient, var
+from asphalt.transforms.rewriting.make import Maker, add, fn, num, quotient, var
 
 CLONE = var("asphalt_clone")
 

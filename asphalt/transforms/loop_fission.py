@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import effect_of
 from asphalt.analysis.independence import Independence
@@ -41,14 +40,15 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms import fission
-from asphalt.transforms.comments import assumptions
 from asphalt.transforms.dividing import Run
-from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.guarded_nests import around, nest_in, plain
 from asphalt.transforms.parts_of_nest import marked, unlabelled, why_not_repeated
 from asphalt.transforms.peeling import to_starts
+from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
+from asphalt.transforms.rewriting.comments import assumptions
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.guarded_nests import around, nest_in, plain
+from asphalt.transforms.rewriting.step import Found, Step, Trial
 from asphalt.transforms.splitting import from_waits
-from asphalt.transforms.step import Found, Step, Trial
 from asphalt.transforms.windows import Window, windows_of
 
 NAME = fission.NAME

@@ -14,9 +14,9 @@ from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, rewrite
-from asphalt.transforms.comments import assumptions, comments_inside, in_front
-from asphalt.transforms.edit import flat_map, map_leaves, shifted
-from asphalt.transforms.make import (
+from asphalt.transforms.rewriting.comments import assumptions, comments_inside, in_front
+from asphalt.transforms.rewriting.edit import flat_map, map_leaves, shifted
+from asphalt.transforms.rewriting.make import (
     Maker,
     add,
     compare,
@@ -30,7 +30,7 @@ from asphalt.transforms.make import (
     sub,
     var,
 )
-from asphalt.transforms.new_names import next_number
+from asphalt.transforms.rewriting.new_names import next_number
 
 _ONE = Poly.constant(1)
 

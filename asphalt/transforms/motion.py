@@ -35,9 +35,9 @@ from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
-from asphalt.transforms.checked_sizes import can_check, with_checked_sizes
-from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.windows import (
     Window,
     in_window,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.collectives import (
     is_predefined_reduction,
     why_not_together,
@@ -48,6 +47,7 @@ from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
+from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.sides import Side, handle_arrays, is_f08
 from asphalt.transforms.statuses import is_status_array, is_typed_status, may_be_another
 

@@ -36,7 +36,7 @@ from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 from asphalt.transforms import inline
 from asphalt.transforms.dividing import MOST_STATEMENTS
-from asphalt.transforms.step import Found
+from asphalt.transforms.rewriting.step import Found
 
 NAME = inline.NAME
 

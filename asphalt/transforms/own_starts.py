@@ -28,9 +28,9 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
-from asphalt.transforms.edit import lists_in
 from asphalt.transforms.message_tiles import Message
 from asphalt.transforms.nonblocking_rules import Rules, is_code_read, is_read
+from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.sides import started_side
 from asphalt.transforms.windows import Window, windows_of
 

@@ -21,9 +21,9 @@ from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms import motion, peeling, splitting
 from asphalt.transforms.beside import work_texts
-from asphalt.transforms.checked_sizes import can_check
-from asphalt.transforms.edit import lists_in
 from asphalt.transforms.empty_windows import Stop, is_called, need
+from asphalt.transforms.rewriting.checked_sizes import can_check
+from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.windows import Window, in_window, is_work, windows_of
 
 _LINE = re.compile(r"\bline (\d+)")

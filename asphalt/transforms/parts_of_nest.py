@@ -14,8 +14,8 @@ from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead, Plain
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves, rewrite
-from asphalt.transforms.edit import map_leaves
-from asphalt.transforms.make import fn, maker_at, num, size
+from asphalt.transforms.rewriting.edit import map_leaves
+from asphalt.transforms.rewriting.make import fn, maker_at, num, size
 
 _ONE = Poly.constant(1)
 _CONTINUE = Plain("continue")

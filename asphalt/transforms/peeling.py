@@ -41,7 +41,7 @@ from __future__ import annotations
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.tree import Unit
 from asphalt.transforms.dividing import Run, in_parts, nests
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.windows import Window
 
 NAME = "peeling"

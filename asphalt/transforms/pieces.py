@@ -14,7 +14,7 @@ from asphalt.analysis.plan import Plan
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.make import (
+from asphalt.transforms.rewriting.make import (
     Maker,
     add,
     both,

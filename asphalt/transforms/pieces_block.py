@@ -5,7 +5,6 @@ from __future__ import annotations
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Node
-from asphalt.transforms.make import Maker, add, fn, mul, num, quotient, simplified, sub, var
 from asphalt.transforms.pieces import (
     AHEAD,
     FIRST,
@@ -23,6 +22,17 @@ from asphalt.transforms.pieces import (
     some_tiles,
 )
 from asphalt.transforms.pieces_equal import EqualBlocks
+from asphalt.transforms.rewriting.make import (
+    Maker,
+    add,
+    fn,
+    mul,
+    num,
+    quotient,
+    simplified,
+    sub,
+    var,
+)
 
 
 class EveryBlock(EqualBlocks):

@@ -16,7 +16,6 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms import landing
-from asphalt.transforms.make import Maker, add, fn, mul, num, quotient, size, sub, var
 from asphalt.transforms.pieces import (
     AHEAD,
     BLOCK,
@@ -31,6 +30,7 @@ from asphalt.transforms.pieces import (
     K,
     Pieces,
 )
+from asphalt.transforms.rewriting.make import Maker, add, fn, mul, num, quotient, size, sub, var
 
 
 class EqualBlocks(Pieces):

@@ -13,19 +13,6 @@ from asphalt.analysis.plan import Plan
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.make import (
-    Maker,
-    add,
-    compare,
-    fn,
-    mul,
-    num,
-    quotient,
-    respelled,
-    simplified,
-    sub,
-    var,
-)
 from asphalt.transforms.pieces import (
     ERROR,
     FIRST,
@@ -46,6 +33,19 @@ from asphalt.transforms.pieces import (
     some_tiles,
 )
 from asphalt.transforms.pieces_uneven import COMM, COUNT, INDEX, UnevenPieces
+from asphalt.transforms.rewriting.make import (
+    Maker,
+    add,
+    compare,
+    fn,
+    mul,
+    num,
+    quotient,
+    respelled,
+    simplified,
+    sub,
+    var,
+)
 
 UNITS, CUTS = var("asphalt_units"), var("asphalt_cuts")
 

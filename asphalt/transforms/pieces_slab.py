@@ -6,7 +6,6 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Node
-from asphalt.transforms.make import Maker, add, compare, fn, mul, num, quotient, sub, var
 from asphalt.transforms.pieces import (
     AHEAD,
     BLOCK,
@@ -28,6 +27,7 @@ from asphalt.transforms.pieces import (
     some_tiles,
 )
 from asphalt.transforms.pieces_equal import EqualBlocks
+from asphalt.transforms.rewriting.make import Maker, add, compare, fn, mul, num, quotient, sub, var
 
 
 class Slab(EqualBlocks):

@@ -6,9 +6,19 @@ from asphalt.analysis.plan import TAG, Plan
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.make import Maker, array, compare, fn, mul, num, simplified, sub, var
 from asphalt.transforms.pieces import AHEAD, ERROR, HI, LO, PEER, TILE, TILES, K
 from asphalt.transforms.pieces_block import EveryBlock
+from asphalt.transforms.rewriting.make import (
+    Maker,
+    array,
+    compare,
+    fn,
+    mul,
+    num,
+    simplified,
+    sub,
+    var,
+)
 
 TYPE, WHOLE, REST = (var(f"asphalt_{n}") for n in ("type", "whole", "rest"))
 SENT_WHOLE, SENT_REST = (var(f"asphalt_{n}") for n in ("sent_whole", "sent_rest"))

@@ -20,20 +20,6 @@ from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.make import (
-    Maker,
-    add,
-    both,
-    compare,
-    fn,
-    mul,
-    num,
-    quotient,
-    respelled,
-    simplified,
-    sub,
-    var,
-)
 from asphalt.transforms.pieces import (
     ERROR,
     FIRST,
@@ -52,6 +38,20 @@ from asphalt.transforms.pieces import (
     D,
     K,
     Pieces,
+)
+from asphalt.transforms.rewriting.make import (
+    Maker,
+    add,
+    both,
+    compare,
+    fn,
+    mul,
+    num,
+    quotient,
+    respelled,
+    simplified,
+    sub,
+    var,
 )
 
 PIECE, PIECES, UNIT = (var(f"asphalt_{n}") for n in ("piece", "pieces", "unit"))

@@ -12,7 +12,6 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.window import Window
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Node
-from asphalt.transforms.make import Maker, add, compare, fn, mul, num, simplified, sub, var
 from asphalt.transforms.pieces import (
     BLOCK,
     FIRST,
@@ -30,6 +29,17 @@ from asphalt.transforms.pieces import (
 )
 from asphalt.transforms.pieces_block import EveryBlock
 from asphalt.transforms.pieces_slab import Slab
+from asphalt.transforms.rewriting.make import (
+    Maker,
+    add,
+    compare,
+    fn,
+    mul,
+    num,
+    simplified,
+    sub,
+    var,
+)
 
 READY = var("asphalt_ready")
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -34,7 +33,8 @@ from asphalt.ir.expr import Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.message_tiles import Message
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.whole_messages import messages_of
 
 _TOGETHER = frozenset(

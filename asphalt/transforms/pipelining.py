@@ -46,10 +46,10 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Node, Unit
-from asphalt.transforms.edit import lists_in, rewrite_list
 from asphalt.transforms.message_tiles import Emission
 from asphalt.transforms.pipelines import Finder, Pipeline
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.tile_declarations import declared, takes_tiles
 
 NAME = "pipelining"

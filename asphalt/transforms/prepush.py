@@ -42,9 +42,6 @@ from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms import landing
-from asphalt.transforms.comments import comments_inside
-from asphalt.transforms.edit import map_leaves, rewrite_list, shifted
-from asphalt.transforms.make import Maker, compare, fn, num, size, sub, var
 from asphalt.transforms.patterns import pieces_of
 from asphalt.transforms.pieces import (
     ERROR,
@@ -59,6 +56,9 @@ from asphalt.transforms.pieces import (
     K,
     Pieces,
 )
+from asphalt.transforms.rewriting.comments import comments_inside
+from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list, shifted
+from asphalt.transforms.rewriting.make import Maker, compare, fn, num, size, sub, var
 
 
 def prepush(unit: Unit, plan: Plan, site: str, eol: str) -> Unit:

@@ -43,12 +43,12 @@ from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Decl, Entity, Include
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.clones import OWN, has_room
-from asphalt.transforms.comments import comments_inside
-from asphalt.transforms.declare import column_of, insert_behind
-from asphalt.transforms.edit import map_leaves, rewrite_list
-from asphalt.transforms.make import Maker
-from asphalt.transforms.new_names import next_number
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.comments import comments_inside
+from asphalt.transforms.rewriting.declare import column_of, insert_behind
+from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
+from asphalt.transforms.rewriting.make import Maker
+from asphalt.transforms.rewriting.new_names import next_number
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "renaming"
 _PREFIX = "asphalt_"

@@ -48,14 +48,14 @@ from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.comments import comments_inside, in_front
 from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds
-from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.hoisting import UNSEEN, leaves_early
-from asphalt.transforms.indentation import further_in
-from asphalt.transforms.make import add, compare, maker_at, num, size
 from asphalt.transforms.peeling import NAME as NAME
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.comments import comments_inside, in_front
+from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
+from asphalt.transforms.rewriting.indentation import further_in
+from asphalt.transforms.rewriting.make import add, compare, maker_at, num, size
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.taking import takes_at
 from asphalt.transforms.windows import NEXT, is_work
 

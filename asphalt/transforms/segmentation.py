@@ -61,10 +61,10 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Unit
-from asphalt.transforms.edit import rewrite_list
+from asphalt.transforms.rewriting.edit import rewrite_list
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.segment_tiles import Segments
 from asphalt.transforms.segmented_sides import Ends, Segmented
-from asphalt.transforms.step import Found, Step
 from asphalt.transforms.tile_declarations import declared, takes_tiles
 
 NAME = "pipelining"

@@ -34,9 +34,9 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages import Messages
 from asphalt.ir.tree import Branch, Do, Node
 from asphalt.transforms import fission
-from asphalt.transforms.edit import lists_in
+from asphalt.transforms.rewriting.edit import lists_in
+from asphalt.transforms.rewriting.step import Found
 from asphalt.transforms.rotation import works_first
-from asphalt.transforms.step import Found
 from asphalt.transforms.taking import posts_or_sends, takes
 
 NAME = fission.NAME

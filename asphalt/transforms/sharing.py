@@ -35,7 +35,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.accepted import is_accepted_at
 from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import region_of
@@ -49,19 +48,20 @@ from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
-from asphalt.transforms.comments import assumptions
 from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds, is_edge
-from asphalt.transforms.edit import lists_in, rewrite_list
-from asphalt.transforms.guarded_nests import around, nest_in
-from asphalt.transforms.make import add, mul, num, quotient, size
 from asphalt.transforms.parts_of_nest import (
     marked,
     why_not_repeated,
     with_heads,
     without_comments,
 )
+from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
+from asphalt.transforms.rewriting.comments import assumptions
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.guarded_nests import around, nest_in
+from asphalt.transforms.rewriting.make import add, mul, num, quotient, size
+from asphalt.transforms.rewriting.step import Found, Step, Trial
 from asphalt.transforms.splitting import NAME as NAME
-from asphalt.transforms.step import Found, Step, Trial
 from asphalt.transforms.windows import GOES_ON, Window, is_work, windows_of
 
 

@@ -10,7 +10,7 @@ from asphalt.analysis.mpi.procedures import Procedure, Timing, table
 from asphalt.analysis.mpi.runtime_module import IN_PLACE, RUNTIME_CALLS
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Component, Expr
-from asphalt.transforms.make import var
+from asphalt.transforms.rewriting.make import var
 
 _HANDLES = ("DATATYPE", "COMMUNICATOR", "OPERATION")
 

@@ -33,7 +33,7 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.ir.tree import Unit
 from asphalt.transforms.dividing import Run, in_parts, nests
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.windows import Window
 
 NAME = "splitting"

@@ -50,10 +50,10 @@ from asphalt.ir.expr import Arg, Ref, names_in
 from asphalt.ir.source import Span, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.comments import in_front
-from asphalt.transforms.edit import rewrite_list
-from asphalt.transforms.make import maker_at
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.comments import in_front
+from asphalt.transforms.rewriting.edit import rewrite_list
+from asphalt.transforms.rewriting.make import maker_at
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "stores"
 _CANCEL = "mpi_cancel"

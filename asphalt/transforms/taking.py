@@ -40,9 +40,9 @@ from asphalt.analysis.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms import motion
-from asphalt.transforms.edit import lists_in, map_leaves, rewrite_list
-from asphalt.transforms.make import maker_at
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
+from asphalt.transforms.rewriting.make import maker_at
+from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.windows import BESIDE_TAKEN, NEXT
 
 NAME = motion.NAME

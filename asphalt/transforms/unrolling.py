@@ -48,10 +48,10 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind, Plain, What
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.comments import comments_inside, in_front
-from asphalt.transforms.edit import map_leaves, rewrite_list
-from asphalt.transforms.make import maker_at
-from asphalt.transforms.step import Found, Step
+from asphalt.transforms.rewriting.comments import comments_inside, in_front
+from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
+from asphalt.transforms.rewriting.make import maker_at
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "unrolling"
 MOST = 8

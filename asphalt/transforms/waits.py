@@ -35,11 +35,11 @@ from asphalt.analysis.requests.operations import Operation, operations
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Unit
-from asphalt.transforms.edit import flat_map
-from asphalt.transforms.make import num
 from asphalt.transforms.nonblocking_rules import is_read
-from asphalt.transforms.replacement import statements_for
-from asphalt.transforms.step import Found, Step, Trial
+from asphalt.transforms.rewriting.edit import flat_map
+from asphalt.transforms.rewriting.make import num
+from asphalt.transforms.rewriting.replacement import statements_for
+from asphalt.transforms.rewriting.step import Found, Step, Trial
 
 NAME = "waits"
 MOST = 8

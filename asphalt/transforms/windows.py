@@ -11,7 +11,7 @@ from asphalt.analysis.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
-from asphalt.transforms.edit import lists_in
+from asphalt.transforms.rewriting.edit import lists_in
 
 GOES_ON = "asphalt: the nest goes on, beside the next transfer"
 """The comment at a part of a nest that was given to a window (``sharing``)."""

@@ -33,9 +33,9 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Call, Decl, Entity, TypeSpec, Use, UseItem
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.declare import insert_behind
-from asphalt.transforms.edit import replace_unit, rewrite_list
-from asphalt.transforms.make import Maker, var
+from asphalt.transforms.rewriting.declare import insert_behind
+from asphalt.transforms.rewriting.edit import replace_unit, rewrite_list
+from asphalt.transforms.rewriting.make import Maker, var
 from asphalt.unparse.unparse import unparse
 from bench.lab.case import ROOT
 from bench.lab.places import place_for

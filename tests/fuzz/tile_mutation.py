@@ -19,8 +19,8 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import pipelines
-from asphalt.transforms.make import add, num
 from asphalt.transforms.pipelines import Finder
+from asphalt.transforms.rewriting.make import add, num
 from fuzz.mutation import Replacement
 from fuzz.transfer_mutant import Switch, TransferMutant, off
 

@@ -22,8 +22,8 @@ from asphalt.ir.insertion import last_declaration
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Decl, Entity
 from asphalt.ir.tree import File, Unit
-from asphalt.transforms.declare import column_of, insert_behind
-from asphalt.transforms.make import Maker
+from asphalt.transforms.rewriting.declare import column_of, insert_behind
+from asphalt.transforms.rewriting.make import Maker
 
 _TEXT = "for what stands in other units"
 

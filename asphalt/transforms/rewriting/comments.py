@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.tree import Leaf, Node, leaves
-from asphalt.transforms.edit import map_leaves
+from asphalt.transforms.rewriting.edit import map_leaves
 
 _FIXED = ("c", "C", "*")
 """What begins a line of fixed form that is a comment, besides ``!``."""

@@ -18,9 +18,9 @@ from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.stmt import Decl, Entity, Include, TypeSpec
 from asphalt.ir.tree import Leaf, Unit
-from asphalt.transforms.declare import column_of, insert_behind
-from asphalt.transforms.make import Maker, compare, fn, num, respelled
-from asphalt.transforms.new_names import next_number
+from asphalt.transforms.rewriting.declare import column_of, insert_behind
+from asphalt.transforms.rewriting.make import Maker, compare, fn, num, respelled
+from asphalt.transforms.rewriting.new_names import next_number
 
 _PREFIX = "asphalt_checked_"
 _FUNCTIONS = ("kind", "merge")

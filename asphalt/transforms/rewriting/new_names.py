@@ -9,7 +9,7 @@ from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.names.visibility import words_of
 from asphalt.ir.expr import Ref, walk
 from asphalt.ir.tree import leaves
-from asphalt.transforms.declare import expressions_of
+from asphalt.transforms.rewriting.declare import expressions_of
 
 _PREFIX = "asphalt_"
 

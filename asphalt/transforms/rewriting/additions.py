@@ -14,9 +14,9 @@ from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Decl, Use, UseItem
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.declare import column_of, insert_behind
-from asphalt.transforms.edit import map_leaves
-from asphalt.transforms.make import Maker
+from asphalt.transforms.rewriting.declare import column_of, insert_behind
+from asphalt.transforms.rewriting.edit import map_leaves
+from asphalt.transforms.rewriting.make import Maker
 
 _PREFIX = "asphalt_"
 

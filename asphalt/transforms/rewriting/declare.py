@@ -27,8 +27,8 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
-from asphalt.transforms.edit import map_leaves
-from asphalt.transforms.make import Maker, both, compare, fn, num, var
+from asphalt.transforms.rewriting.edit import map_leaves
+from asphalt.transforms.rewriting.make import Maker, both, compare, fn, num, var
 
 RUNTIME = "asphalt_rt"
 _FROM_RUNTIME = (

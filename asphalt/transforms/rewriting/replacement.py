@@ -9,7 +9,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Guarded, What
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.comments import comments_inside
+from asphalt.transforms.rewriting.comments import comments_inside
 
 
 def statements_for(

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.edit import map_leaves
+from asphalt.transforms.rewriting.edit import map_leaves
 
 _LABEL_FIELD = 6
 _LAST_COLUMN = 72
