@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from asphalt.analysis.all_sends import Sent, all_sends, operations
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.conditions.usage import (
     of_called,
@@ -16,7 +15,8 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import is_closed
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.all_sends import Sent, all_sends, operations
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store
 from asphalt.analysis.requests.interprocedural import forgotten
 from asphalt.analysis.requests.matching import matching

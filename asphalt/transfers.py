@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from asphalt.analysis.collectives import nonblocking_form
 from asphalt.analysis.conditions.point_to_point import verdict
 from asphalt.analysis.data_flow.feasible_statements import Executed
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.messages.collectives import nonblocking_form
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.requests.matching import is_blocking_transfer, matching
 from asphalt.analysis.requests.operations import deals_with_requests

@@ -9,7 +9,7 @@ from mpi_run import SMPI, installed
 from stepping import Stepped
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.requests.matching import Matched
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree

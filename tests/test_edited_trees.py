@@ -8,7 +8,7 @@ from pathlib import Path
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.support.garbage_collection import collected_seldom, not_looked_through

@@ -10,7 +10,7 @@ from stepping import Stepped
 
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.stmt import Guarded

@@ -8,7 +8,7 @@ import pytest
 from stepping import Stepped
 
 from asphalt.analysis.data_flow.unit import line_of
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 
 MODULE = """
 module shared

@@ -16,7 +16,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access, Footprint
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.verdicts.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.ir.expr import Expr, names_in

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.message_loops import Message, called
+from asphalt.analysis.messages.loops import Message, called
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.private import may_be_read_after

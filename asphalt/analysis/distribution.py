@@ -19,7 +19,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.iteration_pairs import Pair, pairs_of
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, loop_variable
-from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Node, leaves

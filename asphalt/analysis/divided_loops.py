@@ -8,7 +8,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import effect_of, region_of, why_ordered
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.shapes import is_scalar
-from asphalt.analysis.messages import called
+from asphalt.analysis.messages.messages import called
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.rank_blocks import RankBlocks, iteration_rank

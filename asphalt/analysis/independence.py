@@ -20,8 +20,8 @@ from asphalt.analysis.known_limits import KnownLimits
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
-from asphalt.analysis.message_order import MessageOrder
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.names.constants import constant, is_open
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.placement import Placement

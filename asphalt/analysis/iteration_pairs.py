@@ -14,7 +14,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.references import actions, expressions_of

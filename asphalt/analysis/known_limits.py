@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from asphalt.analysis.data_flow.preserved_values import KeptValues
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from asphalt.analysis.block_copies import BlockCopy, block_copy
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import Shape, shape_of
-from asphalt.analysis.message_loops import (
+from asphalt.analysis.messages.loops import (
     Message,
     Odd,
     called,
@@ -16,7 +16,7 @@ from asphalt.analysis.message_loops import (
     replaced,
     starts_messages,
 )
-from asphalt.analysis.messages import Way
+from asphalt.analysis.messages.messages import Way
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import tells_of_the_receive
 from asphalt.analysis.mpi.procedures import Timing

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from asphalt.analysis.message_loops import (
+from asphalt.analysis.messages.loops import (
     Message,
     Odd,
     called,
     messages_of,
     starts_messages,
 )
-from asphalt.analysis.messages import Way
+from asphalt.analysis.messages.messages import Way
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import Timing, table
 from asphalt.analysis.names.designators import designator_name

@@ -8,8 +8,8 @@ from asphalt.analysis.completed_group import why_incomplete
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.exchange import Exchange, at_calls, statements
 from asphalt.analysis.memory.forward_substitution import Values
-from asphalt.analysis.message_loops import called, starts_messages
-from asphalt.analysis.messages import Way
+from asphalt.analysis.messages.loops import called, starts_messages
+from asphalt.analysis.messages.messages import Way
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.scopes import Scope

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from asphalt.analysis.all_sends import operations
 from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.memory.forward_substitution import constants_in
-from asphalt.analysis.message_loops import called
-from asphalt.analysis.messages import envelopes_of
+from asphalt.analysis.messages.all_sends import operations
+from asphalt.analysis.messages.loops import called
+from asphalt.analysis.messages.messages import envelopes_of
 from asphalt.analysis.mpi.library_effects import Store, probes
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.ir.tree import Leaf, leaves

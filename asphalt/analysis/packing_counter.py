@@ -23,7 +23,7 @@ from asphalt.analysis.exchange import Exchange
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.message_loops import substituted
+from asphalt.analysis.messages.loops import substituted
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.private import may_be_read_after
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly

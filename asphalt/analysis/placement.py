@@ -24,7 +24,7 @@ from asphalt.analysis.loop_ends import (
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded

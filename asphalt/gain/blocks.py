@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from asphalt.analysis.messages import called
+from asphalt.analysis.messages.messages import called
 from asphalt.analysis.mpi.procedures import table
 from asphalt.gain.amounts import PEERS
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section

@@ -25,7 +25,7 @@ from asphalt.analysis.control_flow.all_but_last import condition_of, condition_t
 from asphalt.analysis.cost.trip_counts import loop_trips
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages import Way, called
+from asphalt.analysis.messages.messages import Way, called
 from asphalt.gain.amounts import PEERS, known
 from asphalt.gain.blocks import BlockCall, Step
 from asphalt.gain.conditions import Condition, Conditions, Open

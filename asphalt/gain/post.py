@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from asphalt.analysis.messages import Part, Way
+from asphalt.analysis.messages.messages import Part, Way
 from asphalt.gain.amounts import PEERS, typical
 from asphalt.gain.blocks import BlockCall, Blocks, Step
 from asphalt.gain.roles import Message, Role

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.derived_datatypes import type_map
-from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
+from asphalt.analysis.messages.messages import Envelope, Messages, Part, Way, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.symbol import Origin
 from asphalt.gain.amounts import amount, typical

@@ -13,7 +13,7 @@ from asphalt.analysis.cost.declared_extents import factors
 from asphalt.analysis.cost.trip_counts import Trips, loop_trips
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.memory.forward_substitution import constants_in
-from asphalt.analysis.messages import called
+from asphalt.analysis.messages.messages import called
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.frontend.statements.concurrent import concurrent_header

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.messages import Messages, Way, envelopes_of
+from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
+from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.names.constants import constant, element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.sole_pair import SolePair
 from asphalt.config.limits import HEADER, USUAL_DEPTH
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Model, Price

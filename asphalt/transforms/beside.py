@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, names_in

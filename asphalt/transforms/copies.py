@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.ir.stmt import ArmHead, Call
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
 from asphalt.transforms.motion import NAME as NAME

@@ -47,7 +47,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages, called
+from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.mpi.runtime_module import BLOCKS
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.schedule.blocks import Pattern

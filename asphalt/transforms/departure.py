@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.ahead import direct_statements
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages import Messages, Way, envelopes_of
+from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import Call

@@ -25,7 +25,7 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.affine_guards import extremes
 from asphalt.analysis.memory.regions import Region, loop_variable
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.nest import tilable_loops

@@ -16,7 +16,7 @@ from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall, runtime_call
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call

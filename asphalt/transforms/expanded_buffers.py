@@ -30,13 +30,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.ahead import direct_statements
-from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.distribution import lets_receives_go
 from asphalt.analysis.few_iterations import few_iterations, has_own_indices
-from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.buffer_flow import BufferFlow
+from asphalt.analysis.messages.full_messages import FullMessages
+from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.config.limits import USUAL_CLONES

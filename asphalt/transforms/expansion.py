@@ -34,7 +34,7 @@ from asphalt.analysis.ahead import Ahead, Receive, direct_statements, posted_ahe
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.shapes import is_scalar
-from asphalt.analysis.messages import Messages, called
+from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.verdicts.block_codes import COPIES, Obstacle, refused_at
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.stmt import (

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
 from asphalt.ir.stmt import ArmHead, Call, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit, leaves

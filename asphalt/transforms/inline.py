@@ -31,7 +31,7 @@ from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.memory.shapes import is_scalar
-from asphalt.analysis.messages import called
+from asphalt.analysis.messages.messages import called
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.same_rounding import inexact
 from asphalt.analysis.verdicts.splitting_codes import DIGITS

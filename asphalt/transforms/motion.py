@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Leaf, Node, Unit, leaves

@@ -8,11 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.collectives import (
-    is_predefined_reduction,
-    why_not_together,
-    why_other_digits,
-)
 from asphalt.analysis.conditions.point_to_point import (
     DIGITS,
     ELSEWHERE,
@@ -33,6 +28,11 @@ from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.messages.collectives import (
+    is_predefined_reduction,
+    why_not_together,
+    why_other_digits,
+)
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import (

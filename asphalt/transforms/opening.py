@@ -28,7 +28,7 @@ from asphalt.analysis.exchange import Place, statements
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.program import Located

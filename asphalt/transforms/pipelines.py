@@ -14,14 +14,14 @@ from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.message_parts import Parts, Trips, parts_of
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, is_size, type_bytes
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.schedule.check_pipeline import check_pipeline
-from asphalt.analysis.sole_pair import SolePair
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS

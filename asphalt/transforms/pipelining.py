@@ -43,7 +43,7 @@ from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Node, Unit
 from asphalt.transforms.message_tiles import Emission

@@ -28,12 +28,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.buffer_flow import BufferFlow
+from asphalt.analysis.messages.full_messages import FullMessages
+from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.ir.expr import Expr, Ref

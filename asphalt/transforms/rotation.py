@@ -38,7 +38,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.regions import loop_variable
-from asphalt.analysis.messages import Messages, Way, envelopes_of
+from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.names.constant_places import is_constant, may_fail
 from asphalt.analysis.same_rounding import inexact

@@ -58,7 +58,7 @@ from functools import partial
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Unit
 from asphalt.transforms.rewriting.edit import rewrite_list

@@ -12,7 +12,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.message_parts import Trips, parts_of
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scopes

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.independence import Independence
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.ir.tree import Branch, Do, Node
 from asphalt.transforms import fission
 from asphalt.transforms.rewriting.edit import lists_in

@@ -40,7 +40,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.free_order import region_of
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.regions import loop_variable
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.symbolic.polynomials import Poly, poly

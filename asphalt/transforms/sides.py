@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.collectives import nonblocking_form
+from asphalt.analysis.messages.collectives import nonblocking_form
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.procedures import Procedure, Timing, table
 from asphalt.analysis.mpi.runtime_module import IN_PLACE, RUNTIME_CALLS

@@ -24,20 +24,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.data_flow.side_effect_free import is_condition, is_unnoticed
 from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.effects.array_flow import may_minus
 from asphalt.analysis.effects.whole_program import is_closed
-from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import ALIASED, Mode
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.messages import Messages, called
+from asphalt.analysis.messages.buffer_flow import BufferFlow
+from asphalt.analysis.messages.full_messages import FullMessages
+from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import table

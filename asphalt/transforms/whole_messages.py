@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages import Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.ir.tree import Node, leaves
 from asphalt.transforms import nonblocking
 from asphalt.transforms.message_tiles import Message

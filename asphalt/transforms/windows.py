@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.cost.array_work import ArrayWork
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages import Messages, Part, called, part_of
+from asphalt.analysis.messages.messages import Messages, Part, called, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves

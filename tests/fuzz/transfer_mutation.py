@@ -16,10 +16,8 @@ from asphalt.analysis import (
     iteration_pairs,
     placement,
 )
-from asphalt.analysis.buffer_flow import BufferFlow
 from asphalt.analysis.data_flow import temporaries
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.full_messages import FullMessages
 from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining import names, procedure
 from asphalt.analysis.inlining.call_context import CallContext
@@ -27,8 +25,10 @@ from asphalt.analysis.inlining.codes import RefusedError
 from asphalt.analysis.memory import mpi_buffers
 from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind
 from asphalt.analysis.memory.mpi_buffers import _Buffers
-from asphalt.analysis.message_order import MessageOrder
-from asphalt.analysis.messages import Messages, Part, part_of
+from asphalt.analysis.messages.buffer_flow import BufferFlow
+from asphalt.analysis.messages.full_messages import FullMessages
+from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.placement import Placement
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.running.mpi import SMPI

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.all_sends import Sent, receives
 from asphalt.analysis.conditions.equally_often import refused_by
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.messages import Messages
-from asphalt.analysis.own_rank import receives_from_itself
+from asphalt.analysis.messages.all_sends import Sent, receives
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.messages.self_messages import receives_from_itself
 from asphalt.analysis.requests.interprocedural import Forgotten
 from asphalt.analysis.requests.matching import Match, Unmatched
 from asphalt.analysis.requests.operations import Does

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.whole_program import is_closed
+from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import procedure
@@ -20,7 +21,6 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS, RUNTIME_MODULES
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import Call, Guarded, Opaque, Raw

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.memory.forward_substitution import is_integer
-from asphalt.analysis.messages import Envelope, Way, envelopes_of
+from asphalt.analysis.messages.messages import Envelope, Way, envelopes_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.mpi.procedures import Timing

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.branch_correlation import BranchFacts
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.messages.self_messages import own_ranks
 from asphalt.analysis.mpi.call import MpiCall
-from asphalt.analysis.own_rank import own_ranks
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.tree import Leaf
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from functools import cached_property
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.messages import Envelope, Messages, Part, Way, part_of
+from asphalt.analysis.messages.messages import Envelope, Messages, Part, Way, part_of
+from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Store, library_row, needs_the_receive
 from asphalt.analysis.mpi.procedures import table
-from asphalt.analysis.wildcards import takes_any_source, takes_any_tag
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Node
 

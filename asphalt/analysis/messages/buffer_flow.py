@@ -12,14 +12,14 @@ from dataclasses import replace
 from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, elements_of
-from asphalt.analysis.full_messages import FullMessages
-from asphalt.analysis.guarded_reads import guarded_reads
 from asphalt.analysis.memory.accesses import CallEffect, Mode, Names, Reached, Subscript
 from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.messages import Messages, called
+from asphalt.analysis.messages.full_messages import FullMessages
+from asphalt.analysis.messages.guarded_reads import guarded_reads
+from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.mpi.library_effects import Transfer, library_row
 from asphalt.analysis.names.constants import element_bytes

@@ -8,7 +8,7 @@ from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.data_flow.branch_correlation import BranchFacts
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import EffectKind
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import Timing, procedure

@@ -13,12 +13,12 @@ from functools import cache, partial
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.executing_ranks import Ranks, executing_ranks
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.executing_ranks import Ranks, executing_ranks
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.messages.null_receives import may_get_nothing
 from asphalt.analysis.mpi.call import MpiCall, PredefinedType, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import LibraryAccess, Store, library_row
 from asphalt.analysis.mpi.procedures import Procedure, procedure, table
-from asphalt.analysis.unmatched_receives import may_get_nothing
 from asphalt.ir.expr import Expr
 from asphalt.ir.program import MpiMention
 from asphalt.ir.source import Span

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import EffectKind, Mode
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.messages import Messages
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.ir.expr import Arg, Op, Ref, names_in

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.memory.forward_substitution import constants_in
+from asphalt.analysis.messages.null_receives import names_nobody
+from asphalt.analysis.messages.wildcards import is_wildcard
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import table
@@ -20,8 +22,6 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS
 from asphalt.analysis.names.constants import constant, is_size
 from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.unmatched_receives import names_nobody
-from asphalt.analysis.wildcards import is_wildcard
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call, Guarded, Opaque, Raw

@@ -1,0 +1,1 @@
+"""Point-to-point and collective operations as messages: envelopes, matching, order."""
