@@ -21,11 +21,11 @@ from pathlib import Path
 import click
 
 from asphalt.config.settings import Settings
+from asphalt.machine.machine import Machine, load_machine
+from asphalt.machine.machine_file import machine_text
 from asphalt.running.mpi import OPENMPI, SMPI
 from asphalt.simulation.calibration import calibrate
 from asphalt.simulation.charged import charge_tree
-from asphalt.simulation.machine import Machine, load_machine
-from asphalt.simulation.machine_file import machine_text
 from bench.lab.build import ROOT, Recipe, compile_program, sources_of
 from bench.lab.case import KERNELS, load_case
 from bench.lab.platforms import FREE

@@ -12,8 +12,8 @@ from __future__ import annotations
 import click
 
 from asphalt.analysis.cost.classes import CLASSES
+from asphalt.machine.machine import Machine
 from asphalt.running.mpi import OPENMPI, SMPI
-from asphalt.simulation.machine import Machine
 from bench.costs import RESULTS, SIZES, Pair
 
 _PAGE = 1e-6  # seconds a page on both clocks

@@ -18,8 +18,8 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.work import Work
 from asphalt.ir.expr import OpaqueExpr
 from asphalt.ir.tree import leaves
+from asphalt.machine.machine import load_machine
 from asphalt.optimise import Optimised, optimise
-from asphalt.simulation.machine import load_machine
 from asphalt.transforms.charge import Costs
 
 _KINDS = """\

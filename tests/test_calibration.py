@@ -15,11 +15,11 @@ from mpi_run import SMPI, installed
 
 from asphalt.analysis.cost.classes import CLASSES, LINE, Cache
 from asphalt.cli.main import main
-from asphalt.simulation.cache import own_cache
+from asphalt.machine.core_caches import own_cache
+from asphalt.machine.machine import LATENCIES, Machine, load_machine
+from asphalt.machine.machine_file import machine_text
 from asphalt.simulation.calibration import _beside, _counts, _time, _units
 from asphalt.simulation.calibration_runs import COLUMNS, DATA, FILES, reordered, steps, usual
-from asphalt.simulation.machine import LATENCIES, Machine, load_machine
-from asphalt.simulation.machine_file import machine_text
 from asphalt.transforms.charge import Costs
 
 # Divisions that do not wait for each other: their number times the seconds of one is the least.

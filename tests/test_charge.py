@@ -14,9 +14,9 @@ import pytest
 from asphalt.config.errors import InputError
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
+from asphalt.machine.machine import BUILT_IN, load_machine
 from asphalt.running.simgrid import Cluster, MessageCosts, command
 from asphalt.simulation.charged import charge_tree
-from asphalt.simulation.machine import BUILT_IN, load_machine
 
 
 def charged(tmp_path: Path, text: str, name: str = "a.f90") -> str:

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from asphalt.analysis.cost import classes as costs
 from asphalt.analysis.cost.classes import CLASSES
 from asphalt.config.settings import Settings
+from asphalt.machine.machine import Machine
 from asphalt.simulation.charged import charge_tree
-from asphalt.simulation.machine import Machine
 
 WEIGHTS = {"add": 1.0, "multiply": 1e3, "divide": 1e6}
 WEIGHTS |= dict.fromkeys(("store", "store_far", "store_indexed"), 1e9)

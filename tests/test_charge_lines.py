@@ -17,11 +17,11 @@ from asphalt.config.errors import InputError
 from asphalt.config.settings import Settings
 from asphalt.gain.model import Model
 from asphalt.ir.expr import Lit
-from asphalt.simulation.cache import own_cache
+from asphalt.machine.core_caches import own_cache
+from asphalt.machine.machine import BUILT_IN, LATENCIES, Machine, load_machine
+from asphalt.machine.machine_file import machine_text
+from asphalt.machine.platforms import INFINIBAND_HDR
 from asphalt.simulation.charged import charge_tree
-from asphalt.simulation.machine import BUILT_IN, LATENCIES, Machine, load_machine
-from asphalt.simulation.machine_file import machine_text
-from asphalt.simulation.platforms import INFINIBAND_HDR
 
 CACHE = Cache(64 * 1000)
 SECONDS = dict.fromkeys(CLASSES, 0.0) | {"line": 1.0e-9}

@@ -11,8 +11,8 @@ import pytest
 
 from asphalt.analysis.cost.classes import CLASSES
 from asphalt.config.settings import Settings
+from asphalt.machine.machine import BUILT_IN, Machine, load_machine
 from asphalt.simulation.charged import charge_tree
-from asphalt.simulation.machine import BUILT_IN, Machine, load_machine
 
 MACHINE = Machine("pages", "", (), dict.fromkeys(CLASSES, 0.0) | {"page": 1.0})
 # what is charged until the program tells: one second a page

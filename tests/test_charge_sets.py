@@ -11,8 +11,8 @@ from test_charge_times import charges
 
 from asphalt.analysis.cost.classes import UNKNOWN, Cache
 from asphalt.config.errors import InputError
-from asphalt.simulation.cache import own_cache
-from asphalt.simulation.machine import BUILT_IN, load_machine
+from asphalt.machine.core_caches import own_cache
+from asphalt.machine.machine import BUILT_IN, load_machine
 
 WAYS, WAY = 8, 4096
 CACHE = Cache(0, WAYS, WAY)

@@ -10,8 +10,8 @@ import pytest
 
 from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, Cache, Counts
 from asphalt.config.settings import Settings
+from asphalt.machine.machine import LATENCIES, Machine
 from asphalt.simulation.charged import charge_tree
-from asphalt.simulation.machine import LATENCIES, Machine
 
 HEAD = """\
 subroutine s(n, m, a, b)

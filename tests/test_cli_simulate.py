@@ -11,7 +11,7 @@ from cli_programs import MAIN, TRANSPOSES
 from mpi_run import SMPI, installed
 
 from asphalt.cli.main import main
-from asphalt.simulation.platforms import NETWORKS
+from asphalt.machine.platforms import NETWORKS
 
 pytestmark = pytest.mark.skipif(not installed(SMPI), reason="needs SMPI")
 ETHERNET = next(network for network in NETWORKS if network.name == "ethernet-10g")

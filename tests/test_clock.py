@@ -8,7 +8,7 @@ import pytest
 from stepping import Stepped
 
 from asphalt.gain.model import Model
-from asphalt.simulation.platforms import ETHERNET_1
+from asphalt.machine.platforms import ETHERNET_1
 
 _FRAME = """\
 subroutine unit(a, b, w, n, np, me, comm, theirs)

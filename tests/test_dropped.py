@@ -15,6 +15,7 @@ from stepping import Stepped
 from asphalt.change import Outcome
 from asphalt.cli.main import main
 from asphalt.gain.model import Model
+from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_HDR, Network
 from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser import overlap
 from asphalt.optimiser.dropped import IDLE, SLOWER, distinct, together_not_kept
@@ -30,7 +31,6 @@ from asphalt.report.model import (
     StepReport,
 )
 from asphalt.report.steps import dropped_text, step_text
-from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_HDR, Network
 
 FACES = """\
 subroutine faces(w, b, me, comm)

@@ -22,9 +22,9 @@ from asphalt.config.limits import USUAL_CLONES
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.gain.model import Model
+from asphalt.machine.platforms import INFINIBAND_DDR_2009
 from asphalt.optimise import Optimised, optimise
 from asphalt.project import Project
-from asphalt.simulation.platforms import INFINIBAND_DDR_2009
 from asphalt.transforms import departure, expansion
 
 _KERNELS = Path(__file__).parent.parent / "kernels"

@@ -15,8 +15,8 @@ from asphalt.gain.segments import saved as saved_by
 from asphalt.gain.segments import usual_tile
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import leaves
+from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_DDR_2009, INFINIBAND_HDR, Network
 from asphalt.optimise import FIXPOINT, Optimised, optimise
-from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_DDR_2009, INFINIBAND_HDR, Network
 
 _FRAME = """\
 subroutine unit(a, b, w, n, m, lo, hi, np, me, comm)

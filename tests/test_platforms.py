@@ -8,11 +8,11 @@ import pytest
 from mpi_run import SMPI, build, installed
 
 from asphalt.config.errors import AsphaltError
+from asphalt.machine.choose import chosen
+from asphalt.machine.platform_files import described, host_speed
+from asphalt.machine.platforms import NETWORKS, Network, Platform
 from asphalt.report.timeline_data import time_text
 from asphalt.running.simgrid import MessageCosts
-from asphalt.simulation.choose import chosen
-from asphalt.simulation.described import described, host_speed
-from asphalt.simulation.platforms import NETWORKS, Network, Platform
 from asphalt.simulation.runs import Part, Program, Simulator
 
 SIZES = (8, 4000, 40000, 4000000)

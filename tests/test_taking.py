@@ -22,9 +22,9 @@ from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.model import Model
+from asphalt.machine.platforms import ETHERNET_1
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
-from asphalt.simulation.platforms import ETHERNET_1
 from asphalt.transforms import (
     departure,
     expansion,

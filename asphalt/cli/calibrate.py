@@ -16,11 +16,11 @@ from asphalt.cli.options import PATHS
 from asphalt.cli.progress import progress
 from asphalt.cli.session import note
 from asphalt.config.errors import UsageError
+from asphalt.machine.machine_file import machine_text
 from asphalt.output.atomic import write_atomically
 from asphalt.simulation.calibration import Calibration
 from asphalt.simulation.calibration import calibrate as calibrated
 from asphalt.simulation.calibration_runs import steps
-from asphalt.simulation.machine_file import machine_text
 
 
 @click.command(cls=Command)

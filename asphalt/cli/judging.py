@@ -19,11 +19,11 @@ from asphalt.cli.options import PATHS
 from asphalt.cli.simulated_program import FLAGS, RANKS, SECONDS, builder_of, warn_of_speeds
 from asphalt.config.errors import UsageError
 from asphalt.config.passes import TRANSFERS
+from asphalt.machine.choose import DEFAULT, chosen
+from asphalt.machine.machine import load_machine
 from asphalt.project import Judges, Project
 from asphalt.running.mpi import SMPI
-from asphalt.simulation.choose import DEFAULT, chosen
 from asphalt.simulation.judge import SimulatedTimes
-from asphalt.simulation.machine import load_machine
 from asphalt.simulation.runs import Simulator
 
 MODEL, SIMULATION = "model", "simulation"

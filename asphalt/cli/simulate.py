@@ -27,13 +27,13 @@ from asphalt.cli.session import Output, open_project
 from asphalt.cli.simulate_runs import Wanted, run_study, run_sweep
 from asphalt.cli.simulated_program import FLAGS, RANKS, SECONDS, builder_of, warn_of_speeds
 from asphalt.config.limits import DEPTH, TILE
+from asphalt.machine.choose import DEFAULT, chosen
+from asphalt.machine.machine import load_machine
 from asphalt.project import DEFAULT_DEPTH, Project
 from asphalt.report.simulated import (
     platforms_table,
 )
 from asphalt.running.mpi import SMPI
-from asphalt.simulation.choose import DEFAULT, chosen
-from asphalt.simulation.machine import load_machine
 from asphalt.simulation.sweep import Tiling
 from asphalt.verify.files import outputs
 

@@ -19,6 +19,8 @@ from asphalt.cli.options import (
 from asphalt.cli.progress import progress
 from asphalt.cli.session import Output, note
 from asphalt.config.errors import UsageError
+from asphalt.machine.platform_files import Described
+from asphalt.machine.platforms import Network
 from asphalt.output.atomic import write_atomically
 from asphalt.project import Project
 from asphalt.report.change import Change
@@ -32,8 +34,6 @@ from asphalt.report.simulated import (
 )
 from asphalt.report.timeline_data import Drawing, Version
 from asphalt.report.timeline_html import write_timelines
-from asphalt.simulation.described import Described
-from asphalt.simulation.platforms import Network
 from asphalt.simulation.runs import Program, SimulationError, Simulator
 from asphalt.simulation.study import Builder, Study, study
 from asphalt.simulation.sweep import Sweep, Tiling, sweep

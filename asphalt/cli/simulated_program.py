@@ -11,10 +11,10 @@ from pathlib import Path
 from asphalt.cli.build_options import Building
 from asphalt.cli.session import note
 from asphalt.config.errors import InputError
+from asphalt.machine.machine import Machine
+from asphalt.machine.platform_files import Described, host_speed
+from asphalt.machine.platforms import Network
 from asphalt.project import Project
-from asphalt.simulation.described import Described, host_speed
-from asphalt.simulation.machine import Machine
-from asphalt.simulation.platforms import Network
 from asphalt.simulation.study import Builder
 from asphalt.verify.builds import Commands
 

@@ -37,7 +37,7 @@ from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
-from asphalt.simulation.platforms import Network
+from asphalt.machine.platforms import Network
 
 _TURNS = 3  # of a loop that are looked at one by one; the others take as long as the last one
 _LEVELS = 4  # of calls

@@ -23,8 +23,8 @@ from asphalt.gain.work import Work
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node
-from asphalt.simulation.machine import Machine, load_machine
-from asphalt.simulation.platforms import ETHERNET_1, INFINIBAND_DDR_2009, Network
+from asphalt.machine.machine import Machine, load_machine
+from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_DDR_2009, Network
 from asphalt.transforms.charge import Costs
 
 USUAL = (INFINIBAND_DDR_2009, ETHERNET_1)

@@ -11,7 +11,7 @@ from asphalt.gain.amounts import PEERS, typical
 from asphalt.gain.blocks import BlockCall, Blocks, Step
 from asphalt.gain.roles import Message, Role
 from asphalt.gain.transfers import Letter, Transfer
-from asphalt.simulation.platforms import GB, US, Network
+from asphalt.machine.platforms import GB, US, Network
 
 COPY_BANDWIDTH = 10 * GB
 """Of one core, in bytes a second: assumed, as for the copies of ``simulation.platforms``."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.simulation.platforms import Network
+from asphalt.machine.platforms import Network
 
 USUAL_SEGMENTS = 4
 LEAST_WORK = 100000.0

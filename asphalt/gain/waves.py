@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.gain.amounts import PEERS
-from asphalt.simulation.platforms import Network
+from asphalt.machine.platforms import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
+from asphalt.machine.platforms import NETWORKS
 from asphalt.report.timeline_data import time_text
-from asphalt.simulation.platforms import NETWORKS
 from asphalt.simulation.study import Study
 from asphalt.simulation.sweep import Sweep, Tiling
 

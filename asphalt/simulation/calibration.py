@@ -25,7 +25,8 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
-from asphalt.simulation.cache import own_cache
+from asphalt.machine.core_caches import own_cache
+from asphalt.machine.machine import LATENCIES, Machine
 from asphalt.simulation.calibration_runs import (
     COLUMNS,
     CROSSED,
@@ -37,7 +38,6 @@ from asphalt.simulation.calibration_runs import (
     SIDE,
     measure,
 )
-from asphalt.simulation.machine import LATENCIES, Machine
 from asphalt.transforms.charge import Charger, Costs
 from asphalt.transforms.charge_edit import Charge, together
 

@@ -19,9 +19,9 @@ from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import File, Unit
+from asphalt.machine.machine import Machine
 from asphalt.output.atomic import write_atomically
 from asphalt.output.mirror import absolute, plan_mirror
-from asphalt.simulation.machine import Machine
 from asphalt.transforms.charge import Charger, Costs, NotCharged
 from asphalt.transforms.charge_copies import with_copies_charged
 from asphalt.transforms.charge_edit import (

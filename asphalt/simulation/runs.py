@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 
 from asphalt.analysis.mpi.procedures import table
 from asphalt.config.errors import AsphaltError
+from asphalt.machine.platforms import Platform
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import Outcome, run
 from asphalt.simulation.deadlock import TELL_BLOCKED, deadlock_text, is_deadlock, ranks_text
 from asphalt.simulation.paje import read_trace
-from asphalt.simulation.platforms import Platform
 from asphalt.simulation.timeline import Timeline
 from asphalt.verify.compare import Difference, text_difference
 from asphalt.verify.files import (

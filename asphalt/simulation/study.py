@@ -9,6 +9,7 @@ from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.config.settings import Settings
+from asphalt.machine.machine import Machine
 from asphalt.output.write import write_tree
 from asphalt.report.change import Change
 from asphalt.running.diagnostics import essence
@@ -16,7 +17,6 @@ from asphalt.running.mpi import SMPI
 from asphalt.running.process import run
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.hideable import Hideable, hideable
-from asphalt.simulation.machine import Machine
 from asphalt.simulation.runs import (
     Part,
     Program,

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
+from asphalt.machine.machine import load_machine
 from asphalt.simulation.charged import charge_tree
-from asphalt.simulation.machine import load_machine
 from bench.lab.run import LabError
 
 _READING = Lock()  # the processes that read sources are shared by all threads, and serve one

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
+from asphalt.machine.platforms import MYRINET_2007, RDMA_ETHERNET_2007, Network
 from asphalt.running.mpi import SMPI, Mpi
-from asphalt.simulation.platforms import MYRINET_2007, RDMA_ETHERNET_2007, Network
 from bench.lab.build import Recipe, build
 from bench.lab.case import KERNELS, WIDELY_SHARED, Case, Tiling, load_case
 from bench.lab.jobs import AT_ONCE, told

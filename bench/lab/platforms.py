@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from asphalt.machine.platforms import NETWORKS, Network
 from asphalt.running.mpi import SMPI
 from asphalt.running.simgrid import Cluster, MessageCosts
-from asphalt.simulation.platforms import NETWORKS, Network
 from bench.lab.case import ROOT
 
 NODES = 64

@@ -9,8 +9,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from asphalt.config.errors import InputError
+from asphalt.machine.platforms import INSTANT, PLAIN, eager_below
 from asphalt.running.simgrid import MessageCosts
-from asphalt.simulation.platforms import INSTANT, PLAIN, eager_below
 
 _HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
 _EAGER = 65536  # bytes, from where on SMPI's sends wait for their receive unless it is told other

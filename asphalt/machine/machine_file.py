@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from asphalt.simulation.machine import Machine
+from asphalt.machine.machine import Machine
 
 
 def machine_text(machine: Machine) -> str:

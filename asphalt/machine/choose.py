@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
+from asphalt.machine.platform_files import Described, described
+from asphalt.machine.platforms import NETWORKS, Network
 from asphalt.running.simgrid import MessageCosts
-from asphalt.simulation.described import Described, described
-from asphalt.simulation.platforms import NETWORKS, Network
 
 DEFAULT = "ethernet-10g"
 

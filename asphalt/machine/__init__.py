@@ -1,0 +1,1 @@
+"""Models of machines: what operations cost, networks, and the platform files of SimGrid."""
