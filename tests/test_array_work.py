@@ -20,7 +20,7 @@ from asphalt.ir.expr import OpaqueExpr
 from asphalt.ir.tree import leaves
 from asphalt.machine.machine import load_machine
 from asphalt.optimise import Optimised, optimise
-from asphalt.transforms.charge import Costs
+from asphalt.transforms.charging.program import Costs
 
 _KINDS = """\
 module kinds

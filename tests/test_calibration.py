@@ -20,7 +20,7 @@ from asphalt.machine.machine import LATENCIES, Machine, load_machine
 from asphalt.machine.machine_file import machine_text
 from asphalt.simulation.calibration import _beside, _counts, _time, _units
 from asphalt.simulation.calibration_runs import COLUMNS, DATA, FILES, reordered, steps, usual
-from asphalt.transforms.charge import Costs
+from asphalt.transforms.charging.program import Costs
 
 # Divisions that do not wait for each other: their number times the seconds of one is the least.
 DIVISIONS = """\

@@ -37,7 +37,7 @@ from asphalt.report.timeline_html import write_timelines
 from asphalt.simulation.runs import Program, SimulationError, Simulator
 from asphalt.simulation.study import Builder, Study, study
 from asphalt.simulation.sweep import Sweep, Tiling, sweep
-from asphalt.transforms.charge import NotCharged
+from asphalt.transforms.charging.program import NotCharged
 from asphalt.verify.files import Outputs, never_written
 
 _SEVERAL = 5  # remarks that are told one by one

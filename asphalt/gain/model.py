@@ -25,7 +25,7 @@ from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node
 from asphalt.machine.machine import Machine, load_machine
 from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_DDR_2009, Network
-from asphalt.transforms.charge import Costs
+from asphalt.transforms.charging.program import Costs
 
 USUAL = (INFINIBAND_DDR_2009, ETHERNET_1)
 PRECISION = 1e-3

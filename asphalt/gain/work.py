@@ -24,8 +24,8 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Call, DoHead, UnitHead
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
-from asphalt.transforms.charge import Charger, Costs
-from asphalt.transforms.charge_edit import together
+from asphalt.transforms.charging.edit import together
+from asphalt.transforms.charging.program import Charger, Costs
 
 Procedures = Callable[[Call, Scope], tuple[Located, Scope] | None]
 """The procedure of the tree that a statement calls, with what names mean in it."""

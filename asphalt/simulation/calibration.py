@@ -38,8 +38,8 @@ from asphalt.simulation.calibration_runs import (
     SIDE,
     measure,
 )
-from asphalt.transforms.charge import Charger, Costs
-from asphalt.transforms.charge_edit import Charge, together
+from asphalt.transforms.charging.edit import Charge, together
+from asphalt.transforms.charging.program import Charger, Costs
 
 _BOUNDS = {
     **{"n": LENGTH, "side": SIDE, "four": 4, "two": 2},

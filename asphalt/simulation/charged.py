@@ -22,9 +22,8 @@ from asphalt.ir.tree import File, Unit
 from asphalt.machine.machine import Machine
 from asphalt.output.atomic import write_atomically
 from asphalt.output.mirror import absolute, plan_mirror
-from asphalt.transforms.charge import Charger, Costs, NotCharged
-from asphalt.transforms.charge_copies import with_copies_charged
-from asphalt.transforms.charge_edit import (
+from asphalt.transforms.charging.copies import with_copies_charged
+from asphalt.transforms.charging.edit import (
     ALLOCATED,
     CHARGE,
     FLUSH,
@@ -32,8 +31,9 @@ from asphalt.transforms.charge_edit import (
     TOUCHED,
     TOUCHED_STATIC,
 )
-from asphalt.transforms.charge_pages import with_pages_charged
-from asphalt.transforms.charge_pure import is_pure, may_lose_purity, without_purity
+from asphalt.transforms.charging.pages import with_pages_charged
+from asphalt.transforms.charging.program import Charger, Costs, NotCharged
+from asphalt.transforms.charging.pure import is_pure, may_lose_purity, without_purity
 from asphalt.unparse.unparse import unparse
 
 RUNTIME_UNITS = RUNTIME_MODULES | {CHARGE, FLUSH, PAGES, ALLOCATED, TOUCHED, TOUCHED_STATIC}

@@ -26,7 +26,7 @@ from asphalt.simulation.runs import (
     output_difference,
 )
 from asphalt.simulation.timeline import Timeline
-from asphalt.transforms.charge import NotCharged
+from asphalt.transforms.charging.program import NotCharged
 from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.compare import Difference
 from asphalt.verify.setups import setups

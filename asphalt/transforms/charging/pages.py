@@ -35,7 +35,7 @@ from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Call, Guarded, Opaque, Plain, Raw, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.charge_edit import (
+from asphalt.transforms.charging.edit import (
     ALLOCATED,
     CHARGE,
     FLUSH,
@@ -44,8 +44,8 @@ from asphalt.transforms.charge_edit import (
     CannotInsertError,
     literal,
 )
-from asphalt.transforms.charge_insert import put_before
-from asphalt.transforms.charge_state import State
+from asphalt.transforms.charging.insert import put_before
+from asphalt.transforms.charging.state import State
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.make import Maker, fn, maker_at
 

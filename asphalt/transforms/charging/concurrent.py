@@ -15,8 +15,8 @@ from asphalt.analysis.cost.trip_counts import Trips, loop_trips
 from asphalt.ir.expr import Arg, OpaqueExpr, Ref
 from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Block, Node, leaves
-from asphalt.transforms.charge_edit import Charge
-from asphalt.transforms.charge_state import Blocks, Placed, State
+from asphalt.transforms.charging.edit import Charge
+from asphalt.transforms.charging.state import Blocks, Placed, State
 
 
 def charge_forall(state: State, construct: Block, block: Blocks) -> Placed:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from asphalt.analysis.cost.trip_counts import is_repeatable
 from asphalt.ir.tree import Leaf, Node, leaves
-from asphalt.transforms.charge_edit import (
+from asphalt.transforms.charging.edit import (
     CHARGE,
     FLUSH,
     CannotInsertError,
@@ -16,7 +16,7 @@ from asphalt.transforms.charge_edit import (
     seconds_expression,
     together,
 )
-from asphalt.transforms.charge_state import Placed, State
+from asphalt.transforms.charging.state import Placed, State
 from asphalt.transforms.rewriting.make import maker_at
 
 

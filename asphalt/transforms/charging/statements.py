@@ -27,10 +27,10 @@ from asphalt.ir.stmt import (
     Use,
 )
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.charge_concurrent import concurrent
-from asphalt.transforms.charge_edit import CannotInsertError, Charge
-from asphalt.transforms.charge_insert import charge_call, flushed, put_before
-from asphalt.transforms.charge_state import ENDS, Blocks, Placed, State
+from asphalt.transforms.charging.concurrent import concurrent
+from asphalt.transforms.charging.edit import CannotInsertError, Charge
+from asphalt.transforms.charging.insert import charge_call, flushed, put_before
+from asphalt.transforms.charging.state import ENDS, Blocks, Placed, State
 
 
 def statement(state: State, leaf: Leaf, counter: Counter, block: Blocks) -> Placed:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from asphalt.ir.expr import Keyword
 from asphalt.ir.stmt import ArmHead, Assign
 from asphalt.ir.tree import Arm, Block, Branch, Node, leaves
-from asphalt.transforms.charge_edit import Charge
-from asphalt.transforms.charge_insert import emitted, flushed
-from asphalt.transforms.charge_state import Blocks, Placed, State
-from asphalt.transforms.charge_statements import part
+from asphalt.transforms.charging.edit import Charge
+from asphalt.transforms.charging.insert import emitted, flushed
+from asphalt.transforms.charging.state import Blocks, Placed, State
+from asphalt.transforms.charging.statements import part
 
 
 def charge_branch(state: State, branch: Branch, block: Blocks) -> Placed:

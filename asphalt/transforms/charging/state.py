@@ -16,7 +16,7 @@ from asphalt.ir.expr import Expr, Ref, walk
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Call, ConcurrentHeader, JumpKind, What
 from asphalt.ir.tree import Node, leaves
-from asphalt.transforms.charge_edit import Charge
+from asphalt.transforms.charging.edit import Charge
 
 Waits = Callable[[Call, Scope], bool]
 """Whether a call may communicate without charging by itself what came before."""

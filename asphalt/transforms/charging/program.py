@@ -27,19 +27,19 @@ from asphalt.analysis.cost.trip_counts import usable
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Decl, DoHead, Entity, Guarded, Jump, JumpKind, Opaque, Plain, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.charge_concurrent import charge_forall
-from asphalt.transforms.charge_constructs import charge_branch, charge_grouped, charge_where
-from asphalt.transforms.charge_edit import (
+from asphalt.transforms.charging.concurrent import charge_forall
+from asphalt.transforms.charging.constructs import charge_branch, charge_grouped, charge_where
+from asphalt.transforms.charging.edit import (
     CHARGE,
     FLUSH,
     CannotInsertError,
     Charge,
     before,
 )
-from asphalt.transforms.charge_insert import charge_call, emitted, insert
-from asphalt.transforms.charge_loops import charge_loop
-from asphalt.transforms.charge_state import Costs, NotCharged, Placed, State, Waits
-from asphalt.transforms.charge_statements import statement
+from asphalt.transforms.charging.insert import charge_call, emitted, insert
+from asphalt.transforms.charging.loops import charge_loop
+from asphalt.transforms.charging.state import Costs, NotCharged, Placed, State, Waits
+from asphalt.transforms.charging.statements import statement
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.make import maker_at
 

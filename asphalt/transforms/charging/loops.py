@@ -13,10 +13,10 @@ from asphalt.analysis.cost.trip_counts import Trips, is_repeatable, loop_trips
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import IO, Call, DoHead, Guarded, Jump, JumpKind, Opaque
 from asphalt.ir.tree import Do, Node, leaves
-from asphalt.transforms.charge_concurrent import concurrent
-from asphalt.transforms.charge_edit import Charge
-from asphalt.transforms.charge_insert import emitted, flushed
-from asphalt.transforms.charge_state import ENDS, Blocks, Placed, State
+from asphalt.transforms.charging.concurrent import concurrent
+from asphalt.transforms.charging.edit import Charge
+from asphalt.transforms.charging.insert import emitted, flushed
+from asphalt.transforms.charging.state import ENDS, Blocks, Placed, State
 
 
 def charge_loop(state: State, do: Do, block: Blocks) -> Placed:

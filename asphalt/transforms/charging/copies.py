@@ -11,7 +11,7 @@ from asphalt.ir.expr import Component, Expr, Lit, Op, Ref
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
-from asphalt.transforms.charge_edit import CHARGE, FLUSH, before, literal
+from asphalt.transforms.charging.edit import CHARGE, FLUSH, before, literal
 from asphalt.transforms.rewriting.edit import flat_map
 from asphalt.transforms.rewriting.make import maker_at
 

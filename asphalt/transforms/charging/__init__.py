@@ -1,0 +1,1 @@
+"""Instrumentation for simulated time: the text of a program with calls that charge its operations."""
