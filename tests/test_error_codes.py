@@ -9,7 +9,7 @@ from mpi_run import OPENMPI, SMPI, Mpi, installed, same_lines
 from stepping import Stepped
 
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree

@@ -8,7 +8,7 @@ import pytest
 from mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed, same_lines
 from stepping import Stepped
 
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree

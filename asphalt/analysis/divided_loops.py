@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.free_order import effect_of, region_of, why_ordered
+from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages.messages import called

@@ -44,12 +44,12 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.permutable_loops import region_of
+from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.divided_loops import Worker
-from asphalt.analysis.free_order import region_of
-from asphalt.analysis.independence import Independence
 from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.mpi.runtime_module import BLOCKS
-from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.schedule.blocks import Pattern
 from asphalt.analysis.schedule.check import ProtocolError
 from asphalt.analysis.schedule.check_blocks import check_blocks, check_spread

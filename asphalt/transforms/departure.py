@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.ahead import direct_statements
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.receive_schedule import direct_statements
 from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import names_in

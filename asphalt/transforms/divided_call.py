@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.divided_loops import Worker, touching, worker_in
-from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import MpiCall

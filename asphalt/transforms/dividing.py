@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
+from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.edge_iterations import (
     WIDEST,
     Ends,
@@ -20,8 +23,6 @@ from asphalt.analysis.edge_iterations import (
     meeting_iterations,
     range_of,
 )
-from asphalt.analysis.free_order import effect_of, region_of, why_ordered
-from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.affine_guards import extremes
 from asphalt.analysis.memory.regions import Region, loop_variable
@@ -29,7 +30,6 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.nest import tilable_loops
-from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS, Kind

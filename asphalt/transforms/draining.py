@@ -41,10 +41,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.distribution import Tail, tails
-from asphalt.analysis.few_iterations import few_iterations
-from asphalt.analysis.independence import Independence
-from asphalt.analysis.iteration_pairs import Pair
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.few_iterations import few_iterations
+from asphalt.analysis.dependence.iteration_pairs import Pair
+from asphalt.analysis.dependence.loop_distribution import Tail, tails
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Entity, Guarded, Plain

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.exchange import Place, statements
-from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages.messages import Messages, Part, part_of

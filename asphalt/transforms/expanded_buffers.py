@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.ahead import direct_statements
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.distribution import lets_receives_go
-from asphalt.analysis.few_iterations import few_iterations, has_own_indices
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.few_iterations import few_iterations, has_own_indices
+from asphalt.analysis.dependence.loop_distribution import lets_receives_go
+from asphalt.analysis.dependence.receive_schedule import direct_statements
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.messages import Messages, Part, part_of

@@ -30,9 +30,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.ahead import Ahead, Receive, direct_statements, posted_ahead
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.receive_schedule import (
+    Ahead,
+    Receive,
+    direct_statements,
+    posted_ahead,
+)
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.verdicts.block_codes import COPIES, Obstacle, refused_at

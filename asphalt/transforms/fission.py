@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section

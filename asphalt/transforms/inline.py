@@ -25,6 +25,7 @@ from pathlib import PurePath
 
 from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.vector_rounding import inexact
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
@@ -33,7 +34,6 @@ from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages.messages import called
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.analysis.same_rounding import inexact
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS

@@ -30,11 +30,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.free_order import effect_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.permutable_loops import effect_of
+from asphalt.analysis.dependence.statement_order import StatementOrder
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.statement_order import StatementOrder
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.error_codes import SUCCESS
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.runtime_module import IN_PLACE

@@ -22,8 +22,8 @@ from asphalt.analysis.data_flow.default_integers import is_default_integer
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.temporaries import is_left, is_own, is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.memory.shapes import is_scalar

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, verdict
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.requests.matching import Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused

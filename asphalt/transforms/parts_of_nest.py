@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.loop_exits import ends_a_loop
 from asphalt.analysis.edge_iterations import Ends
-from asphalt.analysis.loop_ends import ends_a_loop
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.free_order import region_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.permutable_loops import region_of
+from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.message_parts import Parts, Trips, parts_of
@@ -20,7 +21,6 @@ from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, is_size, type_bytes
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.schedule.check_pipeline import check_pipeline
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of

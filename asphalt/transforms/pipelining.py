@@ -42,7 +42,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Node, Unit

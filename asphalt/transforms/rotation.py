@@ -35,13 +35,13 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
 from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.free_order import region_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.permutable_loops import region_of
+from asphalt.analysis.dependence.vector_rounding import inexact
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.names.constant_places import is_constant, may_fail
-from asphalt.analysis.same_rounding import inexact
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what

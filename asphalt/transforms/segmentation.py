@@ -57,7 +57,7 @@ from dataclasses import replace
 from functools import partial
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Unit

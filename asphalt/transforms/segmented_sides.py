@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.message_parts import Trips, parts_of
 from asphalt.analysis.messages.messages import Messages

@@ -30,7 +30,7 @@ taken can then be taken later (``taking``), while nobody waits longer for what i
 from __future__ import annotations
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.ir.tree import Branch, Do, Node
 from asphalt.transforms import fission

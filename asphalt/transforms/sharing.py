@@ -37,12 +37,12 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.free_order import region_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.permutable_loops import region_of
+from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store, library_row
-from asphalt.analysis.same_rounding import why_other_digits
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Expr

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.derived_types import component_declarations, may_be_pointer
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol

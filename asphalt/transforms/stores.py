@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.side_effect_free import is_condition, is_unnoticed
 from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.effects.array_flow import may_minus
 from asphalt.analysis.effects.whole_program import is_closed
-from asphalt.analysis.independence import Independence
 from asphalt.analysis.memory.accesses import ALIASED, Mode
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import is_scalar

@@ -35,7 +35,7 @@ from dataclasses import replace
 
 from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.tree import Do, Node, Unit, leaves

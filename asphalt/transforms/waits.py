@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.independence import Independence
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from asphalt.analysis import (
-    ahead,
-    distribution,
-    divided_loops,
-    edge_iterations,
-    iteration_pairs,
-    placement,
-)
+from asphalt.analysis import divided_loops, edge_iterations
 from asphalt.analysis.data_flow import temporaries
+from asphalt.analysis.dependence import (
+    iteration_pairs,
+    loop_distribution,
+    placement,
+    receive_schedule,
+)
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.placement import Placement
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.independence import Independence
 from asphalt.analysis.inlining import names, procedure
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import RefusedError
@@ -29,7 +29,6 @@ from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
-from asphalt.analysis.placement import Placement
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import (
@@ -192,13 +191,19 @@ def _of_buffers() -> Iterator[TransferMutant]:
         "ASP076 noticed", "stored_with_effect", off(stores._Stores, "_noticed", None)
     )
     yield TransferMutant(
-        "ASP084 ranks that change", "source_changes", off(ahead, "_changes", None), gainful=True
+        "ASP084 ranks that change",
+        "source_changes",
+        off(receive_schedule, "_changes", None),
+        gainful=True,
     )
     yield TransferMutant(
-        "ASP084 bounds", "bounds_again", off(ahead, "_uncounted", None), gainful=True
+        "ASP084 bounds", "bounds_again", off(receive_schedule, "_uncounted", None), gainful=True
     )
     yield TransferMutant(
-        "ASP085 other messages", "message_before", off(ahead, "_others", None), gainful=True
+        "ASP085 other messages",
+        "message_before",
+        off(receive_schedule, "_others", None),
+        gainful=True,
     )
     own = expanded_buffers._Buffers
     yield TransferMutant("expansion: read behind", "buffer_behind", off(own, "_is_private", True))
@@ -211,7 +216,7 @@ def _of_buffers() -> Iterator[TransferMutant]:
 
 
 def _of_loops() -> Iterator[TransferMutant]:
-    keeps = off(distribution._Distribution, "_keeps", True)
+    keeps = off(loop_distribution._Distribution, "_keeps", True)
     yield TransferMutant("draining: later iterations", "next_iteration", keeps)
     kept = off(iteration_pairs._Pairs, "_is_kept", True)
     yield TransferMutant(

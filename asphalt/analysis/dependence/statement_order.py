@@ -17,11 +17,11 @@ from functools import cached_property
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.free_order import is_private, region_of
+from asphalt.analysis.dependence.permutable_loops import is_private, region_of
+from asphalt.analysis.dependence.vector_rounding import inexact, keeps_a_loop
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.loop_scalars import exposed, jumps_in
 from asphalt.analysis.memory.regions import Region, loop_variable
-from asphalt.analysis.same_rounding import inexact, keeps_a_loop
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, DoHead, Plain

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from asphalt.analysis.data_flow.temporaries import is_unseen
-from asphalt.analysis.few_iterations import has_own_indices
-from asphalt.analysis.independence import Independence
-from asphalt.analysis.iteration_pairs import Pair, pairs_of
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.dependence.few_iterations import has_own_indices
+from asphalt.analysis.dependence.iteration_pairs import Pair, pairs_of
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from asphalt.analysis.conflicts import Conflict, LookedAt
 from asphalt.analysis.data_flow.temporaries import Temporaries
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.known_limits import KnownLimits
+from asphalt.analysis.dependence.conflicts import Conflict, LookedAt
+from asphalt.analysis.dependence.placement import Placement
+from asphalt.analysis.dependence.size_limits import KnownLimits
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
@@ -24,7 +25,6 @@ from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.names.constants import constant, is_open
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.placement import Placement
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.ir.expr import Ref
 from asphalt.ir.tree import Leaf, Node, leaves

@@ -11,9 +11,7 @@ from functools import cached_property
 
 from asphalt.analysis.call_graph.missing_sources import Unseen, unseen_module
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.directives.directives import only_accepts
-from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.loop_ends import (
+from asphalt.analysis.dependence.loop_exits import (
     blocks_in,
     ends_a_loop,
     ends_inside,
@@ -21,6 +19,8 @@ from asphalt.analysis.loop_ends import (
     loops_in,
     loops_to,
 )
+from asphalt.analysis.directives.directives import only_accepts
+from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
