@@ -9,18 +9,18 @@ from asphalt.analysis.conditions.available import VALUE
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.procedure_effects import Effects, Known, ProcedureKey
 from asphalt.analysis.effects.summary_provenance import Traces, Tracing
-from asphalt.analysis.exchange import Exchange, all_to_all_operations, exchanges
+from asphalt.analysis.exchange.named_sizes import Sizes, sizes_of
+from asphalt.analysis.exchange.open_coded_groups import message_operations
+from asphalt.analysis.exchange.open_coded_sites import open_coded_exchanges
+from asphalt.analysis.exchange.site import Exchange, all_to_all_operations, exchanges
+from asphalt.analysis.exchange.wrappers import wrapped_exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.names.procedure_interfaces import same_interface
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.names.symbol import Text
-from asphalt.analysis.open_coded_groups import message_operations
-from asphalt.analysis.open_coded_sites import open_coded_exchanges
 from asphalt.analysis.plan import Plan
-from asphalt.analysis.sizes import Sizes, sizes_of
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
-from asphalt.analysis.wrappers import wrapped_exchanges
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.remembered import Remembered

@@ -14,12 +14,12 @@ from types import MappingProxyType
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.call_graph.missing_sources import ambiguous_modules
-from asphalt.analysis.directive_checks import call_of, check_directives, check_file
 from asphalt.analysis.directives.directives import SENTINEL, Assume, Directive, Skip
-from asphalt.analysis.exchange import all_to_all_operations
+from asphalt.analysis.exchange.directive_checks import call_of, check_directives, check_file
+from asphalt.analysis.exchange.site import all_to_all_operations
+from asphalt.analysis.exchange.site_directives import for_one_exchange, site_directives
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.site_directives import for_one_exchange, site_directives
 from asphalt.change import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.change import Judges as Judges

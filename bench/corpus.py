@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from asphalt.analysis.codes import ALL_CODES
-from asphalt.analysis.exchange import all_to_all_operations
+from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.scan import has_mpi_name
 from asphalt.frontend.source_tree.tree import Tree, load_tree

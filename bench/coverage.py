@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.analysis.codes import ALL_CODES
-from asphalt.analysis.exchange import all_to_all_operations
+from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.frontend.source_tree.problems import Problem
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Lit, Ref

@@ -5,10 +5,10 @@ from __future__ import annotations
 from analysed import Analysed
 
 from asphalt.analysis.conditions import one_producer
-from asphalt.analysis.exchange import Exchange, exchanges
+from asphalt.analysis.exchange.producer import Phase, Producer, make_producer, tilable_loops
+from asphalt.analysis.exchange.site import Exchange, exchanges
 from asphalt.analysis.geometry import layout_of
 from asphalt.analysis.layout import Layout, Misfit
-from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Do
 

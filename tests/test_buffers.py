@@ -10,8 +10,8 @@ from fortran_values import value
 from judging import CALL, program, site
 from producers import exchange_of
 
-from asphalt.analysis.buffers import View, buffer_of, views
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.buffers import View, buffer_of, views
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.symbolic.polynomials import Poly
 
 ARRAYS = "real(8) :: s(n,nz,4,2:5), r(n,nz,4)\ntype pair\n  real(8) :: x(n,nz,4)\nend type\n"

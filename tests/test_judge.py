@@ -8,7 +8,7 @@ import pytest
 from analysed import Analysed
 from judging import CALL, NEST, program, project, site
 
-from asphalt.analysis.exchange import exchanges
+from asphalt.analysis.exchange.site import exchanges
 from asphalt.analysis.judge import judge
 from asphalt.analysis.plan import INNERMOST_GRAIN, Plan
 from asphalt.analysis.schedule.exchange import Shape

@@ -12,12 +12,20 @@ from hypothesis import strategies as st
 from judging import program
 from producers import exchange_of, found_producers, phases_of, together
 
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.phase_order import (
+    carried_by_fusion,
+    carried_by_interchange,
+    carried_by_rotation,
+)
+from asphalt.analysis.exchange.privatisation import (
+    covers_whole,
+    may_be_read_after,
+    may_be_read_later,
+)
+from asphalt.analysis.exchange.producer import Phase, Producer
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_bounds
-from asphalt.analysis.nest import Phase, Producer
-from asphalt.analysis.private import covers_whole, may_be_read_after, may_be_read_later
-from asphalt.analysis.reorder import carried_by_fusion, carried_by_interchange, carried_by_rotation
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
 

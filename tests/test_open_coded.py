@@ -10,7 +10,7 @@ from judging import SETTINGS
 from mpi_run import OPENMPI, RUNTIME, build, installed, run
 from open_coded import ACCEPTED, NOT_AGREED, OWN, RECEIVES, REPEATED, RING, SENDS, WAIT, program
 
-from asphalt.analysis.peers import Peers, peers_of
+from asphalt.analysis.exchange.peers import Peers, peers_of
 from asphalt.analysis.schedule.check import Fault, check
 from asphalt.analysis.schedule.check_packed import (
     PackedExchange,

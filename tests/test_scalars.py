@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysed import Analysed
 
-from asphalt.analysis.exchange import statements
+from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.memory.loop_scalars import exposed, is_copy, live_after, surely_defines
 from asphalt.ir.tree import Do, Node
 

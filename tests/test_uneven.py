@@ -6,9 +6,9 @@ import pytest
 from judging import program
 from producers import exchange_of, found_producers
 
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.per_rank import per_rank
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.layout import Guard, Layout, Misfit
-from asphalt.analysis.per_rank import per_rank
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.uneven import uneven_layout_of

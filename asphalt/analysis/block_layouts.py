@@ -3,10 +3,10 @@ other (slabs)."""
 
 from __future__ import annotations
 
-from asphalt.analysis.buffers import Buffer
+from asphalt.analysis.exchange.buffers import Buffer
+from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.layout import Address, Divides, Guard, Layout, Misfit, equal, numbers_differ
 from asphalt.analysis.memory.shapes import Shape
-from asphalt.analysis.nest import Producer
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.strides import part_of_block
 from asphalt.analysis.symbolic.polynomials import Poly

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.buffers import Buffer, buffer_of
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.buffers import Buffer, buffer_of
+from asphalt.analysis.exchange.phase_order import Reorder
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.plan import Plan
-from asphalt.analysis.reorder import Reorder
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Allocation

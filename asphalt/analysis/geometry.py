@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.block_layouts import every_block, slab
-from asphalt.analysis.buffers import Buffer, View, buffer_of, views, writes_in
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.buffers import Buffer, View, buffer_of, views, writes_in
+from asphalt.analysis.exchange.producer import Producer
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.layout import Address, Contiguous, Divides, Guard, Layout, Misfit, equal
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.contiguity import contiguity
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.nest import Producer
 from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_dimension import tiled_dimension

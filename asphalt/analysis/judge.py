@@ -20,13 +20,13 @@ from asphalt.analysis.conditions import (
     site,
     visible_effects,
 )
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.missing_inputs import first_missing
+from asphalt.analysis.exchange.producer import Producer
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.geometry import layout_of
 from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.names.visibility import words_of
-from asphalt.analysis.nest import Producer
-from asphalt.analysis.not_given import first_missing
 from asphalt.analysis.packed import packed_layout_of, told_apart
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.uneven import uneven_layout_of

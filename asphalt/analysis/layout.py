@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.packing_counter import Counter
-from asphalt.analysis.per_rank import Uneven
+from asphalt.analysis.exchange.packing_counter import Counter
+from asphalt.analysis.exchange.per_rank import Uneven
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.strides import Strides
 from asphalt.analysis.symbolic.polynomials import Poly

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.producer import Producer
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.layout import Layout
-from asphalt.analysis.nest import Producer
 from asphalt.analysis.uniformity.uniformity import Uniform
 from asphalt.ir.expr import Ref
 

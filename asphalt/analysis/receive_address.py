@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.buffers import Buffer
+from asphalt.analysis.exchange.buffers import Buffer
 from asphalt.analysis.layout import Address, Guard, Layout, equal, numbers_differ
 from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.schedule.exchange import Shape as Pattern

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asphalt.analysis.buffers import buffer_of
+from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.packing_copy import PackingCopy
+from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.geometry import argument, gap_guards, send_writes
 from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.nest import Producer
-from asphalt.analysis.packing_copy import PackingCopy
 from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.strides import Strides

@@ -23,13 +23,13 @@ from asphalt.analysis.edge_iterations import (
     meeting_iterations,
     range_of,
 )
+from asphalt.analysis.exchange.producer import tilable_loops
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.affine_guards import extremes
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.nest import tilable_loops
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS, Kind

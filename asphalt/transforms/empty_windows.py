@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.exchange import Place, statements
+from asphalt.analysis.exchange.site import Place, statements
 from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages.messages import Messages, Part, part_of

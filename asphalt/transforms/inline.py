@@ -27,7 +27,7 @@ from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.vector_rounding import inexact
 from asphalt.analysis.effects.invoked import invoked
-from asphalt.analysis.exchange import statements
+from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import communicates

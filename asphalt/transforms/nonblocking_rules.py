@@ -24,6 +24,7 @@ from asphalt.analysis.data_flow.temporaries import is_left, is_own, is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
+from asphalt.analysis.exchange.missing_inputs import missing_modules, undeclared_constant
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.memory.shapes import is_scalar
@@ -41,7 +42,6 @@ from asphalt.analysis.names.designators import (
     symbol_named,
 )
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.not_given import missing_modules, undeclared_constant
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk

@@ -25,7 +25,7 @@ from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.effects.invoked import invoked
-from asphalt.analysis.exchange import Place, statements
+from asphalt.analysis.exchange.site import Place, statements
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.messages.messages import Messages

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
-from asphalt.analysis.buffers import buffer_of
+from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.layout import Address, Contiguous, Divides, Guard
 from asphalt.analysis.plan import Plan
 from asphalt.analysis.symbolic.polynomials import Poly

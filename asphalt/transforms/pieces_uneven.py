@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from asphalt.analysis.exchange.per_rank import PerRank, Uneven
 from asphalt.analysis.layout import Address
-from asphalt.analysis.per_rank import PerRank, Uneven
 from asphalt.analysis.plan import TAG, Plan
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.ir.expr import Component, Expr, Lit, Ref

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.exchange.producer import Phase
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.nest import Phase
 from asphalt.analysis.plan import TAG, Plan
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr, Keyword, Op, Ref

@@ -32,7 +32,7 @@ from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.data_flow.constant_conditions import Truth
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.invoked import invoked
-from asphalt.analysis.exchange import statements
+from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
 from asphalt.analysis.inlining.replacement import number
 from asphalt.analysis.memory.shapes import is_scalar

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from asphalt.analysis.exchange import calls_in
+from asphalt.analysis.exchange.site import calls_in
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.procedures import Procedure, Timing, procedure
 from asphalt.analysis.names.scopes import Scopes

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from asphalt.analysis.exchange import all_to_all_operations
+from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project

@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from asphalt.analysis import packing_copy
 from asphalt.analysis.conditions import (
     available,
     contiguous,
@@ -32,7 +31,8 @@ from asphalt.analysis.conditions import (
 from asphalt.analysis.conditions.one_decision import Decision
 from asphalt.analysis.conditions.own_messages import Own
 from asphalt.analysis.conditions.receive_side import Landing
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange import packing_copy
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.verdicts.verdict import Holds, Refused
 from asphalt.ir.tree import Do

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from asphalt.analysis import message_parts, open_coded_blocks, open_coded_sites
+from asphalt.analysis import message_parts
 from asphalt.analysis.conditions import open_coded
+from asphalt.analysis.exchange import open_coded_blocks, open_coded_sites
+from asphalt.analysis.exchange.open_coded_exchange import Fault
 from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.open_coded import Fault
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiled_groups import Fusion
 from asphalt.config.passes import PASSES

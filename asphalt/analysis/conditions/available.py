@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.exchange import Exchange, statement_arguments
+from asphalt.analysis.exchange.open_coded_exchange import PEER
+from asphalt.analysis.exchange.producer import Producer
+from asphalt.analysis.exchange.site import Exchange, statement_arguments
 from asphalt.analysis.layout import Divides, Guard, Layout
 from asphalt.analysis.memory.accesses import ALIASED, NameKind
 from asphalt.analysis.memory.lifetime import lives_through
@@ -13,8 +15,6 @@ from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.nest import Producer
-from asphalt.analysis.open_coded import PEER
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.memory.contiguity import contiguity
 from asphalt.analysis.mpi.call import predefined_type

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from asphalt.analysis.control_flow.graph import ENTRY, STOP, ControlFlow, Role, jump_targets
 from asphalt.analysis.control_flow.paths import Path, alternation, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import Definition
-from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.nest import Phase, Producer
+from asphalt.analysis.exchange.producer import Phase, Producer
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Guarded, Jump, JumpKind, Plain

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.conditions.equally_often import (
     NOT_TOGETHER,
     WAY_OUT,
@@ -18,15 +17,16 @@ from asphalt.analysis.conditions.equally_often import check as check
 from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.conditions.visible_effects import refused_for
 from asphalt.analysis.evidence import order_marks, order_witness
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.packing_copy import packing_copy
+from asphalt.analysis.exchange.packing_counter import counter_of
+from asphalt.analysis.exchange.phase_order import Reorder, carried_by_fusion, carried_by_interchange
+from asphalt.analysis.exchange.privatisation import covers_whole
+from asphalt.analysis.exchange.producer import Phase, Producer, make_producer, tilable_loops
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.loop_scalars import exposed, is_copy
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.nest import Phase, Producer, make_producer, tilable_loops
-from asphalt.analysis.packing_copy import packing_copy
-from asphalt.analysis.packing_counter import counter_of
-from asphalt.analysis.private import covers_whole
-from asphalt.analysis.reorder import Reorder, carried_by_fusion, carried_by_interchange
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Guarded

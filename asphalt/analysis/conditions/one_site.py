@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from asphalt.analysis.evidence import way_to
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.config.assumptions import CONTROL

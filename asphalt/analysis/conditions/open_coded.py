@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.buffers import buffer_of
-from asphalt.analysis.exchange import Exchange
-from asphalt.analysis.other_messages import why_others
+from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.site import Exchange
+from asphalt.analysis.exchange.tag_clashes import why_others
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.tree import leaves
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.layout import Layout
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.aliasing import distinct
-from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 
 READ = Code(

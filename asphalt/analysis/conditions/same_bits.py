@@ -23,9 +23,9 @@ from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import is_library_call
 from asphalt.analysis.effects.procedure_effects import bound_arguments
 from asphalt.analysis.effects.summary import dummies_of
+from asphalt.analysis.exchange.producer import Phase, Producer
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Expr, Ref, walk

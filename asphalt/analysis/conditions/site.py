@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.conditions import open_coded
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.missing_inputs import first_missing, undeclared_constant
+from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
+from asphalt.analysis.exchange.site import Exchange
+from asphalt.analysis.exchange.site_directives import site_directives
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.names.used_names import used_names
-from asphalt.analysis.not_given import first_missing, undeclared_constant
-from asphalt.analysis.per_rank import Uneven, uneven_blocks
-from asphalt.analysis.site_directives import site_directives
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Mark, Refused
 from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.insertion import last_declaration, last_use

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.missing_sources import Unseen, why_unseen
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.producer import Producer
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Effect, EffectKind, Footprint
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
 from asphalt.analysis.names.references import references
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.nest import Producer
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.stmt import Opaque
 from asphalt.ir.tree import Leaf, leaves

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.exchange import Place
+from asphalt.analysis.exchange.site import Place
 from asphalt.analysis.inlining.alike import check_alike
 from asphalt.analysis.inlining.arguments import Arguments, Passed
 from asphalt.analysis.inlining.call_context import CallContext

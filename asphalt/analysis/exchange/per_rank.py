@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.shapes import is_scalar, shape_of
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Scope, Symbol, constant

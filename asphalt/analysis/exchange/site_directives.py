@@ -17,7 +17,7 @@ from asphalt.analysis.directives.directives import (
     Tile,
     directives,
 )
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.config.assumptions import BITS, CONTROL
 from asphalt.ir.tree import Unit, leaves
 

@@ -11,7 +11,8 @@ import re
 from dataclasses import replace
 
 from asphalt.analysis.effects.array_flow import ArrayFlow
-from asphalt.analysis.exchange import Exchange, calls_in
+from asphalt.analysis.exchange.producer import Phase, Producer
+from asphalt.analysis.exchange.site import Exchange, calls_in
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.invariant_frame import Frame
 from asphalt.analysis.memory.loop_scalars import Covers, Level, exposed, live_after
@@ -21,7 +22,6 @@ from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.nest import Phase, Producer
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Arg, Component, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind

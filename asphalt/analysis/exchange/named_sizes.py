@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.names.constants import constant, is_size
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.analysis.names.symbol import Text
-from asphalt.analysis.nest import Producer
 from asphalt.ir.expr import Arg, Component, Ref, walk
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Allocation, Call, What

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import ALIASED, Access
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.memory.shapes import Shape, is_scalar, shape_of

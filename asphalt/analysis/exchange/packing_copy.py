@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.buffers import Buffer, View
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.buffers import Buffer, View
+from asphalt.analysis.exchange.privatisation import covers_whole, may_be_read_after
+from asphalt.analysis.exchange.producer import footprint_between
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Mode, NameKind
 from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import element_bytes
-from asphalt.analysis.nest import footprint_between
-from asphalt.analysis.private import covers_whole, may_be_read_after
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.stmt import Assign, Plain

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.buffers import buffer_of
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.exchange import Exchange, at_calls, statements
+from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.site import Exchange, at_calls, statements
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant

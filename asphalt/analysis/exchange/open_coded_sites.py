@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.completed_group import why_incomplete
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.exchange import Exchange, at_calls, statements
+from asphalt.analysis.exchange.completed_group import why_incomplete
+from asphalt.analysis.exchange.open_coded_blocks import Group, sorted_out, understood
+from asphalt.analysis.exchange.open_coded_exchange import Fault, OpenCoded
+from asphalt.analysis.exchange.open_coded_groups import groups_in, lists_in
+from asphalt.analysis.exchange.site import Exchange, at_calls, statements
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.messages.loops import called, starts_messages
 from asphalt.analysis.messages.messages import Way
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.open_coded import Fault, OpenCoded
-from asphalt.analysis.open_coded_blocks import Group, sorted_out, understood
-from asphalt.analysis.open_coded_groups import groups_in, lists_in
 from asphalt.ir.edit import rewrite_list
 from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.program import Located

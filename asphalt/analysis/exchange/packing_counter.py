@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.buffers import buffer_of
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.privatisation import may_be_read_after
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.messages.loops import substituted
 from asphalt.analysis.names.constants import element_bytes
-from asphalt.analysis.private import may_be_read_after
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
 from asphalt.ir.stmt import Assign, DoHead, Plain

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asphalt.analysis.per_rank import PerRank, Uneven
+from asphalt.analysis.exchange.per_rank import PerRank, Uneven
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.block_copies import BlockCopy, block_copy
+from asphalt.analysis.exchange.block_copies import BlockCopy, block_copy
+from asphalt.analysis.exchange.open_coded_exchange import PEER, Blocks, Fault, OpenCoded
+from asphalt.analysis.exchange.open_coded_groups import counted_by, counted_in, sets_scalar
+from asphalt.analysis.exchange.peers import Peers, is_over_ranks, peers_of, unequal
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.messages.loops import (
@@ -22,9 +25,6 @@ from asphalt.analysis.mpi.library_effects import tells_of_the_receive
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.open_coded import PEER, Blocks, Fault, OpenCoded
-from asphalt.analysis.open_coded_groups import counted_by, counted_in, sets_scalar
-from asphalt.analysis.peers import Peers, is_over_ranks, peers_of, unequal
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, DoHead, Guarded

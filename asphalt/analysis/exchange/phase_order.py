@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from asphalt.analysis.exchange.privatisation import is_private, is_private_and_dead
+from asphalt.analysis.exchange.producer import Phase, Producer
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, Violation, loop_variable
-from asphalt.analysis.nest import Phase, Producer
-from asphalt.analysis.private import is_private, is_private_and_dead
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import Problem
 from asphalt.ir.stmt import DoHead

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from asphalt.analysis.effects.whole_program import is_closed
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages.all_sends import operations
 from asphalt.analysis.messages.loops import called

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from asphalt.analysis.exchange.peers import is_over_ranks
 from asphalt.analysis.messages.loops import (
     Message,
     Odd,
@@ -17,7 +18,6 @@ from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import Timing, table
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.peers import is_over_ranks
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.stmt import Assign, DoHead

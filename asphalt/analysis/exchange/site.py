@@ -23,7 +23,7 @@ from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit
 
 if TYPE_CHECKING:
-    from asphalt.analysis.open_coded import OpenCoded
+    from asphalt.analysis.exchange.open_coded_exchange import OpenCoded
 
 _ALL_TO_ALL = frozenset({"alltoall", "alltoallv", "alltoallw"})  # families of the MPI table
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.privatisation import may_be_read_after
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.loops import Message, called
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
-from asphalt.analysis.private import may_be_read_after
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr, Lit, Ref, Section
 from asphalt.ir.stmt import Assign, DoHead

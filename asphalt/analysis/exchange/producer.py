@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.exchange import Exchange
+from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Access, Footprint, Names
 from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
@@ -22,8 +22,8 @@ from asphalt.ir.stmt import Call, DoHead, Plain
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 if TYPE_CHECKING:
-    from asphalt.analysis.packing_copy import PackingCopy
-    from asphalt.analysis.packing_counter import Counter
+    from asphalt.analysis.exchange.packing_copy import PackingCopy
+    from asphalt.analysis.exchange.packing_counter import Counter
 
 
 @dataclass(frozen=True, slots=True)

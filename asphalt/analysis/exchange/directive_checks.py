@@ -14,11 +14,11 @@ from asphalt.analysis.directives.directives import (
     refuse_in_front_of,
     statements,
 )
+from asphalt.analysis.exchange.site_directives import refuse_contradictions
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.site_directives import refuse_contradictions
 from asphalt.ir.expr import OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import Call, Guarded, What
 from asphalt.ir.tree import File, Leaf, Unit, leaves
