@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.runtime_names import clashing_name
+from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf

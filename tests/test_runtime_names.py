@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from analysed import Analysed
 
+from asphalt.analysis.inlining.runtime_names import PUBLIC, clashing_name
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.runtime_names import PUBLIC, clashing_name
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree

@@ -8,8 +8,8 @@ from dataclasses import replace
 from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.analysis.messages.messages import Messages, Part, part_of
-from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.verdicts.pipelining_codes import PARTS
 from asphalt.analysis.verdicts.splitting_codes import ORDER
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused

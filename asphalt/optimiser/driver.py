@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from asphalt.analysis.runtime_names import clashing_name
+from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.config.limits import HEADER
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price

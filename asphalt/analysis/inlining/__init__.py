@@ -1,1 +1,1 @@
-"""What must hold for a CALL to be replaced by the body of the procedure."""
+"""Whether a CALL may be replaced by the body of the procedure, and with which names."""

@@ -17,12 +17,12 @@ from asphalt.analysis.inlining.names import Names, Needed
 from asphalt.analysis.inlining.operations import check_operations
 from asphalt.analysis.inlining.procedure import movable_body
 from asphalt.analysis.inlining.replacement import Present, Replacement
+from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.analysis.inlining.uses import array_uses
 from asphalt.analysis.names.openmp_sentinels import threaded_nodes
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.visibility import words_of
-from asphalt.analysis.runtime_names import clashing_name
 from asphalt.analysis.symbolic.polynomials import folded_expr
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.conditionals import depth_before
