@@ -18,7 +18,7 @@ from asphalt.analysis.judge import judge
 from asphalt.analysis.names.procedure_interfaces import same_interface
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.names.symbol import Text
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.frontend.source_tree.tree import Tree

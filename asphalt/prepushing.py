@@ -8,7 +8,7 @@ from pathlib import Path
 
 from asphalt.analysis.directives.directives import Directive
 from asphalt.analysis.exchange.site_directives import site_directives
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.change import DEFAULT_DEPTH, DEFAULT_TILE
 from asphalt.config.passes import PREPUSH
 from asphalt.config.settings import Settings

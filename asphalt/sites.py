@@ -12,7 +12,7 @@ from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.evidence import completed, marks_of
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.exchange.site_directives import site_directives
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.config.settings import Settings

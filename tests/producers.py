@@ -7,8 +7,8 @@ from analysed import Analysed
 from asphalt.analysis.conditions import one_producer
 from asphalt.analysis.exchange.producer import Phase, Producer, make_producer, tilable_loops
 from asphalt.analysis.exchange.site import Exchange, exchanges
-from asphalt.analysis.geometry import layout_of
-from asphalt.analysis.layout import Layout, Misfit
+from asphalt.analysis.tiling.geometry import layout_of
+from asphalt.analysis.tiling.layout import Layout, Misfit
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Do
 

@@ -10,10 +10,10 @@ from fortran_values import value
 from judging import CALL, program
 from producers import exchange_of, found_producers, layout
 
-from asphalt.analysis.layout import Address, Divides, Guard, Layout, Misfit
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.schedule.exchange import section
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Address, Divides, Guard, Layout, Misfit
 
 PLANES = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
 ROWS = "do k = 1, nz*np\n  s(:,k) = k\nend do\n"

@@ -10,8 +10,8 @@ from judging import CALL, NEST, program, project, site
 
 from asphalt.analysis.exchange.site import exchanges
 from asphalt.analysis.judge import judge
-from asphalt.analysis.plan import INNERMOST_GRAIN, Plan
 from asphalt.analysis.schedule.exchange import Shape
+from asphalt.analysis.tiling.plan import INNERMOST_GRAIN, Plan
 from asphalt.analysis.uniformity.uniformity import Uniform, Uniformity
 from asphalt.analysis.verdicts.verdict import Refused
 

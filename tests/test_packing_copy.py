@@ -12,11 +12,11 @@ from judging import SETTINGS, project
 from producers import exchange_of
 
 from asphalt.analysis.conditions import one_producer
-from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.schedule.exchange import section
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Layout, Misfit
+from asphalt.analysis.tiling.without_copy import layout_without_copy
 from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.analysis.without_copy import layout_without_copy
 
 _TEXT = """\
 subroutine unit(n, nz, m, np, me, u)

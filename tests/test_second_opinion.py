@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asphalt.analysis.codes import ALL_CODES
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.lexical.source_text import read_source, source_text

@@ -8,10 +8,10 @@ from producers import exchange_of, found_producers
 
 from asphalt.analysis.exchange.per_rank import per_rank
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.layout import Guard, Layout, Misfit
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.uneven import uneven_layout_of
+from asphalt.analysis.tiling.layout import Guard, Layout, Misfit
+from asphalt.analysis.tiling.uneven_blocks import uneven_layout_of
 from asphalt.ir.expr import Ref
 from asphalt.unparse.expr_text import expr_text
 

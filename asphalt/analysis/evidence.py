@@ -15,7 +15,7 @@ from asphalt.analysis.exchange.buffers import Buffer, buffer_of
 from asphalt.analysis.exchange.phase_order import Reorder
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Allocation

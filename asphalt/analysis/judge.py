@@ -23,16 +23,16 @@ from asphalt.analysis.conditions import (
 from asphalt.analysis.exchange.missing_inputs import first_missing
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.geometry import layout_of
-from asphalt.analysis.layout import Layout, Misfit
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.names.visibility import words_of
-from asphalt.analysis.packed import packed_layout_of, told_apart
-from asphalt.analysis.plan import Plan
-from asphalt.analysis.uneven import uneven_layout_of
+from asphalt.analysis.tiling.geometry import layout_of
+from asphalt.analysis.tiling.layout import Layout, Misfit
+from asphalt.analysis.tiling.packed_blocks import packed_layout_of, told_apart
+from asphalt.analysis.tiling.plan import Plan
+from asphalt.analysis.tiling.uneven_blocks import uneven_layout_of
+from asphalt.analysis.tiling.without_copy import layout_without_copy
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Answer, Holds, Refused
-from asphalt.analysis.without_copy import layout_without_copy
 from asphalt.config.assumptions import PURE
 
 

@@ -47,12 +47,12 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
-from asphalt.analysis.divided_loops import Worker
 from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.mpi.runtime_module import BLOCKS
 from asphalt.analysis.schedule.blocks import Pattern
 from asphalt.analysis.schedule.check import ProtocolError
 from asphalt.analysis.schedule.check_blocks import check_blocks, check_spread
+from asphalt.analysis.tiling.block_loops import Worker
 from asphalt.analysis.verdicts.block_codes import Obstacle, refused_at
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.divided_loops import Worker, touching, worker_in
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.block_loops import Worker, touching, worker_in
+from asphalt.analysis.tiling.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
 from asphalt.ir.expr import Expr, Op, Ref, names_in
 from asphalt.ir.stmt import Call

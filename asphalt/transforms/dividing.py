@@ -16,13 +16,6 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
-from asphalt.analysis.edge_iterations import (
-    WIDEST,
-    Ends,
-    ends_of,
-    meeting_iterations,
-    range_of,
-)
 from asphalt.analysis.exchange.producer import tilable_loops
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.affine_guards import extremes
@@ -30,6 +23,13 @@ from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.tiling.edge_iterations import (
+    WIDEST,
+    Ends,
+    ends_of,
+    meeting_iterations,
+    range_of,
+)
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS, Kind

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.message_parts import Parts, Trips
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_groups import Group
+from asphalt.analysis.tiling.equal_parts import Parts, Trips
+from asphalt.analysis.tiling.tiled_groups import Group
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
 from asphalt.ir.source import Trivia

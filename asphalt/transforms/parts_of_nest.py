@@ -8,9 +8,9 @@ from dataclasses import replace
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.loop_exits import ends_a_loop
-from asphalt.analysis.edge_iterations import Ends
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
+from asphalt.analysis.tiling.edge_iterations import Ends
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead, Plain
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves, rewrite

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.plan import Plan
 from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.transforms.pieces import Pieces
 from asphalt.transforms.pieces_block import EveryBlock
 from asphalt.transforms.pieces_packed import PackedBlocks

@@ -9,9 +9,9 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from asphalt.analysis.exchange.buffers import buffer_of
-from asphalt.analysis.layout import Address, Contiguous, Divides, Guard
-from asphalt.analysis.plan import Plan
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Address, Contiguous, Divides, Guard
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.rewriting.make import (

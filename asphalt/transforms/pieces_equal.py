@@ -9,10 +9,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 
-from asphalt.analysis.layout import Address
-from asphalt.analysis.plan import TAG
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Address
+from asphalt.analysis.tiling.plan import TAG
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms import landing

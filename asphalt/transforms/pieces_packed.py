@@ -9,7 +9,7 @@ the communicator of the messages, which are proved to be no one else's.
 
 from __future__ import annotations
 
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node

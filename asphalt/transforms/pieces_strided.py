@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.plan import TAG, Plan
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.pieces import AHEAD, ERROR, HI, LO, PEER, TILE, TILES, K

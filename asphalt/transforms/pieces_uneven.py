@@ -14,9 +14,9 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from asphalt.analysis.exchange.per_rank import PerRank, Uneven
-from asphalt.analysis.layout import Address
-from asphalt.analysis.plan import TAG, Plan
 from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.tiling.layout import Address
+from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node

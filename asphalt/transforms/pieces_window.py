@@ -7,9 +7,9 @@ planes a tile sends follows from how many are final when it has been computed
 
 from __future__ import annotations
 
-from asphalt.analysis.layout import Layout
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.window import Window
+from asphalt.analysis.tiling.layout import Layout
+from asphalt.analysis.tiling.tile_window import Window
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Node
 from asphalt.transforms.pieces import (

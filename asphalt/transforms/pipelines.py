@@ -14,7 +14,6 @@ from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
 from asphalt.analysis.memory.invariant_frame import loop_variable
-from asphalt.analysis.message_parts import Parts, Trips, parts_of
 from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.mpi.call import predefined_type
@@ -23,11 +22,12 @@ from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.schedule.check_pipeline import check_pipeline
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_groups import Fusion, Group, group_at, trips_of
+from asphalt.analysis.tiling.equal_parts import Parts, Trips, parts_of
+from asphalt.analysis.tiling.tiled_groups import Fusion, Group, group_at, trips_of
+from asphalt.analysis.tiling.work_estimate import operations_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Code, Refused
-from asphalt.analysis.work_estimate import operations_of
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Ref, names_in
 from asphalt.ir.stmt import DoHead

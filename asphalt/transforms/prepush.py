@@ -35,8 +35,8 @@ from dataclasses import replace
 from asphalt.analysis.exchange.producer import Phase
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.plan import TAG, Plan
 from asphalt.analysis.symbolic.polynomials import Poly, poly
+from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.ir.expr import Expr, Keyword, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded

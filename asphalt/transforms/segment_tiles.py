@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.message_parts import Trips
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_groups import Group
+from asphalt.analysis.tiling.equal_parts import Trips
+from asphalt.analysis.tiling.tiled_groups import Group
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.message_tiles import Emission, Message, comment_behind

@@ -11,17 +11,17 @@ from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access, Mode
-from asphalt.analysis.message_parts import Trips, parts_of
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.schedule.check_segments import Posted, check_segments
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_groups import Group, group_at
+from asphalt.analysis.tiling.equal_parts import Trips, parts_of
+from asphalt.analysis.tiling.tiled_groups import Group, group_at
+from asphalt.analysis.tiling.work_estimate import operations_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.analysis.work_estimate import operations_of
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Node, leaves

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from judging import CALL, NEST, Case, assert_accepted, assert_refused, program, site
 
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 
 MIRRORED = "do z = 1, nz\n  s(:,z,:) = z\n  if (z > 1) s(:,nz+1-z,:) = 0\nend do\n"
 SLABS = {

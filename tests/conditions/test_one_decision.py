@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from judging import Case, assert_accepted, assert_refused, program, site, transformed
 
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 
 SOME_PLANES = "do z = 1, last\n  s(:,z,:) = z\nend do\n"
 READ = "read (*,*) last\n"

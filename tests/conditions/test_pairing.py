@@ -8,9 +8,9 @@ import pytest
 from judging import CALL, Case, assert_accepted, assert_refused, program, site
 
 from asphalt.analysis.conditions import pairing
-from asphalt.analysis.plan import Plan
 from asphalt.analysis.schedule.check import check_shape
 from asphalt.analysis.schedule.exchange import Shape
+from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Holds
 
 ARRAYS = "real(8), allocatable :: s(:,:), r(:,:)\nreal(8) :: x\n"

@@ -16,7 +16,7 @@ from judging import (
     transformed,
 )
 
-from asphalt.analysis.plan import Plan
+from asphalt.analysis.tiling.plan import Plan
 
 UNEVEN = """\
 call MPI_Alltoallv(s, counts, begins, MPI_DOUBLE_PRECISION, &

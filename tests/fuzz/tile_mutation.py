@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from asphalt.analysis import message_parts
 from asphalt.analysis.conditions import open_coded
 from asphalt.analysis.exchange import open_coded_blocks, open_coded_sites
 from asphalt.analysis.exchange.open_coded_exchange import Fault
 from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_groups import Fusion
+from asphalt.analysis.tiling import equal_parts
+from asphalt.analysis.tiling.tiled_groups import Fusion
 from asphalt.config.passes import PASSES
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
@@ -38,10 +38,10 @@ def _of_pipelines() -> Iterator[TransferMutant]:
     yield TransferMutant(
         "ASP066 gaps",
         "gaps_in_parts",
-        (Switch(message_parts, "reference_contiguity", _whole),),
+        (Switch(equal_parts, "reference_contiguity", _whole),),
         also="ASP021: a message with such a buffer is not cut, since it may be a copy",
     )
-    yield TransferMutant("ASP066 columns", "beyond_a_column", off(message_parts, "_fits", True))
+    yield TransferMutant("ASP066 columns", "beyond_a_column", off(equal_parts, "_fits", True))
     yield TransferMutant(
         "ASP066 iterations", "fewer_iterations", (Switch(Finder, "_trips", _same_trips),)
     )

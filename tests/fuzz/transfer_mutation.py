@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from asphalt.analysis import divided_loops, edge_iterations
 from asphalt.analysis.data_flow import temporaries
 from asphalt.analysis.dependence import (
     iteration_pairs,
@@ -30,6 +29,7 @@ from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.requests.local import OwnRequests
+from asphalt.analysis.tiling import block_loops, edge_iterations
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import (
     copies,
@@ -252,11 +252,11 @@ def _of_procedures() -> Iterator[TransferMutant]:
 
 
 def _of_blocks() -> Iterator[TransferMutant]:
-    ordered = off(divided_loops, "why_ordered", None)
+    ordered = off(block_loops, "why_ordered", None)
     yield TransferMutant("ASP083 order", "blocks_in_order", ordered)
     beside = off(divided_call.DividedCall, "_why_not_beside", None)
     yield TransferMutant("ASP082 beside", "beside_blocks", beside)
-    yield TransferMutant("ASP081 bounds", "block_bounds", off(divided_loops, "_is_plain", True))
+    yield TransferMutant("ASP081 bounds", "block_bounds", off(block_loops, "_is_plain", True))
 
 
 def _one_less(original: Replacement) -> Replacement:

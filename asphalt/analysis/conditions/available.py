@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from asphalt.analysis.exchange.open_coded_exchange import PEER
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange, statement_arguments
-from asphalt.analysis.layout import Divides, Guard, Layout
 from asphalt.analysis.memory.accesses import ALIASED, NameKind
 from asphalt.analysis.memory.lifetime import lives_through
 from asphalt.analysis.memory.storage import name_kind, storage_of
@@ -16,6 +15,7 @@ from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Divides, Guard, Layout
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.layout import Layout
 from asphalt.analysis.memory.contiguity import contiguity
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.names.scopes import Origin, element_bytes
+from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 
 NOT_CONTIGUOUS = Code(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.geometry import send_view, send_writes
-from asphalt.analysis.layout import Guard, Layout, Misfit
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_bounds, loop_variable
 from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_dimension import exactly, gaps
+from asphalt.analysis.tiling.geometry import send_view, send_writes
+from asphalt.analysis.tiling.layout import Guard, Layout, Misfit
+from asphalt.analysis.tiling.tile_window import Window
+from asphalt.analysis.tiling.tiled_dimension import exactly, gaps
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
-from asphalt.analysis.window import Window
 from asphalt.ir.expr import Ref, Section
 
 LATE = Code(

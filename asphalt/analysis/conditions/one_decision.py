@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.layout import Contiguous, Divides, Guard, Layout
 from asphalt.analysis.names.designators import spelled_designator
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Contiguous, Divides, Guard, Layout
 from asphalt.analysis.uniformity.uniformity import Level, NotUniform, Uniform, Uniformity
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Expr

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from asphalt.analysis.conditions.open_coded import check_alone
 from asphalt.analysis.exchange.site import Exchange, calls_in
 from asphalt.analysis.exchange.tag_clashes import why_others
-from asphalt.analysis.plan import TAG
+from asphalt.analysis.tiling.plan import TAG
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Ref
 

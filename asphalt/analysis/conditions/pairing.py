@@ -5,11 +5,11 @@ from __future__ import annotations
 from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.exchange.phase_order import carried_by_rotation
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.layout import Layout
 from asphalt.analysis.schedule.check import check_reach, check_shape
 from asphalt.analysis.schedule.check_packed import check_packed
 from asphalt.analysis.schedule.check_uneven import check_uneven
 from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 
 PROTOCOL = Code(

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.layout import Layout
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.aliasing import distinct
+from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 
 READ = Code(

@@ -6,10 +6,10 @@ from asphalt.analysis.effects.aliased_arguments import passed_under_two_names
 from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.layout import Layout
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.aliasing import address_taken, second_name
 from asphalt.analysis.names.designators import object_named
+from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.tree import leaves
 

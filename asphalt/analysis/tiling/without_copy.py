@@ -12,14 +12,14 @@ from dataclasses import replace
 from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.packing_copy import PackingCopy
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.geometry import argument, gap_guards, send_writes
-from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.schedule.exchange import Shape as Pattern
-from asphalt.analysis.strides import Strides
 from asphalt.analysis.symbolic.polynomials import Poly, product
-from asphalt.analysis.tiled_dimension import loop_ends, tiled_dimension
+from asphalt.analysis.tiling.geometry import argument, gap_guards, send_writes
+from asphalt.analysis.tiling.layout import Address, Guard, Layout, Misfit, equal
+from asphalt.analysis.tiling.receive_address import receive_address
+from asphalt.analysis.tiling.strides import Strides
+from asphalt.analysis.tiling.tiled_dimension import loop_ends, tiled_dimension
 
 _ZERO, _ONE = Poly(), Poly.constant(1)
 

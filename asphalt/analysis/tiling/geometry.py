@@ -11,18 +11,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.block_layouts import every_block, slab
 from asphalt.analysis.exchange.buffers import Buffer, View, buffer_of, views, writes_in
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.layout import Address, Contiguous, Divides, Guard, Layout, Misfit, equal
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.contiguity import contiguity
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.receive_address import receive_address
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_dimension import tiled_dimension
+from asphalt.analysis.tiling.block_layouts import every_block, slab
+from asphalt.analysis.tiling.layout import (
+    Address,
+    Contiguous,
+    Divides,
+    Guard,
+    Layout,
+    Misfit,
+    equal,
+)
+from asphalt.analysis.tiling.receive_address import receive_address
+from asphalt.analysis.tiling.tiled_dimension import tiled_dimension
 from asphalt.ir.expr import Expr, names_in
 
 _ZERO = Poly.constant(0)

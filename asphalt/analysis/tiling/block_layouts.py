@@ -5,13 +5,21 @@ from __future__ import annotations
 
 from asphalt.analysis.exchange.buffers import Buffer
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.layout import Address, Divides, Guard, Layout, Misfit, equal, numbers_differ
 from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.schedule.exchange import Shape as Pattern
-from asphalt.analysis.strides import part_of_block
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_dimension import exactly, gaps, loop_ends
-from asphalt.analysis.window import Window
+from asphalt.analysis.tiling.layout import (
+    Address,
+    Divides,
+    Guard,
+    Layout,
+    Misfit,
+    equal,
+    numbers_differ,
+)
+from asphalt.analysis.tiling.strides import part_of_block
+from asphalt.analysis.tiling.tile_window import Window
+from asphalt.analysis.tiling.tiled_dimension import exactly, gaps, loop_ends
 from asphalt.ir.expr import Lit, Op, Ref
 
 _ONE = Poly.constant(1)

@@ -11,7 +11,7 @@ from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages.messages import called
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.rank_blocks import RankBlocks, iteration_rank
+from asphalt.analysis.tiling.rank_blocks import RankBlocks, iteration_rank
 from asphalt.analysis.verdicts.block_codes import BESIDE, LOOP, ORDER, Obstacle
 from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import Assign, DoHead, Guarded

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from asphalt.analysis.exchange.packing_counter import Counter
 from asphalt.analysis.exchange.per_rank import Uneven
 from asphalt.analysis.schedule.exchange import Shape as Pattern
-from asphalt.analysis.strides import Strides
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.window import Window
+from asphalt.analysis.tiling.strides import Strides
+from asphalt.analysis.tiling.tile_window import Window
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.tree import Leaf
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from asphalt.analysis.exchange.buffers import Buffer
-from asphalt.analysis.layout import Address, Guard, Layout, equal, numbers_differ
 from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Address, Guard, Layout, equal, numbers_differ
 
 _ONE = Poly.constant(1)
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.geometry import gap_guards
-from asphalt.analysis.layout import Address, Layout, Misfit, Packed
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.geometry import gap_guards
+from asphalt.analysis.tiling.layout import Address, Layout, Misfit, Packed
 from asphalt.ir.expr import Lit
 
 _ONE = Poly.constant(1)

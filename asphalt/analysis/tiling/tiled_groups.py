@@ -21,8 +21,8 @@ from asphalt.analysis.dependence.permutable_loops import effect_of, is_private
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
-from asphalt.analysis.message_parts import Trips
 from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.tiling.equal_parts import Trips
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.layout import Layout
+from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.uniformity.uniformity import Uniform
 from asphalt.ir.expr import Ref
 

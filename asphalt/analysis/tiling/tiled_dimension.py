@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.layout import Guard, Misfit, equal
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.window import Gaps
+from asphalt.analysis.tiling.layout import Guard, Misfit, equal
+from asphalt.analysis.tiling.tile_window import Gaps
 from asphalt.ir.expr import Ref, Section
 
 _ONE = Poly.constant(1)

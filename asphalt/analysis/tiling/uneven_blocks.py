@@ -16,12 +16,12 @@ from dataclasses import replace
 from asphalt.analysis.exchange.buffers import View, buffer_of
 from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.geometry import gap_guards, send_writes
-from asphalt.analysis.layout import Address, Guard, Layout, Misfit, equal
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiled_dimension import loop_ends, tiled_dimension
+from asphalt.analysis.tiling.geometry import gap_guards, send_writes
+from asphalt.analysis.tiling.layout import Address, Guard, Layout, Misfit, equal
+from asphalt.analysis.tiling.tiled_dimension import loop_ends, tiled_dimension
 
 _ONE = Poly.constant(1)
 
