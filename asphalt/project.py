@@ -50,7 +50,7 @@ from asphalt.report.change import Change as Change
 from asphalt.report.model import Problem, SiteReport
 from asphalt.sites import Judging, Site
 from asphalt.transfers import nonblocking_operations, transfer_operations, transfers
-from asphalt.transforms import motion
+from asphalt.transforms.motion import code_motion
 from asphalt.unparse.params import check_header
 from asphalt.user_units import user_units
 
@@ -189,7 +189,7 @@ class Project:
         """The operations that the program starts itself and that get no more work beside them in
         an outcome; (): nobody asks to move work."""
         passes = self.settings.passes
-        if motion.NAME not in passes:
+        if code_motion.NAME not in passes:
             return ()
         sites = (*(site for change in outcome.changes for site in change.sites), *outcome.own)
         told = {(site.file, site.line) for site in sites}

@@ -14,13 +14,14 @@ from stepping import Stepped
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.transforms import motion, splitting
+from asphalt.transforms import splitting
+from asphalt.transforms.motion import code_motion
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.step import Step, Transformation
 from asphalt.unparse.unparse import unparse
 
 SPLITTING = Transformation(splitting.NAME, splitting.check, splitting.apply)
-MOTION = Transformation(motion.NAME, motion.moves, motion.apply)
+MOTION = Transformation(code_motion.NAME, code_motion.moves, code_motion.apply)
 SIZES = ((0, 0), (1, 1), (1, 4), (2, 3), (3, 2), (4, 1), (5, 6), (9, 7))
 """Of a part of the field: some have no interior."""
 _DOUBLE = "MPI_DOUBLE_PRECISION"

@@ -16,13 +16,13 @@ from asphalt.transforms import (
     branches,
     fission,
     inline,
-    motion,
     nonblocking,
     peeling,
     renaming,
     splitting,
     unrolling,
 )
+from asphalt.transforms.motion import code_motion
 
 _ANY = "MPI_ANY_TAG"
 _ANYONE = "MPI_ANY_SOURCE"
@@ -218,27 +218,27 @@ _PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
     },
     "motion": {
         "wildcard": (
-            Pair(motion, _two_starts(2), _two_starts(2, tag=_ANY)),
-            Pair(motion, _two_starts(2), _two_starts(2, source=_ANYONE, tag=_ANY)),
-            Pair(motion, _two_starts(2), _two_starts(1, source=_ANYONE)),
+            Pair(code_motion, _two_starts(2), _two_starts(2, tag=_ANY)),
+            Pair(code_motion, _two_starts(2), _two_starts(2, source=_ANYONE, tag=_ANY)),
+            Pair(code_motion, _two_starts(2), _two_starts(1, source=_ANYONE)),
         ),
         "order": (
-            Pair(motion, _two_starts(2), _two_starts(1)),
-            Pair(motion, _two_sends(2), _two_sends(1)),
+            Pair(code_motion, _two_starts(2), _two_starts(1)),
+            Pair(code_motion, _two_sends(2), _two_sends(1)),
         ),
-        "status": (Pair(motion, _tag_is_read("other"), _tag_is_read("status")),),
+        "status": (Pair(code_motion, _tag_is_read("other"), _tag_is_read("status")),),
         "buffer": (
-            Pair(motion, _received(work("c", "d(i)")), _received(work("c", "a(i)"))),
-            Pair(motion, _sent(work("c", "b(i)")), _sent(work("b", "c(i)"))),
+            Pair(code_motion, _received(work("c", "d(i)")), _received(work("c", "a(i)"))),
+            Pair(code_motion, _sent(work("c", "b(i)")), _sent(work("b", "c(i)"))),
         ),
-        "path": (Pair(motion, _now_and_then("1"), _now_and_then("1\n    flag = c(i) < -9")),),
+        "path": (Pair(code_motion, _now_and_then("1"), _now_and_then("1\n    flag = c(i) < -9")),),
         "return": (
-            Pair(motion, _received(_GO_ON, work("c")), _received(_RETURN, work("c"))),
-            Pair(motion, _in_front("  d(1) = 0\n"), _in_front("  if (d(1) > 1d9) return\n")),
+            Pair(code_motion, _received(_GO_ON, work("c")), _received(_RETURN, work("c"))),
+            Pair(code_motion, _in_front("  d(1) = 0\n"), _in_front("  if (d(1) > 1d9) return\n")),
         ),
         "request": (
-            Pair(motion, _another("r2"), _another("r1"), "the wait"),
-            Pair(motion, _element("k"), _element("k\n    k = 2 - modulo(i, 2)")),
+            Pair(code_motion, _another("r2"), _another("r1"), "the wait"),
+            Pair(code_motion, _element("k"), _element("k\n    k = 2 - modulo(i, 2)")),
         ),
     },
     "splitting": {

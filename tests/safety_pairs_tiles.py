@@ -6,7 +6,8 @@ import shifts
 import sweeps
 from safety_pair import Pair
 
-from asphalt.transforms import fission, motion, nonblocking, pipelining, segmentation
+from asphalt.transforms import fission, nonblocking, pipelining, segmentation
+from asphalt.transforms.motion import code_motion
 
 _CALL = "  call other(u, 1)\n"
 
@@ -23,7 +24,7 @@ def _beside(call: str) -> str:
 
 
 _USED = shifts.SENDRECV + "  t = sum(west)\n"
-_PREPARED = (nonblocking, fission, motion)
+_PREPARED = (nonblocking, fission, code_motion)
 _OTHER_SEND = sweeps.SEND.format(tag=2)
 
 

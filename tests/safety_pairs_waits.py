@@ -6,16 +6,8 @@ from __future__ import annotations
 from safety_pair import Pair
 from safety_programs import branch, flagged, irecv, isend, program, recv, under, wait, work
 
-from asphalt.transforms import (
-    copies,
-    draining,
-    motion,
-    nonblocking,
-    peeling,
-    rotation,
-    sharing,
-    waits,
-)
+from asphalt.transforms import draining, nonblocking, peeling, rotation, sharing, waits
+from asphalt.transforms.motion import branch_copies, code_motion
 
 _ANY = "MPI_ANY_TAG"
 _RETURN = "  if (c(1) > 1d9) return\n"
@@ -97,30 +89,30 @@ def _row_is_sent(value: str) -> str:
     )  # fmt: skip
 
 
-_BEFORE = (nonblocking, motion)
+_BEFORE = (nonblocking, code_motion)
 PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
     "motion": {
         "wildcard": (
-            Pair(copies, _received(_starts(), sends=(1, 2)),
+            Pair(branch_copies, _received(_starts(), sends=(1, 2)),
                  _received(_starts(source="MPI_ANY_SOURCE"), sends=(1, 2))),
-            Pair(copies, _in_an_arm(2), _in_an_arm(_ANY)),
+            Pair(branch_copies, _in_an_arm(2), _in_an_arm(_ANY)),
         ),
-        "order": (Pair(copies, _in_an_arm(2), _in_an_arm(1)),),
+        "order": (Pair(branch_copies, _in_an_arm(2), _in_an_arm(1)),),
         "status": (
-            Pair(copies, _received("  c(3) = k\n" + work("c", "d(i)")),
+            Pair(branch_copies, _received("  c(3) = k\n" + work("c", "d(i)")),
                  _received("  c(3) = status(MPI_TAG)\n" + work("c", "d(i)"))),
-            Pair(copies, _received(condition="other(MPI_TAG) == -7"),
+            Pair(branch_copies, _received(condition="other(MPI_TAG) == -7"),
                  _received(condition="status(MPI_TAG) == -7")),
         ),
         "buffer": (
-            Pair(copies, _received(condition="d(1) < 0"), _received(condition="a(1) < 0")),
+            Pair(branch_copies, _received(condition="d(1) < 0"), _received(condition="a(1) < 0")),
         ),
         "return": (
-            Pair(copies, _received(work("c", "d(i)") + _GO_ON),
+            Pair(branch_copies, _received(work("c", "d(i)") + _GO_ON),
                  _received(work("c", "d(i)") + _RETURN)),
         ),
         "request": (
-            Pair(copies, _received(_starts(), sends=(1, 2)),
+            Pair(branch_copies, _received(_starts(), sends=(1, 2)),
                  _received(_starts(request="r1"), sends=(1, 2))),
         ),
     },

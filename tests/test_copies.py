@@ -13,7 +13,7 @@ from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.transforms import copies
+from asphalt.transforms.motion import branch_copies
 
 _PROGRAM = """\
 program main
@@ -174,7 +174,7 @@ PAIRS = {
 }
 
 
-def _found(folder: Path, body: str) -> list[copies.CopyOnPaths]:
+def _found(folder: Path, body: str) -> list[branch_copies.CopyOnPaths]:
     text = (
         program(body)
         .replace("program main", "subroutine main")
@@ -183,8 +183,8 @@ def _found(folder: Path, body: str) -> list[copies.CopyOnPaths]:
             "  logical :: flag\n  integer :: request, other, both(2), late\n  real(8) :: e(n)\n",
         )
     )
-    steps = Stepped.of(folder, {"main.f90": text}).steps(copies)
-    return [step for step in steps if isinstance(step, copies.CopyOnPaths)]
+    steps = Stepped.of(folder, {"main.f90": text}).steps(branch_copies)
+    return [step for step in steps if isinstance(step, branch_copies.CopyOnPaths)]
 
 
 @pytest.mark.parametrize("name", PAIRS)

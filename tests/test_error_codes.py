@@ -17,7 +17,7 @@ from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf
 from asphalt.optimise import Optimised, optimise
 from asphalt.transforms import departure, expansion
-from asphalt.transforms.windows import is_work
+from asphalt.transforms.motion.windows import is_work
 
 _UNIT = """\
 subroutine exchange(a, b, n, left, right, comm{dummies})

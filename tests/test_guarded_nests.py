@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.transforms import motion, sharing, splitting
+from asphalt.transforms import sharing, splitting
+from asphalt.transforms.motion import code_motion
 
 _UNIT = """\
 subroutine guarded(u, after, left, n, m, k, below, comm)
@@ -51,7 +52,7 @@ def _lines(stepped: Stepped) -> list[str]:
 def test_interior_and_edges_have_the_condition(tmp_path: Path) -> None:
     stepped = _stepped(tmp_path)
     assert stepped.applied(splitting) == 1
-    assert stepped.applied(motion) == 1
+    assert stepped.applied(code_motion) == 1
     irecv, *parts = (x for x in _lines(stepped) if not x.startswith("call MPI_Wait"))
     assert irecv.startswith("call MPI_Irecv")
     assert parts == [

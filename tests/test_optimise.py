@@ -15,7 +15,7 @@ from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi, environment
-from asphalt.transforms import motion
+from asphalt.transforms.motion import code_motion
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm, flag)
@@ -245,7 +245,7 @@ def test_what_was_made_is_left_as_it_is(tmp_path: Path) -> None:
 def test_motion_finds_nothing_more_where_it_ended(tmp_path: Path) -> None:
     found = _unit(tmp_path, _work("c") + _SEND + _RECEIVE + _work("c"))
     assert found.ended == "no transformation finds another step"
-    assert [step.transformation for step in found.steps].count(motion.NAME) >= 1
+    assert [step.transformation for step in found.steps].count(code_motion.NAME) >= 1
 
 
 _PROGRAM = """\

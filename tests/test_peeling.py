@@ -13,8 +13,9 @@ from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
-from asphalt.transforms import motion, peeling
+from asphalt.transforms import peeling
 from asphalt.transforms.dividing import DividedNest
+from asphalt.transforms.motion import code_motion
 
 _UNIT = """\
 subroutine step(u, after, n, m, k, above, comm)
@@ -101,9 +102,9 @@ def test_work_leaves_no_window_for_another_one(tmp_path: Path) -> None:
         + "  call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)\n"
         + "  do i = 1, n\n    row(i) = u(i,1) + column(1)\n  end do\n"
     )
-    assert Stepped.of(tmp_path, {"unit.f90": text}).steps(motion) == []
+    assert Stepped.of(tmp_path, {"unit.f90": text}).steps(code_motion) == []
     free = unit(nest() + "  do i = 1, n\n    row(i) = u(i,1)\n  end do\n")
-    (move,) = Stepped.of(tmp_path / "free", {"unit.f90": free}).steps(motion)
+    (move,) = Stepped.of(tmp_path / "free", {"unit.f90": free}).steps(code_motion)
     assert "the work of line 9 goes into the window" in move.does
 
 

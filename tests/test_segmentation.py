@@ -30,7 +30,8 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.transforms import fission, motion, nonblocking, segmentation
+from asphalt.transforms import fission, nonblocking, segmentation
+from asphalt.transforms.motion import code_motion
 
 QUICK = {"sendrecv", "arms", "fills_alone"}
 
@@ -40,7 +41,7 @@ def _started(folder: Path, text: str) -> Stepped:
     tree = Stepped.of(folder, {"a.f90": text})
     tree.any_sizes = True
     tree.applied(nonblocking)
-    tree.applied(fission, motion)
+    tree.applied(fission, code_motion)
     return tree
 
 

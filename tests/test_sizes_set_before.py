@@ -10,8 +10,9 @@ from mpi_run import MPICH, OPENMPI, Mpi, installed
 from stepping import Stepped
 
 from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.transforms import motion, splitting, waits
+from asphalt.transforms import splitting, waits
 from asphalt.transforms.dividing import DividedNest
+from asphalt.transforms.motion import code_motion
 
 MAIN = """\
 program heat
@@ -244,7 +245,7 @@ def test_the_results_are_the_same(name: str, rows: str, mpi: Mpi, tmp_path: Path
         parts["sizes"] = parts["sizes"].replace("4 + rank", f"{rows} + rank")
     given = Stepped.of(tmp_path / "given", {"heat.f90": text_of(name, parts)})
     tree = stepped(tmp_path / "split", parts)
-    assert tree.applied(splitting, motion, unit="heat") > 1
+    assert tree.applied(splitting, code_motion, unit="heat") > 1
     results = [
         one.result(mpi, tmp_path / folder, ["heat.f90"], 3)
         for folder, one in (("one", given), ("two", tree))

@@ -25,16 +25,8 @@ from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
-from asphalt.transforms import (
-    departure,
-    expansion,
-    fission,
-    motion,
-    nonblocking,
-    rotation,
-    sends_first,
-    taking,
-)
+from asphalt.transforms import departure, expansion, fission, nonblocking, rotation, sends_first
+from asphalt.transforms.motion import code_motion, later_receives
 
 _ASKING = Model((replace(ETHERNET_1, eager=1),))
 _TURNING = cast("ModuleType", SimpleNamespace(check=rotation.before_takes, apply=rotation.apply))
@@ -103,7 +95,7 @@ def _taken(stepped: Stepped) -> bool:
         assert isinstance(step, rotation.Rotate)
         stepped.tree = whole
         stepped.apply(_TURNING, facts, step)
-        if stepped.applied(taking):
+        if stepped.applied(later_receives):
             return True
     stepped.tree = whole
     return False
@@ -311,14 +303,14 @@ def test_only_branches_of_the_loop_that_gains_are_split(tmp_path: Path) -> None:
 def test_what_was_written_is_left_as_it_is(tmp_path: Path) -> None:
     """Code motion does not bring what sends behind the work that stands there for a reason."""
     stepped = _posted(tmp_path, first=_WORK, before=_SECOND)
-    stepped.applied(nonblocking, fission, motion)
+    stepped.applied(nonblocking, fission, code_motion)
     assert _taken(stepped)
     text = stepped.text("sums.f90")
     assert "! asphalt: what begins the next iteration, beside messages that are taken" in text
-    assert not any("behind" in step.does for step in stepped.steps(motion))
+    assert not any("behind" in step.does for step in stepped.steps(code_motion))
     unmarked = text.replace(", beside messages that are taken behind it", "")
     plain = Stepped.of(tmp_path / "unmarked", {"sums.f90": unmarked})
-    assert any("goes behind" in step.does for step in plain.steps(motion))
+    assert any("goes behind" in step.does for step in plain.steps(code_motion))
 
 
 @pytest.mark.skipif(bool(SMPI.missing()), reason="SMPI is not installed")

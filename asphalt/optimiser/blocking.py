@@ -24,13 +24,13 @@ from asphalt.transforms import (
     expansion,
     fission,
     inline,
-    motion,
     nonblocking,
     pipelining,
     segmentation,
     stores,
 )
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
+from asphalt.transforms.motion import code_motion
 
 _NO_MORE = "no more work comes beside it"
 NOT_BROUGHT = "could by itself, but is not brought there with what stands around it"
@@ -212,7 +212,7 @@ def _could(beside: Node, passes: Collection[str], tried: Tried) -> str:
     """Why work that nothing keeps from coming beside a transfer does not."""
     where = f"line {line_of(next(leaves(beside)))}"
     what = f"the loop of {where}" if isinstance(beside, Do) else where
-    lacking = [name for name in (fission.NAME, motion.NAME) if name not in passes]
+    lacking = [name for name in (fission.NAME, code_motion.NAME) if name not in passes]
     if lacking:
         return f"with --passes {','.join(lacking)}, {what} might"
     if tried.ending is not None:

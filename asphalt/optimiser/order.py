@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from asphalt.transforms import (
     branches,
-    copies,
     decomposition,
     departure,
     draining,
@@ -14,7 +13,6 @@ from asphalt.transforms import (
     hoisting,
     inline,
     loop_fission,
-    motion,
     nonblocking,
     opening,
     peeling,
@@ -26,10 +24,10 @@ from asphalt.transforms import (
     sharing,
     splitting,
     stores,
-    taking,
     unrolling,
     waits,
 )
+from asphalt.transforms.motion import branch_copies, code_motion, later_receives
 from asphalt.transforms.rewriting.step import Transformation
 
 PREPARING = tuple(
@@ -40,7 +38,7 @@ STORING = Transformation(stores.NAME, stores.check, stores.apply)
 ROTATING = Transformation(rotation.NAME, rotation.check, rotation.apply)
 PARTING = Transformation(sends_first.NAME, sends_first.check, sends_first.apply)
 TURNING = Transformation(rotation.NAME, rotation.before_takes, rotation.apply)
-TAKING = Transformation(taking.NAME, taking.check, taking.apply)
+TAKING = Transformation(later_receives.NAME, later_receives.check, later_receives.apply)
 OPENING = Transformation(opening.NAME, opening.check, opening.apply)
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
 CLONING = Transformation(expanded_buffers.NAME, expanded_buffers.check, expanded_buffers.apply)
@@ -50,14 +48,14 @@ DECOMPOSING = Transformation(decomposition.NAME, decomposition.check, decomposit
 STARTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
 WIDENING = (
     Transformation(fission.NAME, fission.check, fission.apply),
-    Transformation(motion.NAME, motion.moves, motion.apply),
+    Transformation(code_motion.NAME, code_motion.moves, code_motion.apply),
 )
 WAITING = Transformation(waits.NAME, waits.check, waits.apply)
 DIVIDING = (
     WAITING,
     *(
         Transformation(module.NAME, module.check, module.apply)
-        for module in (copies, splitting, peeling, loop_fission, draining)
+        for module in (branch_copies, splitting, peeling, loop_fission, draining)
     ),
 )
 SHARING = Transformation(sharing.NAME, sharing.check, sharing.apply)
@@ -69,7 +67,7 @@ _ALL = (
 )  # fmt: skip
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
 PREPARING_NAMES = frozenset(t.name for t in PREPARING)
-GAINING = frozenset({decomposition.NAME, expansion.NAME, motion.NAME, stores.NAME})
+GAINING = frozenset({decomposition.NAME, expansion.NAME, code_motion.NAME, stores.NAME})
 """Those whose steps gain by themselves; tiles and segments are judged on their own."""
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""

@@ -45,19 +45,12 @@ from asphalt.optimiser.outcome import (
     Transfer,
 )
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import (
-    decomposition,
-    departure,
-    expansion,
-    fission,
-    motion,
-    nonblocking,
-    stores,
-)
+from asphalt.transforms import decomposition, departure, expansion, fission, nonblocking, stores
 from asphalt.transforms.beside import started, work_beside
+from asphalt.transforms.motion import code_motion
+from asphalt.transforms.motion.windows import work_in_windows
 from asphalt.transforms.rewriting.new_names import next_number
 from asphalt.transforms.rewriting.step import Transformation, Trial
-from asphalt.transforms.windows import work_in_windows
 
 
 class Overlap:
@@ -189,7 +182,7 @@ class Overlap:
         before, *after = (self.shop.price(s.tree) for s in (state, whole, wide))
         if after[1].gains(after[0]) and not after[0].gains(before):
             return wide
-        work = [motion.hidden_work(self.shop.facts(s.tree)) for s in (whole, wide)]
+        work = [code_motion.hidden_work(self.shop.facts(s.tree)) for s in (whole, wide)]
         idle = [len(self._idle(begin, s)) for s in (whole, wide)]
         if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
             return wide
@@ -270,7 +263,7 @@ class Overlap:
 
     def _idle(self, begin: State, state: State) -> frozenset[int]:
         """The lines of the split transfers whose windows have no work in them."""
-        busy = motion.busy_requests(self.shop.facts(state.tree))
+        busy = code_motion.busy_requests(self.shop.facts(state.tree))
         number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
         idle: set[int] = set()
         for transfer in state.split:
@@ -390,7 +383,7 @@ class Overlap:
         if found.content is None:
             return 0, 0
         facts = self.shop.facts(self.shop.known.tree(found.content))
-        work = motion.hidden_work(facts) + decomposition.hidden_work(facts)
+        work = code_motion.hidden_work(facts) + decomposition.hidden_work(facts)
         return len(found.transfers), work
 
 

@@ -12,8 +12,8 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, names_in
 from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.transforms.motion.windows import in_window, takes_time, windows_of
 from asphalt.transforms.rewriting.edit import lists_in
-from asphalt.transforms.windows import in_window, takes_time, windows_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,13 +62,13 @@ from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms import nonblocking
 from asphalt.transforms.divided_call import OPERATIONS, Divided, DividedCall
+from asphalt.transforms.motion.windows import takes_time
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.make import add, fn, maker_at, num, sub, var
 from asphalt.transforms.rewriting.new_names import next_number
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.windows import takes_time
 
 NAME = "decomposition"
 VARIABLE = "asphalt_blocks_"

@@ -25,8 +25,8 @@ from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
 from asphalt.ir.expr import Expr, Op, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.transforms.motion.windows import takes_time
 from asphalt.transforms.rewriting.make import fn, num, size
-from asphalt.transforms.windows import takes_time
 
 _SEND, _RECEIVE = "sendbuf", "recvbuf"
 _BITS = "storage_size"

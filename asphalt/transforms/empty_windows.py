@@ -21,10 +21,10 @@ from asphalt.analysis.mpi.call import MpiCall, runtime_call
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
+from asphalt.transforms.motion.windows import is_work
 from asphalt.transforms.nonblocking import Split, check
 from asphalt.transforms.rewriting.make import var
 from asphalt.transforms.sides import Side
-from asphalt.transforms.windows import is_work
 
 
 @dataclass(frozen=True, slots=True)

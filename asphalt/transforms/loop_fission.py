@@ -41,6 +41,7 @@ from asphalt.config.assumptions import BITS
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms import fission
 from asphalt.transforms.dividing import Run
+from asphalt.transforms.motion.windows import Window, windows_of
 from asphalt.transforms.parts_of_nest import marked, unlabelled, why_not_repeated
 from asphalt.transforms.peeling import to_starts
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
@@ -49,7 +50,6 @@ from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.guarded_nests import around, nest_in, plain
 from asphalt.transforms.rewriting.step import Found, Step, Trial
 from asphalt.transforms.splitting import from_waits
-from asphalt.transforms.windows import Window, windows_of
 
 NAME = fission.NAME
 _FREE = "asphalt: the statements of the nest that meet nothing under way"

@@ -29,10 +29,10 @@ from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_i
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.transforms.message_tiles import Message
+from asphalt.transforms.motion.windows import Window, windows_of
 from asphalt.transforms.nonblocking_rules import Rules, is_code_read, is_read
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.sides import started_side
-from asphalt.transforms.windows import Window, windows_of
 
 _ONE = "mpi_wait"
 

@@ -19,12 +19,13 @@ from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.requests.matching import Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
-from asphalt.transforms import motion, peeling, splitting
+from asphalt.transforms import peeling, splitting
 from asphalt.transforms.beside import work_texts
 from asphalt.transforms.empty_windows import Stop, is_called, need
+from asphalt.transforms.motion import code_motion
+from asphalt.transforms.motion.windows import Window, in_window, is_work, windows_of
 from asphalt.transforms.rewriting.checked_sizes import can_check
 from asphalt.transforms.rewriting.edit import lists_in
-from asphalt.transforms.windows import Window, in_window, is_work, windows_of
 
 _LINE = re.compile(r"\bline (\d+)")
 
@@ -106,10 +107,10 @@ class OwnWindows:
         behind = self._way(siblings, window.last, forwards=True)
         before = self._way(siblings, window.first, forwards=False)
         work = next((way for way in (behind, before) if isinstance(way, Do | Branch | Leaf)), None)
-        if work is not None and motion.NAME in self.passes:
+        if work is not None and code_motion.NAME in self.passes:
             return replace(one, could=work)
         if work is not None:
-            why = f"with --passes {motion.NAME}, {self.named(work)} might"
+            why = f"with --passes {code_motion.NAME}, {self.named(work)} might"
             return replace(one, why=(why,))
         code = one.code
         stops: list[Stop] = []

@@ -41,8 +41,8 @@ from __future__ import annotations
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.tree import Unit
 from asphalt.transforms.dividing import Run, in_parts, nests
+from asphalt.transforms.motion.windows import Window
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.windows import Window
 
 NAME = "peeling"
 _COMMENT = "asphalt: the rest of the nest, which no message needs"

@@ -50,14 +50,14 @@ from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds
 from asphalt.transforms.hoisting import UNSEEN, leaves_early
+from asphalt.transforms.motion.later_receives import takes_at
+from asphalt.transforms.motion.windows import NEXT, is_work
 from asphalt.transforms.peeling import NAME as NAME
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in
 from asphalt.transforms.rewriting.make import add, compare, maker_at, num, size
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.taking import takes_at
-from asphalt.transforms.windows import NEXT, is_work
 
 _FIRST = "asphalt: what begins the first iteration; later ones have it at the end of the one before"
 

@@ -34,10 +34,10 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.ir.tree import Branch, Do, Node
 from asphalt.transforms import fission
+from asphalt.transforms.motion.later_receives import posts_or_sends, takes
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.rewriting.step import Found
 from asphalt.transforms.rotation import works_first
-from asphalt.transforms.taking import posts_or_sends, takes
 
 NAME = fission.NAME
 

@@ -49,6 +49,7 @@ from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds, is_edge
+from asphalt.transforms.motion.windows import GOES_ON, Window, is_work, windows_of
 from asphalt.transforms.parts_of_nest import (
     marked,
     why_not_repeated,
@@ -62,7 +63,6 @@ from asphalt.transforms.rewriting.guarded_nests import around, nest_in
 from asphalt.transforms.rewriting.make import add, mul, num, quotient, size
 from asphalt.transforms.rewriting.step import Found, Step, Trial
 from asphalt.transforms.splitting import NAME as NAME
-from asphalt.transforms.windows import GOES_ON, Window, is_work, windows_of
 
 
 @dataclass(frozen=True, slots=True)

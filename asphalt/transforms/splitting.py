@@ -33,8 +33,8 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.ir.tree import Unit
 from asphalt.transforms.dividing import Run, in_parts, nests
+from asphalt.transforms.motion.windows import Window
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.windows import Window
 
 NAME = "splitting"
 _COMMENT = "asphalt: the interior of the nest, which meets nothing that is under way"

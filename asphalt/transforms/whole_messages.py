@@ -9,7 +9,7 @@ from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of
 from asphalt.ir.tree import Node, leaves
 from asphalt.transforms import nonblocking
 from asphalt.transforms.message_tiles import Message
-from asphalt.transforms.windows import Window, windows_of
+from asphalt.transforms.motion.windows import Window, windows_of
 
 _ARGUMENTS = {
     Way.IN: ("buf", "count", "datatype", "source", "tag", "comm"),

@@ -15,7 +15,8 @@ from functools import partial
 from itertools import zip_longest
 
 from asphalt.config.passes import TRANSFERS
-from asphalt.transforms import motion, nonblocking
+from asphalt.transforms import nonblocking
+from asphalt.transforms.motion import code_motion
 from bench.lab.build import Recipe
 from bench.lab.case import Case, Simulated
 from bench.lab.jobs import AT_ONCE, told
@@ -32,7 +33,7 @@ KERNELS = (
     "multigrid_smooth",
     "halo_2d",
 )
-FIRST = (nonblocking.NAME, motion.NAME)
+FIRST = (nonblocking.NAME, code_motion.NAME)
 ORIGINAL, HAND = BY_PEOPLE = "original", "hand"
 
 

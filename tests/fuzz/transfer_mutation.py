@@ -32,7 +32,6 @@ from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.tiling import block_loops, edge_iterations
 from asphalt.running.mpi import SMPI
 from asphalt.transforms import (
-    copies,
     divided_call,
     dividing,
     expanded_buffers,
@@ -44,6 +43,7 @@ from asphalt.transforms import (
     unrolling,
     waits,
 )
+from asphalt.transforms.motion import branch_copies
 from asphalt.transforms.nonblocking_rules import Rules
 from fuzz import called_mutation, code_mutation, tile_mutation, turn_mutation
 from fuzz.mutation import Replacement
@@ -152,9 +152,9 @@ def _of_branches() -> Iterator[TransferMutant]:
         "fission: conditions", "condition_set", off(fission, "repeatable", True),
         also="ASP012: the wait is not known to be reached",
     )  # fmt: skip
-    meets = off(copies._Paths, "_meets_no_condition", True)
+    meets = off(branch_copies._Paths, "_meets_no_condition", True)
     yield TransferMutant("copies on paths: conditions", "condition_received", meets)
-    arms = Switch(copies, "_arms", lambda original: lambda branch: branch.arms)
+    arms = Switch(branch_copies, "_arms", lambda original: lambda branch: branch.arms)
     yield TransferMutant(
         "copies on paths: no ELSE", "no_else", (arms,),
         also="ASP011: on one way nothing would be waited for",

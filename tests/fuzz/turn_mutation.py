@@ -8,14 +8,15 @@ from types import SimpleNamespace
 
 from asphalt.analysis.data_flow.temporaries import Temporaries
 from asphalt.running.mpi import SMPI
-from asphalt.transforms import sharing, taking
+from asphalt.transforms import sharing
+from asphalt.transforms.motion import later_receives
 from fuzz.transfer_mutant import Switch, TransferMutant, off
 
 
 def mutants() -> Iterator[TransferMutant]:
     """All of them."""
     yield from _of_sharing()
-    yield TransferMutant("taking: order", "result_needed", _unordered(taking), gainful=True)
+    yield TransferMutant("taking: order", "result_needed", _unordered(later_receives), gainful=True)
     yield TransferMutant(
         "data: what only one statement reads", "read_before",
         off(Temporaries, "_is_not_read", True),

@@ -39,13 +39,13 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.tree import Do, Node, Unit, leaves
-from asphalt.transforms import motion
+from asphalt.transforms.motion import code_motion
+from asphalt.transforms.motion.windows import BESIDE_TAKEN, NEXT
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.make import maker_at
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.windows import BESIDE_TAKEN, NEXT
 
-NAME = motion.NAME
+NAME = code_motion.NAME
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -63,14 +63,16 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                 evidence = ("all statements on the way are independent of it",)
                 origin = len(loop.body) - 1
                 inside = (*path, position)
-                found.append(motion.Move(line_of(work), does, evidence, inside, origin, target))
+                found.append(
+                    code_motion.Move(line_of(work), does, evidence, inside, origin, target)
+                )
     return tuple(found)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with the work of the next iteration in front of what takes messages; a comment keeps
     code motion from bringing behind it what stands in front of it, and may send."""
-    assert isinstance(step, motion.Move)
+    assert isinstance(step, code_motion.Move)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         work = nodes[step.origin]

@@ -42,11 +42,11 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.ir.stmt import ArmHead, Call
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
-from asphalt.transforms.motion import NAME as NAME
+from asphalt.transforms.motion.code_motion import NAME as NAME
+from asphalt.transforms.motion.windows import is_work
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list, shifted
 from asphalt.transforms.rewriting.make import maker_at
 from asphalt.transforms.rewriting.step import Found, Step, Trial
-from asphalt.transforms.windows import is_work
 
 _ELSE = {"if": "else", "select": "case_default"}
 

@@ -35,10 +35,7 @@ from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
-from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
-from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
-from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.windows import (
+from asphalt.transforms.motion.windows import (
     Window,
     in_window,
     is_beside_taken,
@@ -48,6 +45,9 @@ from asphalt.transforms.windows import (
     takes_time,
     windows_of,
 )
+from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "motion"
 

@@ -1,0 +1,1 @@
+"""Overlap windows, and code motion into them."""
