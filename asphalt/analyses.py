@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from asphalt.analysis.conditions.available import VALUE
+from asphalt.analysis.conditions.judge import judge
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.procedure_effects import Effects, Known, ProcedureKey
 from asphalt.analysis.effects.summary_provenance import Traces, Tracing
@@ -14,7 +15,6 @@ from asphalt.analysis.exchange.open_coded_groups import message_operations
 from asphalt.analysis.exchange.open_coded_sites import open_coded_exchanges
 from asphalt.analysis.exchange.site import Exchange, all_to_all_operations, exchanges
 from asphalt.analysis.exchange.wrappers import wrapped_exchanges
-from asphalt.analysis.judge import judge
 from asphalt.analysis.names.procedure_interfaces import same_interface
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.names.symbol import Text

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from asphalt.analyses import Analyses
 from asphalt.analysis.codes import ASSUMPTIONS
+from asphalt.analysis.conditions.evidence import completed, marks_of
 from asphalt.analysis.conditions.site import PARSERS
-from asphalt.analysis.evidence import completed, marks_of
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.exchange.site_directives import site_directives
 from asphalt.analysis.tiling.plan import Plan

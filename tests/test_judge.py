@@ -8,8 +8,8 @@ import pytest
 from analysed import Analysed
 from judging import CALL, NEST, program, project, site
 
+from asphalt.analysis.conditions.judge import judge
 from asphalt.analysis.exchange.site import exchanges
-from asphalt.analysis.judge import judge
 from asphalt.analysis.schedule.exchange import Shape
 from asphalt.analysis.tiling.plan import INNERMOST_GRAIN, Plan
 from asphalt.analysis.uniformity.uniformity import Uniform, Uniformity

@@ -1,4 +1,1 @@
-"""The eleven conditions of a legal prepush, one module each, and the codes that they raise.
-
-Each of them was broken by a real program when it was left out.
-"""
+"""The conditions of a legal prepush, a module each with its code, and the judge that asks them."""

@@ -14,9 +14,9 @@ from asphalt.analysis.conditions.equally_often import (
     refused_by,
 )
 from asphalt.analysis.conditions.equally_often import check as check
+from asphalt.analysis.conditions.evidence import order_marks, order_witness
 from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.conditions.visible_effects import refused_for
-from asphalt.analysis.evidence import order_marks, order_witness
 from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.packing_copy import packing_copy
 from asphalt.analysis.exchange.packing_counter import counter_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from asphalt.analysis.evidence import way_to
+from asphalt.analysis.conditions.evidence import way_to
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.evidence import order_marks, order_witness
+from asphalt.analysis.conditions.evidence import order_marks, order_witness
 from asphalt.analysis.exchange.phase_order import carried_by_rotation
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.schedule.check import check_reach, check_shape
