@@ -16,7 +16,7 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.tree import File, Unit
 from asphalt.report.change import Change
 from asphalt.sites import Site
-from asphalt.transforms.prepush import prepush
+from asphalt.transforms.prepush.prepush import prepush
 from asphalt.transforms.rewriting.declare import declare
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.unparse.params import Parameter

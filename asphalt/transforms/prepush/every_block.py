@@ -5,7 +5,8 @@ from __future__ import annotations
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Node
-from asphalt.transforms.pieces import (
+from asphalt.transforms.prepush.equal_blocks import EqualBlocks
+from asphalt.transforms.prepush.pieces import (
     AHEAD,
     FIRST,
     HI,
@@ -21,7 +22,6 @@ from asphalt.transforms.pieces import (
     K,
     some_tiles,
 )
-from asphalt.transforms.pieces_equal import EqualBlocks
 from asphalt.transforms.rewriting.make import (
     Maker,
     add,

@@ -6,8 +6,8 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.pieces import AHEAD, ERROR, HI, LO, PEER, TILE, TILES, K
-from asphalt.transforms.pieces_block import EveryBlock
+from asphalt.transforms.prepush.every_block import EveryBlock
+from asphalt.transforms.prepush.pieces import AHEAD, ERROR, HI, LO, PEER, TILE, TILES, K
 from asphalt.transforms.rewriting.make import (
     Maker,
     array,

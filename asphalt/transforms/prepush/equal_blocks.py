@@ -15,8 +15,8 @@ from asphalt.analysis.tiling.layout import Address
 from asphalt.analysis.tiling.plan import TAG
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms import landing
-from asphalt.transforms.pieces import (
+from asphalt.transforms.prepush import landing
+from asphalt.transforms.prepush.pieces import (
     AHEAD,
     BLOCK,
     ERROR,

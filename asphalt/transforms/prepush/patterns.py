@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from asphalt.analysis.schedule.exchange import Shape as Pattern
 from asphalt.analysis.tiling.plan import Plan
-from asphalt.transforms.pieces import Pieces
-from asphalt.transforms.pieces_block import EveryBlock
-from asphalt.transforms.pieces_packed import PackedBlocks
-from asphalt.transforms.pieces_slab import Slab
-from asphalt.transforms.pieces_strided import Strided
-from asphalt.transforms.pieces_uneven import UnevenBlocks, UnevenSlab
-from asphalt.transforms.pieces_window import EveryBlockWindow, SlabWindow
+from asphalt.transforms.prepush.every_block import EveryBlock
+from asphalt.transforms.prepush.packed_blocks import PackedBlocks
+from asphalt.transforms.prepush.pieces import Pieces
+from asphalt.transforms.prepush.shifted_planes import EveryBlockWindow, SlabWindow
+from asphalt.transforms.prepush.slab import Slab
+from asphalt.transforms.prepush.strided import Strided
+from asphalt.transforms.prepush.uneven_blocks import UnevenBlocks, UnevenSlab
 
 
 def pieces_of(plan: Plan) -> Pieces:

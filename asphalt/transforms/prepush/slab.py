@@ -6,7 +6,8 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Node
-from asphalt.transforms.pieces import (
+from asphalt.transforms.prepush.equal_blocks import EqualBlocks
+from asphalt.transforms.prepush.pieces import (
     AHEAD,
     BLOCK,
     EACH,
@@ -26,7 +27,6 @@ from asphalt.transforms.pieces import (
     K,
     some_tiles,
 )
-from asphalt.transforms.pieces_equal import EqualBlocks
 from asphalt.transforms.rewriting.make import Maker, add, compare, fn, mul, num, quotient, sub, var
 
 

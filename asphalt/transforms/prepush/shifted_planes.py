@@ -12,7 +12,8 @@ from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.tiling.tile_window import Window
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Node
-from asphalt.transforms.pieces import (
+from asphalt.transforms.prepush.every_block import EveryBlock
+from asphalt.transforms.prepush.pieces import (
     BLOCK,
     FIRST,
     FROM,
@@ -27,8 +28,7 @@ from asphalt.transforms.pieces import (
     K,
     some_tiles,
 )
-from asphalt.transforms.pieces_block import EveryBlock
-from asphalt.transforms.pieces_slab import Slab
+from asphalt.transforms.prepush.slab import Slab
 from asphalt.transforms.rewriting.make import (
     Maker,
     add,

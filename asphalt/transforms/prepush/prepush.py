@@ -41,9 +41,9 @@ from asphalt.ir.expr import Expr, Keyword, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms import landing
-from asphalt.transforms.patterns import pieces_of
-from asphalt.transforms.pieces import (
+from asphalt.transforms.prepush import landing
+from asphalt.transforms.prepush.patterns import pieces_of
+from asphalt.transforms.prepush.pieces import (
     ERROR,
     FIRST,
     FIRST_TILE,

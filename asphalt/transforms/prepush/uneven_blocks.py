@@ -20,7 +20,7 @@ from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.pieces import (
+from asphalt.transforms.prepush.pieces import (
     ERROR,
     FIRST,
     FIRST_TILE,

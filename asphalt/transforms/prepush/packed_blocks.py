@@ -13,7 +13,7 @@ from asphalt.analysis.tiling.plan import Plan
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.pieces import (
+from asphalt.transforms.prepush.pieces import (
     ERROR,
     FIRST,
     FROM,
@@ -32,7 +32,7 @@ from asphalt.transforms.pieces import (
     K,
     some_tiles,
 )
-from asphalt.transforms.pieces_uneven import COMM, COUNT, INDEX, UnevenPieces
+from asphalt.transforms.prepush.uneven_blocks import COMM, COUNT, INDEX, UnevenPieces
 from asphalt.transforms.rewriting.make import (
     Maker,
     add,

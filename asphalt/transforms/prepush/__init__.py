@@ -1,0 +1,1 @@
+"""Exchanges of all ranks in tiles (prepushing): one module for each shape of what a tile sends."""
