@@ -14,6 +14,17 @@ from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.limits import USUAL_DEPTH
+from asphalt.diagnostics.change import Change as Change
+from asphalt.diagnostics.model import (
+    DroppedReport,
+    GainReport,
+    MarkReport,
+    PriceReport,
+    ProcedureReport,
+    SiteReport,
+    StepReport,
+    store_before,
+)
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge
 from asphalt.given_lines import accepted_now, as_given, given_place
@@ -26,17 +37,6 @@ from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Transfer, Tried
 from asphalt.outcome import Outcome as Outcome
 from asphalt.own_reports import own_report
-from asphalt.report.change import Change as Change
-from asphalt.report.model import (
-    DroppedReport,
-    GainReport,
-    MarkReport,
-    PriceReport,
-    ProcedureReport,
-    SiteReport,
-    StepReport,
-    store_before,
-)
 from asphalt.support.garbage_collection import collected_seldom, not_looked_through
 from asphalt.transfers import mark_report, marks_at, nonblocking_operations, transfer_operations
 from asphalt.transforms import inline

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from asphalt.diagnostics.change import Change
+from asphalt.diagnostics.model import DroppedReport, ProcedureReport, SiteReport
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Tried
-from asphalt.report.change import Change
-from asphalt.report.model import DroppedReport, ProcedureReport, SiteReport
 from asphalt.transforms import inline
 
 

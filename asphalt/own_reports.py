@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.inlining.runtime_names import clashing_name
+from asphalt.diagnostics.model import MarkReport, SiteReport
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf
@@ -16,7 +17,6 @@ from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Staying
 from asphalt.optimiser.own import staying_in
 from asphalt.optimiser.reading import disagreement
-from asphalt.report.model import MarkReport, SiteReport
 from asphalt.transfers import marks_at, transfer_operations
 from asphalt.user_units import user_units
 

@@ -12,9 +12,9 @@ from asphalt.analysis.tiling.plan import Plan
 from asphalt.change import DEFAULT_DEPTH, DEFAULT_TILE
 from asphalt.config.passes import PREPUSH
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.tree import File, Unit
-from asphalt.report.change import Change
 from asphalt.sites import Site
 from asphalt.transforms.prepush.prepush import prepush
 from asphalt.transforms.rewriting.declare import declare

@@ -35,6 +35,8 @@ from asphalt.change import (
 from asphalt.config.limits import HEADER
 from asphalt.config.passes import PREPUSH, TRANSFERS
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change as Change
+from asphalt.diagnostics.model import Problem, SiteReport
 from asphalt.findings import findings
 from asphalt.frontend.lexical.raw_text import called_names
 from asphalt.frontend.source_tree.tree import Tree, load_tree
@@ -46,8 +48,6 @@ from asphalt.optimiser.outcome import Tried
 from asphalt.own_reports import own_operations
 from asphalt.prepushing import AskedFor, prepushed
 from asphalt.promised import as_promised
-from asphalt.report.change import Change as Change
-from asphalt.report.model import Problem, SiteReport
 from asphalt.sites import Judging, Site
 from asphalt.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.transforms.motion import code_motion

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from asphalt.analyses import Analyses
 from asphalt.change import nothing_beside, optimised
-from asphalt.report.model import SiteReport
+from asphalt.diagnostics.model import SiteReport
 from asphalt.transforms.nonblocking_rules import COULD
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.analyses import Analyses
-from asphalt.analysis.codes import ASSUMPTIONS
 from asphalt.analysis.conditions.evidence import completed, marks_of
 from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.exchange.site import Exchange
@@ -16,6 +15,9 @@ from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.catalogue import ASSUMPTIONS
+from asphalt.diagnostics.model import MarkReport, SiteReport
+from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.index import FileIndex
@@ -24,8 +26,6 @@ from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Arm, Leaf, leaves
-from asphalt.naming import site_name
-from asphalt.report.model import MarkReport, SiteReport
 
 MANY_ASSUMPTIONS = 5
 

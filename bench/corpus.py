@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.catalogue import ALL_CODES
+from asphalt.diagnostics.model import SiteReport
 from asphalt.frontend.source_tree.scan import has_mpi_name
 from asphalt.frontend.source_tree.tree import Tree, load_tree
-from asphalt.report.model import SiteReport
 from bench.coverage import Coverage, coverage_of, possible, verdict_rows, worth_lifting
 from bench.sources import FOLDER, FetchError, fetch
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.exchange.site import all_to_all_operations
+from asphalt.diagnostics.catalogue import ALL_CODES
+from asphalt.diagnostics.model import SiteReport
 from asphalt.frontend.source_tree.problems import Problem
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Lit, Ref
@@ -17,7 +18,6 @@ from asphalt.ir.program import MpiMention
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Call, Opaque
 from asphalt.ir.tree import Unit, leaves
-from asphalt.report.model import SiteReport
 
 
 @dataclass(frozen=True, slots=True)

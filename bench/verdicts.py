@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from asphalt.analysis.codes import ALL_CODES, ASSUMPTIONS, CONDITIONS
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.assumptions import KINDS
-from asphalt.report.examples import Examples, examples_of
+from asphalt.diagnostics.catalogue import ALL_CODES, ASSUMPTIONS, CONDITIONS
+from asphalt.diagnostics.examples import Examples, examples_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "verdicts.md"
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import dedent, indent
 
-from asphalt.analysis.codes import ALL_CODES
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.catalogue import ALL_CODES
+from asphalt.diagnostics.change import Change
 from asphalt.project import Project
-from asphalt.report.change import Change
 from asphalt.sites import Site
 
 NEST = """\

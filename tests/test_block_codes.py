@@ -12,9 +12,9 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts import block_codes
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project
-from asphalt.report.examples import examples_of
 from asphalt.transforms import decomposition, expansion
 
 

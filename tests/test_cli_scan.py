@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from cli_programs import REFUSED_LINE, TRANSPOSES, TRANSPOSES_LINE, write_tree
 
-from asphalt.analysis.codes import ALL_CODES
 from asphalt.cli.main import main
+from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.report.json import SCHEMA
 
 

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from asphalt.cli.main import main
+from asphalt.diagnostics.examples import examples_of
+from asphalt.diagnostics.model import MarkReport
 from asphalt.report.drawing import BOXES, PLAIN, drawing
-from asphalt.report.examples import examples_of
-from asphalt.report.model import MarkReport
 
 SOURCE = b"""\
 program p

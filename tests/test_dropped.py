@@ -14,6 +14,14 @@ from stepping import Stepped
 
 from asphalt.change import Outcome
 from asphalt.cli.main import main
+from asphalt.diagnostics.model import (
+    DroppedReport,
+    GainReport,
+    PriceReport,
+    ProcedureReport,
+    SiteReport,
+    StepReport,
+)
 from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_HDR, Network
 from asphalt.optimise import Done, Dropped, Optimised, optimise
@@ -22,14 +30,6 @@ from asphalt.optimiser.dropped import IDLE, SLOWER, distinct, together_not_kept
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.workshop import Workshop
 from asphalt.report.json import SCHEMA
-from asphalt.report.model import (
-    DroppedReport,
-    GainReport,
-    PriceReport,
-    ProcedureReport,
-    SiteReport,
-    StepReport,
-)
 from asphalt.report.steps import dropped_text, step_text
 
 FACES = """\

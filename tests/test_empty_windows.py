@@ -9,9 +9,9 @@ import pytest
 from judging import SETTINGS
 
 from asphalt.config.passes import TRANSFERS
+from asphalt.diagnostics.model import SiteReport
 from asphalt.optimiser.blocking import NOT_BROUGHT
 from asphalt.project import Project
-from asphalt.report.model import SiteReport
 
 _UNIT = """\
 program step

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.naming import site_name
+from asphalt.diagnostics.site_names import site_name
 
 
 def test_a_site_has_the_name_of_its_procedure(tmp_path: Path) -> None:

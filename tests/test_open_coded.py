@@ -20,12 +20,12 @@ from asphalt.analysis.schedule.check_packed import (
 )
 from asphalt.analysis.schedule.packed import packed_schedule
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.diagnostics.model import SiteReport
 from asphalt.frontend.statements.expressions import parse_expression as expression
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 from asphalt.project import Project
-from asphalt.report.model import SiteReport
 
 SECOND_WAIT = "call MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE, ierr)\n"
 PROBE = (

@@ -19,8 +19,8 @@ from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, CODES, MESSAGES,
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.examples import examples_of
 from asphalt.project import Project
-from asphalt.report.examples import examples_of
 from asphalt.transforms import nonblocking, pipelining
 
 REFUSED: dict[str, tuple[Code, str]] = {

@@ -17,9 +17,9 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.cli.main import main
 from asphalt.config.errors import AsphaltError, InputError, UsageError
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.project import Project
-from asphalt.report.change import Change
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.verify import load

@@ -9,8 +9,8 @@ import pytest
 from asphalt.cli.session import reports_before
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.model import SiteReport
 from asphalt.project import Project
-from asphalt.report.model import SiteReport
 
 _PROGRAM = """\
 program exchange

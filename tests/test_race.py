@@ -17,8 +17,8 @@ from asphalt.cli.main import main
 from asphalt.config.errors import UsageError
 from asphalt.config.resources import RACE, RUNTIME, shipped
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change
 from asphalt.project import Project
-from asphalt.report.change import Change
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
 from asphalt.running.process import Outcome, run
 from asphalt.verify.builds import Commands

@@ -9,8 +9,8 @@ from judging import SETTINGS
 from mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, compile_source, installed, link, run
 from random_programs import random_program
 
+from asphalt.diagnostics.change import Change
 from asphalt.project import Project
-from asphalt.report.change import Change
 
 SHOWING = Path(__file__).parent / "transformed" / "showing.f90"
 MAIN = """\

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asphalt.analysis.codes import ALL_CODES
+from asphalt.diagnostics.catalogue import ALL_CODES
+from asphalt.diagnostics.model import Problem, SiteReport
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import SCHEMA, report_text
-from asphalt.report.model import Problem, SiteReport
 from asphalt.report.text import code_details, problem_line, site_details, site_lines, summary
 from asphalt.report.unified import unified_diff
 

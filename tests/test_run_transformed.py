@@ -18,8 +18,8 @@ import pytest
 from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, compile_source, installed, link, run
 
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change
 from asphalt.project import Project
-from asphalt.report.change import Change
 
 SOURCES = Path(__file__).parent / "transformed"
 # in the order in which they are compiled

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 from cli_programs import REFUSED_LINE, write_tree
 
-from asphalt.analysis.codes import ALL_CODES
 from asphalt.cli.main import main
-from asphalt.report.model import MarkReport, Problem, SiteReport
+from asphalt.diagnostics.catalogue import ALL_CODES
+from asphalt.diagnostics.model import MarkReport, Problem, SiteReport
 from asphalt.report.sarif import sarif_text
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.json").read_text())

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.frontend.lexical.source_text import read_source, source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.second_opinion.second_opinion import (

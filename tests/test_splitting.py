@@ -13,9 +13,9 @@ from stepping import Stepped
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.splitting_codes import CODES, DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
+from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
-from asphalt.report.examples import examples_of
 from asphalt.transforms import nonblocking, splitting
 from asphalt.transforms.dividing import DividedNest
 from asphalt.transforms.rewriting.step import Found, Transformation

@@ -13,10 +13,10 @@ from asphalt.analysis.verdicts import store_codes
 from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.project import Project
-from asphalt.report.examples import examples_of
 from asphalt.transforms import stores
 
 _PROGRAM = """\

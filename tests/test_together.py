@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.cli.main import main
-from asphalt.report.model import SiteReport
+from asphalt.diagnostics.model import SiteReport
 from asphalt.report.together import left_as_it_is, together
 
 _SITE = SiteReport("work", "a.f90", 7, "MPI_Alltoall", "work", "proved", message="can be prepushed")

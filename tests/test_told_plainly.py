@@ -11,8 +11,7 @@ import pytest
 from asphalt.cli.main import main
 from asphalt.cli.unchanged import missing_passes, why_unchanged
 from asphalt.config.passes import GAINING, PASSES
-from asphalt.optimiser import order
-from asphalt.report.model import (
+from asphalt.diagnostics.model import (
     DroppedReport,
     GainReport,
     ProcedureReport,
@@ -20,6 +19,7 @@ from asphalt.report.model import (
     StepReport,
     store_before,
 )
+from asphalt.optimiser import order
 from asphalt.report.steps import procedure_lines
 from asphalt.report.text import summary
 from asphalt.transforms import pipelining

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.codes import ALL_CODES, CONDITIONS
+from asphalt.diagnostics.catalogue import ALL_CODES, CONDITIONS
 from asphalt.report.sarif import documentation
 from bench.verdicts import PAGE, page
 

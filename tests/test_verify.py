@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from asphalt.cli.progress import Progress
 from asphalt.cli.verify import verify
 from asphalt.config.errors import UsageError
-from asphalt.report.change import Change
-from asphalt.report.model import SiteReport
+from asphalt.diagnostics.change import Change
+from asphalt.diagnostics.model import SiteReport
 from asphalt.report.verified import verified_summary
 from asphalt.running.diagnostics import essence
 from asphalt.running.launch import last_words, refusal

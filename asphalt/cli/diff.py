@@ -25,8 +25,8 @@ from asphalt.cli.session import note, open_project, reports_of, show, tell, warn
 from asphalt.cli.unchanged import why_unchanged
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
-from asphalt.report.change import Change
-from asphalt.report.model import Problem
+from asphalt.diagnostics.change import Change
+from asphalt.diagnostics.model import Problem
 from asphalt.report.steps import procedure_lines
 from asphalt.report.unified import unified_diff
 from asphalt.unparse.params import Parameter, kept_values, merge_header

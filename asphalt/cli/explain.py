@@ -11,17 +11,17 @@ from pathlib import Path
 
 import click
 
-from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.conditions.point_to_point import NOT_YET
 from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
 from asphalt.cli.session import note, open_project, reports_before, show, sources_of, strokes, tell
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
+from asphalt.diagnostics.catalogue import ALL_CODES
+from asphalt.diagnostics.examples import examples_of
+from asphalt.diagnostics.model import MarkReport, SiteReport
 from asphalt.project import Project
 from asphalt.report.drawing import drawing
-from asphalt.report.examples import examples_of
-from asphalt.report.model import MarkReport, SiteReport
 from asphalt.report.text import code_details, code_summary, site_details
 
 _CODE = re.compile(r"ASP\d+", re.IGNORECASE)

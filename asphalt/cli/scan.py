@@ -9,7 +9,7 @@ import click
 from asphalt.cli.command import Command
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
 from asphalt.cli.session import open_project, reports_before, tell
-from asphalt.report.model import FINDING
+from asphalt.diagnostics.model import FINDING
 
 FOUND = frozenset({"refused", "assumed", FINDING})
 

@@ -14,11 +14,11 @@ from asphalt.cli.options import CommonOptions
 from asphalt.cli.unchanged import missing_passes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
+from asphalt.diagnostics.model import Problem, SiteReport
 from asphalt.project import Outcome, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
-from asphalt.report.model import Problem, SiteReport
 from asphalt.report.sarif import sarif_text
 from asphalt.report.text import problem_line, site_lines, summary
 from asphalt.report.together import together

@@ -19,11 +19,11 @@ from asphalt.cli.options import (
 from asphalt.cli.progress import progress
 from asphalt.cli.session import Output, note
 from asphalt.config.errors import UsageError
+from asphalt.diagnostics.change import Change
 from asphalt.machine.platform_files import Described
 from asphalt.machine.platforms import Network
 from asphalt.output.atomic import write_atomically
 from asphalt.project import Project
-from asphalt.report.change import Change
 from asphalt.report.simulated import (
     studies_table,
     study_json,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from asphalt.config.passes import GAINING, STARTING, TRANSFERS, in_order
-from asphalt.report.model import ProcedureReport
+from asphalt.diagnostics.model import ProcedureReport
 
 _MOVING = "motion"
 

@@ -13,12 +13,12 @@ from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import called_from
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.diagnostics.site_names import site_name
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.naming import site_name
 from asphalt.optimiser.acceptance import Key, accepted_now
 from asphalt.optimiser.order import (
     CLONING,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import InputError, UsageError
+from asphalt.diagnostics.model import Problem
 from asphalt.output.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from asphalt.output.ledger import FOLDER
-from asphalt.report.model import Problem
 
 SKIPPED = frozenset({".git", ".hg", ".svn", FOLDER, ".asphalt-cache"})
 

@@ -17,11 +17,11 @@ from typing import Protocol
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
+from asphalt.diagnostics.model import Problem
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
 from asphalt.output.runtime import is_runtime, runtime_entry
-from asphalt.report.model import Problem
 from asphalt.unparse.params import Parameter, kept_values, merge_header, update_header
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from asphalt.report.model import MarkReport
+from asphalt.diagnostics.model import MarkReport
 
 _STYLES = {
     "exchange": "bold cyan",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asphalt.report.model import FINDING, Problem, SiteReport
+from asphalt.diagnostics.model import FINDING, Problem, SiteReport
 
 
 def annotation_lines(sites: Sequence[SiteReport], problems: Sequence[Problem] = ()) -> list[str]:

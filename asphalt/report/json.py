@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from asphalt.report.model import Problem, SiteReport
+from asphalt.diagnostics.model import Problem, SiteReport
 
 VERSION = 1
 SCHEMA = Path(__file__).with_name("schema.json")

@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import quote
 
 from asphalt import __version__
-from asphalt.analysis.codes import ALL_CODES
 from asphalt.analysis.verdicts.verdict import Code
-from asphalt.report.model import FINDING, MarkReport, Problem, SiteReport
+from asphalt.diagnostics.catalogue import ALL_CODES
+from asphalt.diagnostics.model import FINDING, MarkReport, Problem, SiteReport
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from asphalt.gain.told import change_text, gain_text
-from asphalt.report.model import (
+from asphalt.diagnostics.model import (
     DroppedReport,
     GainReport,
     PriceReport,
     ProcedureReport,
     StepReport,
 )
+from asphalt.gain.told import change_text, gain_text
 
 
 def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.assumptions import KINDS
-from asphalt.report.examples import examples_of
-from asphalt.report.model import FINDING, Problem, SiteReport
+from asphalt.diagnostics.examples import examples_of
+from asphalt.diagnostics.model import FINDING, Problem, SiteReport
 from asphalt.report.steps import dropped_text
 
 _STYLES = {

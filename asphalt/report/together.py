@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from asphalt.config.passes import PREPUSH
-from asphalt.report.model import FINDING, SiteReport
+from asphalt.diagnostics.model import FINDING, SiteReport
 
 _POSSIBLE = ("proved", "assumed")
 

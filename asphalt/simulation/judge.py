@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.ir.program import Located
-from asphalt.report.change import Change
 from asphalt.simulation.runs import Part, Program, SimulationError, Simulator
 from asphalt.simulation.study import Builder
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change
 from asphalt.machine.machine import Machine
 from asphalt.output.write import write_tree
-from asphalt.report.change import Change
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import run

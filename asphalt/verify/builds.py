@@ -14,9 +14,9 @@ from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.config.resources import RUNTIME
+from asphalt.diagnostics.change import Change
 from asphalt.output.modules import compile_order, is_fortran, used_modules
 from asphalt.output.write import write_tree
-from asphalt.report.change import Change
 from asphalt.running.diagnostics import essence
 from asphalt.running.process import Outcome, fill, refuse_other_places, run
 from asphalt.verify.compilers import compilers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from asphalt.report.change import Change
+from asphalt.diagnostics.change import Change
 from asphalt.verify.compare import STANDARD_OUTPUT, Difference
 
 _VECTOR = (

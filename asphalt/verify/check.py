@@ -13,8 +13,8 @@ from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.config.passes import TRANSFERS
+from asphalt.diagnostics.change import Change
 from asphalt.project import Project
-from asphalt.report.change import Change
 from asphalt.running.launch import last_words, refusal
 from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.causes import NOT_TILED, NOTHING, causes

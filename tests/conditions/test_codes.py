@@ -9,8 +9,8 @@ import pytest
 from judging import Case
 from mpi_run import MPICH, OPENMPI, compile_source, installed
 
-from asphalt.analysis.codes import ALL_CODES, STEP_CODES
 from asphalt.cli.main import main
+from asphalt.diagnostics.catalogue import ALL_CODES, STEP_CODES
 
 CASES: tuple[Case, ...] = tuple(
     case

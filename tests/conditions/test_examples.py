@@ -10,12 +10,12 @@ import pytest
 from judging import SETTINGS
 from mpi_run import MPICH, OPENMPI, compile_source, installed
 
-from asphalt.analysis.codes import ALL_CODES, STEP_CODES
 from asphalt.analysis.conditions import point_to_point, usage
 from asphalt.config.passes import TRANSFERS
+from asphalt.diagnostics.catalogue import ALL_CODES, STEP_CODES
+from asphalt.diagnostics.examples import FOLDER, examples_of
+from asphalt.diagnostics.model import SiteReport
 from asphalt.project import Project
-from asphalt.report.examples import FOLDER, examples_of
-from asphalt.report.model import SiteReport
 
 DEFECTS = {"ASP005", "ASP901"}
 """What only a defect of asphalt itself raises: no program gets it."""

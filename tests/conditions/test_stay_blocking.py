@@ -10,8 +10,8 @@ from judging import SETTINGS, Case
 
 from asphalt.analysis.conditions import point_to_point
 from asphalt.config.passes import TRANSFERS
+from asphalt.diagnostics.examples import examples_of
 from asphalt.project import Project
-from asphalt.report.examples import examples_of
 
 
 def _case(code: str) -> Case:

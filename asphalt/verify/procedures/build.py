@@ -18,12 +18,12 @@ from pathlib import Path
 from asphalt.analysis.names.scopes import Scope
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.ir.source import Form
 from asphalt.output.mirror import absolute, base_of
 from asphalt.output.modules import compile_order
 from asphalt.output.write import write_tree
-from asphalt.report.change import Change
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import Mpi
 from asphalt.running.process import Outcome, run

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from asphalt.config.errors import AsphaltError, UsageError
 from asphalt.config.limits import DEPTH, TILE
 from asphalt.config.settings import Settings
+from asphalt.diagnostics.model import SiteReport
 from asphalt.project import Project
-from asphalt.report.model import SiteReport
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
 from asphalt.verify.procedures.arguments import Arguments
 from asphalt.verify.procedures.build import Compiler, bindings

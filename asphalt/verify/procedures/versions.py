@@ -10,10 +10,10 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
+from asphalt.diagnostics.change import Change
+from asphalt.diagnostics.model import SiteReport
 from asphalt.output.mirror import absolute, base_of
 from asphalt.project import Project
-from asphalt.report.change import Change
-from asphalt.report.model import SiteReport
 from asphalt.sites import Site
 from asphalt.verify.procedures.build import Callable, Compiler, build_version
 from asphalt.verify.procedures.find import (

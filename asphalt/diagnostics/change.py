@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.report.model import SiteReport
+from asphalt.diagnostics.model import SiteReport
 from asphalt.unparse.params import Parameter
 
 
