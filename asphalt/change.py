@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.limits import USUAL_DEPTH
 from asphalt.diagnostics.change import Change as Change
 from asphalt.diagnostics.model import (
@@ -41,7 +42,6 @@ from asphalt.support.garbage_collection import collected_seldom, not_looked_thro
 from asphalt.transfers import mark_report, marks_at, nonblocking_operations, transfer_operations
 from asphalt.transforms import inline
 from asphalt.unparse.params import Parameter
-from asphalt.user_units import user_units
 
 DEFAULT_TILE = 0
 DEFAULT_DEPTH = USUAL_DEPTH

@@ -21,10 +21,10 @@ from asphalt.analysis.mpi.library_effects import Store
 from asphalt.analysis.requests.interprocedural import forgotten
 from asphalt.analysis.requests.matching import matching
 from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import FINDING, SiteReport
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.transfers import mark_report, transfer_operations
-from asphalt.user_units import user_units
 
 
 def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:

@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from asphalt.analysis.data_flow.unit import line_of
+from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.assumptions import has_lines, with_lines
 from asphalt.config.errors import UsageError
 from asphalt.frontend.source_tree.tree import Tree
@@ -19,7 +20,6 @@ from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Optimised
 from asphalt.transfers import nonblocking_operations
-from asphalt.user_units import user_units
 
 
 def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from asphalt.analyses import Analyses
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Model
 from asphalt.ir.program import Located

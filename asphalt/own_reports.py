@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.inlining.runtime_names import clashing_name
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import MarkReport, SiteReport
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
@@ -18,7 +19,6 @@ from asphalt.optimiser.outcome import Staying
 from asphalt.optimiser.own import staying_in
 from asphalt.optimiser.reading import disagreement
 from asphalt.transfers import marks_at, transfer_operations
-from asphalt.user_units import user_units
 
 
 def own_report(one: Staying, given: Tree) -> SiteReport:

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.call_graph.missing_sources import ambiguous_modules
 from asphalt.analysis.directives.directives import SENTINEL, Assume, Directive, Skip
 from asphalt.analysis.exchange.directive_checks import call_of, check_directives, check_file
@@ -20,6 +19,8 @@ from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.analysis.exchange.site_directives import for_one_exchange, site_directives
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.analysis_manager.user_units import user_units
 from asphalt.change import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.change import Judges as Judges
@@ -52,7 +53,6 @@ from asphalt.sites import Judging, Site
 from asphalt.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.transforms.motion import code_motion
 from asphalt.unparse.params import check_header
-from asphalt.user_units import user_units
 
 
 class Project:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from asphalt.analyses import Analyses
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.change import nothing_beside, optimised
 from asphalt.diagnostics.model import SiteReport
 from asphalt.transforms.nonblocking_rules import COULD

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.evidence import completed, marks_of
 from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.exchange.site_directives import site_directives
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.catalogue import ASSUMPTIONS

@@ -15,12 +15,12 @@ from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.requests.matching import is_blocking_transfer, matching
 from asphalt.analysis.requests.operations import deals_with_requests
 from asphalt.analysis.verdicts.verdict import Mark, Role
+from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import MarkReport, SiteReport
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import Place
-from asphalt.user_units import user_units
 
 
 @cache

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from stepping import Stepped
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.transforms import splitting
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.rewriting.edit import replace_unit

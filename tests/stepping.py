@@ -10,9 +10,9 @@ from types import ModuleType
 
 from mpi_run import Mpi, build, run
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.transforms.rewriting.edit import replace_unit

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts import block_codes
 from asphalt.analysis.verdicts.verdict import Code
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree

@@ -9,10 +9,10 @@ import pytest
 from fortran_program import FortranProgram
 from mpi_run import MPICH, RUNTIME, build, installed, run
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Scopes
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.frontend.statements.cut_tokens import whole_tokens

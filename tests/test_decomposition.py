@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts import block_codes
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise

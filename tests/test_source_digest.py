@@ -17,7 +17,7 @@ from asphalt.frontend.source_tree import source_digest as digests
 from asphalt.frontend.source_tree.source_digest import imported_files, source_digest
 
 ROOT = Path(asphalt.__file__).parent
-SUMMARIES = "asphalt.remembered"
+SUMMARIES = "asphalt.analysis_manager.summary_store"
 FRONTEND = ("asphalt.ir", "asphalt.frontend")
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.summary import Summary
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.analysis_manager.invalidation import Sight, Unaffected, UsedNames
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import Tree, load_tree
-from asphalt.unaffected import Sight, Unaffected, UsedNames
 
 SETTINGS = Settings(jobs=1, cache=False)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.inlining.runtime_names import clashing_name
@@ -13,6 +12,7 @@ from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.verdicts.pipelining_codes import PARTS
 from asphalt.analysis.verdicts.splitting_codes import ORDER
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves

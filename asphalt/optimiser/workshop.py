@@ -9,10 +9,10 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from asphalt.analyses import Analyses
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import called_from
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.diagnostics.site_names import site_name
 from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.source_tree.tree import Tree

@@ -21,11 +21,11 @@ from asphalt.analysis.names.symbol import Text
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis_manager.invalidation import Sight, Unaffected, UsedNames
+from asphalt.analysis_manager.summary_store import Remembered
+from asphalt.analysis_manager.user_units import user_units
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.remembered import Remembered
-from asphalt.unaffected import Sight, Unaffected, UsedNames
-from asphalt.user_units import user_units
 
 Pure = frozenset[str]
 Asked = frozenset[Text] | None

@@ -1,0 +1,1 @@
+"""The analyses of a source tree: made once, kept, invalidated by edits (LLVM: AnalysisManager)."""
