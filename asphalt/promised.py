@@ -14,7 +14,7 @@ from types import MappingProxyType
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.change import nothing_beside, optimised
 from asphalt.diagnostics.model import SiteReport
-from asphalt.transforms.nonblocking_rules import COULD
+from asphalt.transforms.nonblocking.rules import COULD
 
 
 def as_promised(

@@ -6,8 +6,9 @@ import shifts
 import sweeps
 from safety_pair import Pair
 
-from asphalt.transforms import fission, nonblocking, pipelining, segmentation
+from asphalt.transforms import fission, pipelining, segmentation
 from asphalt.transforms.motion import code_motion
+from asphalt.transforms.nonblocking import nonblocking
 
 _CALL = "  call other(u, 1)\n"
 

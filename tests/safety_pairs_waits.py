@@ -6,8 +6,9 @@ from __future__ import annotations
 from safety_pair import Pair
 from safety_programs import branch, flagged, irecv, isend, program, recv, under, wait, work
 
-from asphalt.transforms import draining, nonblocking, peeling, rotation, sharing, waits
+from asphalt.transforms import draining, peeling, rotation, sharing
 from asphalt.transforms.motion import branch_copies, code_motion
+from asphalt.transforms.nonblocking import nonblocking, single_waits
 
 _ANY = "MPI_ANY_TAG"
 _RETURN = "  if (c(1) > 1d9) return\n"
@@ -118,10 +119,10 @@ PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
     },
     "waits": {
         "status": (
-            Pair(waits, _all(_WITH_STATUSES),
+            Pair(single_waits, _all(_WITH_STATUSES),
                  _all(_WITH_STATUSES, "  c(1) = statuses(MPI_TAG,1)\n")),
         ),
-        "path": (Pair(waits, _all(_WAITALL), _all(under("turn > 0", _WAITALL))),),
+        "path": (Pair(single_waits, _all(_WAITALL), _all(under("turn > 0", _WAITALL))),),
         "buffer": (
             Pair(draining, _sums(), _sums(filled="sum(total)"), before=_BEFORE),
         ),

@@ -17,7 +17,8 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise
-from asphalt.transforms import decomposition, nonblocking
+from asphalt.transforms import decomposition
+from asphalt.transforms.nonblocking import nonblocking
 
 REAL = "MPI_DOUBLE_PRECISION"
 WORLD = "MPI_COMM_WORLD, ierr)\n"

@@ -30,8 +30,9 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.transforms import fission, nonblocking, segmentation
+from asphalt.transforms import fission, segmentation
 from asphalt.transforms.motion import code_motion
+from asphalt.transforms.nonblocking import nonblocking
 
 QUICK = {"sendrecv", "arms", "fills_alone"}
 

@@ -10,9 +10,10 @@ from mpi_run import MPICH, OPENMPI, Mpi, installed
 from stepping import Stepped
 
 from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.transforms import splitting, waits
+from asphalt.transforms import splitting
 from asphalt.transforms.dividing import DividedNest
 from asphalt.transforms.motion import code_motion
+from asphalt.transforms.nonblocking import single_waits
 
 MAIN = """\
 program heat
@@ -198,7 +199,7 @@ def text_of(name: str, parts: Parts) -> str:
 def stepped(folder: Path, parts: Parts) -> Stepped:
     """The tree of a case, with its waits one by one."""
     tree = Stepped.of(folder, {"heat.f90": text_of(folder.name, parts)})
-    tree.applied(waits)
+    tree.applied(single_waits)
     return tree
 
 

@@ -25,8 +25,9 @@ from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
-from asphalt.transforms import departure, expansion, fission, nonblocking, rotation, sends_first
+from asphalt.transforms import departure, expansion, fission, rotation, sends_first
 from asphalt.transforms.motion import code_motion, later_receives
+from asphalt.transforms.nonblocking import nonblocking
 
 _ASKING = Model((replace(ETHERNET_1, eager=1),))
 _TURNING = cast("ModuleType", SimpleNamespace(check=rotation.before_takes, apply=rotation.apply))

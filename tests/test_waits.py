@@ -11,7 +11,7 @@ from stepping import Stepped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.transforms import waits
+from asphalt.transforms.nonblocking import single_waits
 
 _PROGRAM = """\
 program main
@@ -96,12 +96,12 @@ STAYS = {
 
 @pytest.mark.parametrize("name", STAYS)
 def test_it_stays(name: str, tmp_path: Path) -> None:
-    assert Stepped.of(tmp_path, {"main.f90": STAYS[name]}).steps(waits) == []
+    assert Stepped.of(tmp_path, {"main.f90": STAYS[name]}).steps(single_waits) == []
 
 
 def test_an_error_code_that_can_only_be_success(tmp_path: Path) -> None:
     stepped = Stepped.of(tmp_path, {"main.f90": program(behind=CHECK)})
-    assert stepped.applied(waits) == 1
+    assert stepped.applied(single_waits) == 1
     text = stepped.tree.content(str(tmp_path / "main.f90")).decode()
     assert "  call MPI_Wait(r(3), MPI_STATUS_IGNORE, ierr)\n" in text
 
@@ -110,7 +110,7 @@ def test_statuses_that_nobody_reads_are_left_out(tmp_path: Path) -> None:
     stepped = Stepped.of(
         tmp_path, {"main.f90": program("  call mpi_waitall(3, r, statuses, ierr)")}
     )
-    assert stepped.applied(waits) == 1
+    assert stepped.applied(single_waits) == 1
     text = stepped.tree.content(str(tmp_path / "main.f90")).decode()
     assert "  call mpi_wait(r(2), mpi_status_ignore, ierr)\n" in text
 

@@ -24,13 +24,13 @@ from asphalt.transforms import (
     expansion,
     fission,
     inline,
-    nonblocking,
     pipelining,
     segmentation,
     stores,
 )
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 from asphalt.transforms.motion import code_motion
+from asphalt.transforms.nonblocking import nonblocking
 
 _NO_MORE = "no more work comes beside it"
 NOT_BROUGHT = "could by itself, but is not brought there with what stands around it"

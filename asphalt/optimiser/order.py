@@ -13,7 +13,6 @@ from asphalt.transforms import (
     hoisting,
     inline,
     loop_fission,
-    nonblocking,
     opening,
     peeling,
     pipelining,
@@ -25,9 +24,9 @@ from asphalt.transforms import (
     splitting,
     stores,
     unrolling,
-    waits,
 )
 from asphalt.transforms.motion import branch_copies, code_motion, later_receives
+from asphalt.transforms.nonblocking import nonblocking, single_waits
 from asphalt.transforms.rewriting.step import Transformation
 
 PREPARING = tuple(
@@ -50,7 +49,7 @@ WIDENING = (
     Transformation(fission.NAME, fission.check, fission.apply),
     Transformation(code_motion.NAME, code_motion.moves, code_motion.apply),
 )
-WAITING = Transformation(waits.NAME, waits.check, waits.apply)
+WAITING = Transformation(single_waits.NAME, single_waits.check, single_waits.apply)
 DIVIDING = (
     WAITING,
     *(

@@ -45,10 +45,11 @@ from asphalt.optimiser.outcome import (
     Transfer,
 )
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import decomposition, departure, expansion, fission, nonblocking, stores
+from asphalt.transforms import decomposition, departure, expansion, fission, stores
 from asphalt.transforms.beside import started, work_beside
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import work_in_windows
+from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.new_names import next_number
 from asphalt.transforms.rewriting.step import Transformation, Trial
 

@@ -27,11 +27,12 @@ from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import fission, inline, nonblocking
+from asphalt.transforms import fission, inline
+from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.nonblocking.single_waits import SplitWait
 from asphalt.transforms.pipelining import LEAST_WORK
 from asphalt.transforms.segment_tiles import Side
 from asphalt.transforms.segmented_sides import Segmented
-from asphalt.transforms.waits import SplitWait
 
 IN_SEGMENTS = "messages leave and come in segments without it"
 

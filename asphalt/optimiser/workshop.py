@@ -35,11 +35,11 @@ from asphalt.transforms import (
     expanded_buffers,
     expansion,
     inline,
-    nonblocking,
     pipelining,
     renaming,
     stores,
 )
+from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.pipelines import Pipeline
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_shown

@@ -32,8 +32,8 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
-from asphalt.transforms import nonblocking
 from asphalt.transforms.clones import too_long
+from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import flat_map
 from asphalt.transforms.rewriting.make import num, var

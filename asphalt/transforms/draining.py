@@ -50,6 +50,7 @@ from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Entity, Guarded, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, rewrite
 from asphalt.transforms.expansion import step_of
+from asphalt.transforms.nonblocking.single_waits import NAME as NAME
 from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.declare import column_of, insert_behind
@@ -57,7 +58,6 @@ from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.make import Maker, num
 from asphalt.transforms.rewriting.new_names import next_number
 from asphalt.transforms.rewriting.step import Found, Step, Trial
-from asphalt.transforms.waits import NAME as NAME
 
 _REQUESTS = "asphalt_requests_"
 

@@ -22,9 +22,9 @@ from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.transforms.motion.windows import is_work
-from asphalt.transforms.nonblocking import Split, check
+from asphalt.transforms.nonblocking.nonblocking import Split, check
+from asphalt.transforms.nonblocking.sides import Side
 from asphalt.transforms.rewriting.make import var
-from asphalt.transforms.sides import Side
 
 
 @dataclass(frozen=True, slots=True)

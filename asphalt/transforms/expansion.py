@@ -56,15 +56,15 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms import nonblocking
 from asphalt.transforms.clones import too_long
+from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.nonblocking.sides import Side
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.declare import column_of
 from asphalt.transforms.rewriting.edit import flat_map, lists_in, rewrite_list
 from asphalt.transforms.rewriting.make import Maker, num, var
 from asphalt.transforms.rewriting.new_names import next_number
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.sides import Side
 
 NAME = "expansion"
 QUEUE = "asphalt_queue_"

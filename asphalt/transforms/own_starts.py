@@ -30,9 +30,9 @@ from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.transforms.message_tiles import Message
 from asphalt.transforms.motion.windows import Window, windows_of
-from asphalt.transforms.nonblocking_rules import Rules, is_code_read, is_read
+from asphalt.transforms.nonblocking.rules import Rules, is_code_read, is_read
+from asphalt.transforms.nonblocking.sides import started_side
 from asphalt.transforms.rewriting.edit import lists_in
-from asphalt.transforms.sides import started_side
 
 _ONE = "mpi_wait"
 

@@ -15,8 +15,8 @@ from functools import partial
 from itertools import zip_longest
 
 from asphalt.config.passes import TRANSFERS
-from asphalt.transforms import nonblocking
 from asphalt.transforms.motion import code_motion
+from asphalt.transforms.nonblocking import nonblocking
 from bench.lab.build import Recipe
 from bench.lab.case import Case, Simulated
 from bench.lab.jobs import AT_ONCE, told

@@ -37,14 +37,14 @@ from asphalt.transforms import (
     expanded_buffers,
     fission,
     hoisting,
-    nonblocking_rules,
     renaming,
     stores,
     unrolling,
-    waits,
 )
 from asphalt.transforms.motion import branch_copies
-from asphalt.transforms.nonblocking_rules import Rules
+from asphalt.transforms.nonblocking import rules as nonblocking_rules
+from asphalt.transforms.nonblocking import single_waits
+from asphalt.transforms.nonblocking.rules import Rules
 from fuzz import called_mutation, code_mutation, tile_mutation, turn_mutation
 from fuzz.mutation import Replacement
 from fuzz.transfer_mutant import ON_MPICH, Switch, TransferMutant, off, property_of
@@ -159,9 +159,9 @@ def _of_branches() -> Iterator[TransferMutant]:
         "copies on paths: no ELSE", "no_else", (arms,),
         also="ASP011: on one way nothing would be waited for",
     )  # fmt: skip
-    yield TransferMutant("waits: statuses", "statuses", off(waits, "_is_unseen", True))
+    yield TransferMutant("waits: statuses", "statuses", off(single_waits, "_is_unseen", True))
     yield TransferMutant(
-        "waits: the first one", "first_of_several", off(waits, "_is_for_all", True),
+        "waits: the first one", "first_of_several", off(single_waits, "_is_for_all", True),
         also="ASP012: it is not known which one is complete",
     )  # fmt: skip
 

@@ -47,9 +47,9 @@ from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
+from asphalt.transforms.nonblocking.sides import Side, handle_arrays, is_f08
+from asphalt.transforms.nonblocking.statuses import is_status_array, is_typed_status, may_be_another
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
-from asphalt.transforms.sides import Side, handle_arrays, is_f08
-from asphalt.transforms.statuses import is_status_array, is_typed_status, may_be_another
 
 COULD = "it could be non-blocking, if work comes beside it"
 """What is told of a call that an assumption would let become non-blocking."""

@@ -35,7 +35,7 @@ from asphalt.analysis.requests.operations import Operation, operations
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Unit
-from asphalt.transforms.nonblocking_rules import is_read
+from asphalt.transforms.nonblocking.rules import is_read
 from asphalt.transforms.rewriting.edit import flat_map
 from asphalt.transforms.rewriting.make import num
 from asphalt.transforms.rewriting.replacement import statements_for

@@ -32,7 +32,8 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
 from asphalt.ir.tree import Leaf, Node, Unit
-from asphalt.transforms.nonblocking_rules import Rules, is_code_read, why_types_are_lost
+from asphalt.transforms.nonblocking.rules import Rules, is_code_read, why_types_are_lost
+from asphalt.transforms.nonblocking.sides import Side, sides_of, starts_nothing
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import flat_map
@@ -40,7 +41,6 @@ from asphalt.transforms.rewriting.make import num, var
 from asphalt.transforms.rewriting.new_names import next_number
 from asphalt.transforms.rewriting.replacement import statements_for
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.sides import Side, sides_of, starts_nothing
 
 NAME = "nonblocking"
 REQUEST = "asphalt_request_"
