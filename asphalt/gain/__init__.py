@@ -1,1 +1,4 @@
-"""What a transformation of transfers gains: the time of a unit before and after it, estimated."""
+"""The analytic performance model: what a unit costs on a network before and after a step.
+
+Running programs on a simulated network belongs in ``simulation``.
+"""

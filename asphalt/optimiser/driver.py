@@ -13,7 +13,7 @@ from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.config.limits import HEADER
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
-from asphalt.gain.told import less_text
+from asphalt.gain.wording import less_text
 from asphalt.optimiser.dropped import (
     IN_TILES,
     LESS_SAVED,

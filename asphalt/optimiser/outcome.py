@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.verdicts.verdict import Code, Refused, Role
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.gain.told import changes_text
+from asphalt.gain.wording import changes_text
 from asphalt.optimiser.origins import Place
 
 FIXPOINT = "no transformation finds another step"

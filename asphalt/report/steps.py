@@ -11,7 +11,7 @@ from asphalt.diagnostics.model import (
     ProcedureReport,
     StepReport,
 )
-from asphalt.gain.told import change_text, gain_text
+from asphalt.gain.wording import change_text, gain_text
 
 
 def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
