@@ -12,7 +12,8 @@ import safety_pairs_waits
 from safety_pair import Pair
 from safety_programs import branch, flagged, grid, irecv, isend, program, recv, under, wait, work
 
-from asphalt.transforms import branches, fission, inline, peeling, renaming, splitting, unrolling
+from asphalt.transforms import branches, fission, inline, peeling, splitting, unrolling
+from asphalt.transforms.buffers import renaming
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 

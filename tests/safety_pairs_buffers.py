@@ -6,7 +6,8 @@ from __future__ import annotations
 from safety_pair import Pair
 from safety_programs import branch, flagged, irecv, program, recv, under, wait, work
 
-from asphalt.transforms import decomposition, expanded_buffers, expansion, renaming, stores
+from asphalt.transforms import decomposition
+from asphalt.transforms.buffers import array_expansion, receive_queues, redundant_stores, renaming
 
 _ANY = "MPI_ANY_TAG"
 _RETURN = "  if (c(1) > 1d9) return\n"
@@ -77,25 +78,25 @@ def _exchanged(between: str = "", used: str = "", condition: str = "") -> str:
 
 PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
     "stores": {
-        "wildcard": (Pair(stores, _stored_beside(1), _stored_beside(_ANY)),),
-        "buffer": (Pair(stores, _stored(work("c", "d(i)")), _stored(work("c", "x(i)"))),),
-        "path": (Pair(stores, _stored(), _stored(received=under("flag", recv("x", 1)))),),
-        "return": (Pair(stores, _stored(_GO_ON), _stored(_RETURN)),),
+        "wildcard": (Pair(redundant_stores, _stored_beside(1), _stored_beside(_ANY)),),
+        "buffer": (Pair(redundant_stores, _stored(work("c", "d(i)")), _stored(work("c", "x(i)"))),),
+        "path": (Pair(redundant_stores, _stored(), _stored(received=under("flag", recv("x", 1)))),),
+        "return": (Pair(redundant_stores, _stored(_GO_ON), _stored(_RETURN)),),
     },
     "renaming": {
         "wildcard": (Pair(renaming, _twice(2), _twice(_ANY)),),
     },
     "expansion": {
         "wildcard": (
-            Pair(expansion, _posted(recv("x", "j")), _posted(recv("x", _ANY))),
+            Pair(receive_queues, _posted(recv("x", "j")), _posted(recv("x", _ANY))),
             Pair(
-                expansion, _posted(recv("x", "j")), _posted(recv("x", "j", source="MPI_ANY_SOURCE"))
+                receive_queues, _posted(recv("x", "j")), _posted(recv("x", "j", source="MPI_ANY_SOURCE"))
             ),
         ),
-        "order": (Pair(expansion, _two_in_a_loop(2), _two_in_a_loop(1)),),
+        "order": (Pair(receive_queues, _two_in_a_loop(2), _two_in_a_loop(1)),),
         "status": (
             Pair(
-                expansion,
+                receive_queues,
                 _posted(recv("x", "j", "status", source="other(MPI_SOURCE)"),
                         head="  other(MPI_SOURCE) = left\n"),
                 _posted(recv("x", "j", "status", source="status(MPI_SOURCE)"),
@@ -103,18 +104,18 @@ PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
             ),
         ),
         "buffer": (
-            Pair(expanded_buffers, _filled(), _filled("    if (k > 1) c(1) = c(1) + x(1)\n")),
+            Pair(array_expansion, _filled(), _filled("    if (k > 1) c(1) = c(1) + x(1)\n")),
         ),
         "path": (
             Pair(
-                expansion,
+                receive_queues,
                 _posted(under("d(1) > 0", recv("x", "j")), "    c(1) = x(1)\n", head="  x = 0\n"),
                 _posted(under("d(1) > 0", recv("x", "j")), "    d(1) = x(1)\n", head="  x = 0\n"),
             ),
         ),
-        "return": (Pair(expansion, _posted(recv("x", "j"), _GO_ON),
+        "return": (Pair(receive_queues, _posted(recv("x", "j"), _GO_ON),
                         _posted(recv("x", "j"), _RETURN)),),
-        "request": (Pair(expanded_buffers, _filled(), _filled(kept=wait("r1"))),),
+        "request": (Pair(array_expansion, _filled(), _filled(kept=wait("r1"))),),
     },
     "decomposition": {
         "order": (

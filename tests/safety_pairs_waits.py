@@ -6,7 +6,8 @@ from __future__ import annotations
 from safety_pair import Pair
 from safety_programs import branch, flagged, irecv, isend, program, recv, under, wait, work
 
-from asphalt.transforms import draining, peeling, rotation, sharing
+from asphalt.transforms import peeling, rotation, sharing
+from asphalt.transforms.buffers import waits_behind_loop
 from asphalt.transforms.motion import branch_copies, code_motion
 from asphalt.transforms.nonblocking import nonblocking, single_waits
 
@@ -124,10 +125,10 @@ PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
         ),
         "path": (Pair(single_waits, _all(_WAITALL), _all(under("turn > 0", _WAITALL))),),
         "buffer": (
-            Pair(draining, _sums(), _sums(filled="sum(total)"), before=_BEFORE),
+            Pair(waits_behind_loop, _sums(), _sums(filled="sum(total)"), before=_BEFORE),
         ),
         "return": (
-            Pair(draining, _sums(), _sums("    if (w(1,j) > 1d9) return\n"), before=_BEFORE),
+            Pair(waits_behind_loop, _sums(), _sums("    if (w(1,j) > 1d9) return\n"), before=_BEFORE),
         ),
     },
     "splitting": {

@@ -15,12 +15,13 @@ from asphalt.config.settings import Settings
 from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project
-from asphalt.transforms import decomposition, expansion
+from asphalt.transforms import decomposition
+from asphalt.transforms.buffers import receive_queues
 
 
 @pytest.mark.parametrize("code", block_codes.CODES, ids=lambda code: code.id)
 def test_each_code_has_its_programs(code: Code) -> None:
-    module = decomposition if code in block_codes.DECOMPOSITION else expansion
+    module = decomposition if code in block_codes.DECOMPOSITION else receive_queues
     programs = examples_of(code.id)
     assert programs.refused is not None
     assert programs.accepted is not None

@@ -14,7 +14,7 @@ from asphalt.analysis.requests.matching import Matched
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
-from asphalt.transforms import draining
+from asphalt.transforms.buffers import waits_behind_loop
 
 _UNIT = """\
 subroutine unit(total, w, n, m, comm)
@@ -72,11 +72,15 @@ STAYING = {
 }  # fmt: skip
 
 
-def _found(folder: Path, head: str, body: str) -> tuple[Stepped, UnitFacts, list[draining.Drain]]:
+def _found(
+    folder: Path, head: str, body: str
+) -> tuple[Stepped, UnitFacts, list[waits_behind_loop.Drain]]:
     text = _UNIT.format(head=head, body=body.rstrip("\n"))
     stepped = Stepped.of(folder, {"unit.f90": text})
     (facts,) = stepped.facts()
-    found = [one for one in draining.check(facts) if isinstance(one, draining.Drain)]
+    found = [
+        one for one in waits_behind_loop.check(facts) if isinstance(one, waits_behind_loop.Drain)
+    ]
     return stepped, facts, found
 
 
@@ -88,7 +92,7 @@ def test_the_wait_stays(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("body", [_BODY, _COLUMN + _WORK + _INTO])
 def test_the_wait_leaves(body: str, tmp_path: Path) -> None:
     stepped, facts, (step,) = _found(tmp_path, _LOOP, body)
-    stepped.apply(draining, facts, step)
+    stepped.apply(waits_behind_loop, facts, step)
     text = stepped.text("unit.f90")
     assert "  integer :: asphalt_request_1(fields)\n" in text
     part = "total(l)" if body == _BODY else "mean(1,l)"
@@ -103,7 +107,7 @@ end subroutine unit
 """)
     assert f"call asphalt_ibcast({part}, " in text
     assert "comm, asphalt_request_1(l))" in text
-    assert not any(draining.check(facts) for facts in stepped.facts())
+    assert not any(waits_behind_loop.check(facts) for facts in stepped.facts())
 
 
 _PROGRAM = """\
@@ -165,7 +169,7 @@ _GUARDED = (
 
 def test_what_needs_the_message_goes_with_the_wait(tmp_path: Path) -> None:
     stepped, facts, (step,) = _found(tmp_path, _LOOP, _GUARDED)
-    stepped.apply(draining, facts, step)
+    stepped.apply(waits_behind_loop, facts, step)
     text = stepped.text("unit.f90")
     assert text.endswith("""\
   ! asphalt: what all iterations have started is complete behind these
@@ -186,7 +190,7 @@ def test_a_labelled_loop_keeps_its_label(tmp_path: Path) -> None:
     labelled = _UNIT.replace("  end do\nend sub", "10 continue\nend sub")
     text = labelled.format(head="do 10 l = 1, fields", body=_GUARDED.rstrip("\n"))
     stepped = Stepped.of(tmp_path, {"unit.f90": text})
-    assert stepped.applied(draining) == 1
+    assert stepped.applied(waits_behind_loop) == 1
     assert "10 continue\n  ! asphalt: what all" in stepped.text("unit.f90")
     assert "  do l = 1, fields\n    if (n > 1) then\n" in stepped.text("unit.f90")
 
@@ -257,7 +261,7 @@ def _own(start: str, wait: str = "", body: str = "", behind: str = "", status: s
 def test_waits_of_the_program_leave(request_of: str, declared: str, tmp_path: Path) -> None:
     """An array of requests stays; a scalar one becomes an array (figure 1, c to e)."""
     stepped = Stepped.of(tmp_path, {"unit.f90": _own(request_of)})
-    assert stepped.applied(draining) == 1
+    assert stepped.applied(waits_behind_loop) == 1
     text = stepped.text("unit.f90")
     element = request_of if declared == "" else "asphalt_requests_1(j)"
     assert declared in text
@@ -278,7 +282,7 @@ def test_the_last_status_is_that_of_the_last_wait(tmp_path: Path) -> None:
     """Waits leave in their order."""
     text = _own("each(j)", behind="  b(1,1) = status(1)\n", status="status")
     stepped = Stepped.of(tmp_path, {"unit.f90": text})
-    assert stepped.applied(draining) == 1
+    assert stepped.applied(waits_behind_loop) == 1
     assert "    call MPI_Wait(each(j), status, ierr)\n  end do\n  b(1,1) =" in stepped.text(
         "unit.f90"
     )
@@ -302,4 +306,4 @@ def test_the_last_status_is_that_of_the_last_wait(tmp_path: Path) -> None:
 )
 def test_waits_of_the_program_stay(text: str, tmp_path: Path) -> None:
     stepped = Stepped.of(tmp_path, {"unit.f90": text})
-    assert stepped.applied(draining) == 0
+    assert stepped.applied(waits_behind_loop) == 0

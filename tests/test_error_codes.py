@@ -16,7 +16,7 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf
 from asphalt.optimise import Optimised, optimise
-from asphalt.transforms import departure, expansion
+from asphalt.transforms.buffers import buffered_sends, receive_queues
 from asphalt.transforms.motion.windows import is_work
 
 _UNIT = """\
@@ -594,8 +594,8 @@ program main
 end program main
 """
     stepped = Stepped.of(tmp_path, {"main.f90": text})
-    assert stepped.applied(expansion, unit="gather") == 1
-    assert stepped.applied(departure, unit="gather") == 1
+    assert stepped.applied(receive_queues, unit="gather") == 1
+    assert stepped.applied(buffered_sends, unit="gather") == 1
     lines = [line.strip() for line in stepped.text("main.f90").splitlines()]
     for call in ("call asphalt_take(asphalt_queue_1, row)", "call asphalt_send(row, n, "):
         (place,) = (number for number, line in enumerate(lines) if line.startswith(call))

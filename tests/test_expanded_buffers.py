@@ -12,7 +12,7 @@ from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.transforms import expanded_buffers
+from asphalt.transforms.buffers import array_expansion
 
 _PROGRAM = """\
 program planes
@@ -134,8 +134,8 @@ NEEDED = [name for name in STAYING if name.startswith("what it brings")]
 
 def _steps(folder: Path, text: str) -> list[str]:
     stepped = Stepped.of(folder, {"planes.f90": text})
-    found = stepped.steps(expanded_buffers)
-    return [n for s in found if isinstance(s, expanded_buffers.ExpandBuffers) for n in s.names]
+    found = stepped.steps(array_expansion)
+    return [n for s in found if isinstance(s, array_expansion.ExpandBuffers) for n in s.names]
 
 
 @pytest.mark.parametrize("name", STAYING)
@@ -152,7 +152,7 @@ def test_the_constants_of_the_bounds_come_first(tmp_path: Path) -> None:
 
 def test_each_iteration_has_its_own(tmp_path: Path) -> None:
     stepped = Stepped.of(tmp_path, {"planes.f90": program()})
-    assert stepped.applied(expanded_buffers) == 1
+    assert stepped.applied(array_expansion) == 1
     text = stepped.text("planes.f90")
     assert "  real(8) :: top(n,2:nz), low(n,2:nz), w(n)\n" in text
     assert "call MPI_Recv(top(:,k), n, MPI_DOUBLE_PRECISION, above, 1, " in text

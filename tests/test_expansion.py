@@ -25,7 +25,7 @@ from asphalt.gain.model import Model
 from asphalt.machine.platforms import INFINIBAND_DDR_2009
 from asphalt.optimise import Optimised, optimise
 from asphalt.project import Project
-from asphalt.transforms import departure, expansion
+from asphalt.transforms.buffers import buffered_sends, receive_queues
 
 _KERNELS = Path(__file__).parent.parent / "kernels"
 _UNIT = """\
@@ -164,8 +164,8 @@ def staying(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         text = "".join(_UNIT.format(name=name, body=bodies[name]) for name in names)
         folder = tmp_path_factory.mktemp("staying")
         for facts in Stepped.of(folder, {"units.f90": text + _OTHERS}).facts():
-            steps = ["posted" for _ in expansion.check(facts)]
-            refused = expansion.refusals(facts)
+            steps = ["posted" for _ in receive_queues.check(facts)]
+            refused = receive_queues.refusals(facts)
             assert all(one.code in block_codes.EXPANSION and one.witness for one in refused)
             reasons = dict.fromkeys(one.message for one in refused)
             found[facts.unit.name] = [*steps, *reasons]
@@ -187,8 +187,8 @@ def _expanded(tmp_path: Path, body: str, limit: int | None = None) -> list[str]:
     """The executable statements after the pass alone, without comments of the program."""
     stepped = Stepped.of(tmp_path, {"unit.f90": _UNIT.format(name="unit", body=body) + _OTHERS})
     for facts in stepped.facts():
-        for step in expansion.check(facts, limit):
-            stepped.apply(expansion, facts, step)
+        for step in receive_queues.check(facts, limit):
+            stepped.apply(receive_queues, facts, step)
     lines = [line.strip() for line in stepped.text("unit.f90").splitlines()]
     begin = next(n for n, line in enumerate(lines) if line.startswith("integer, external"))
     return [line for line in lines[begin + 1 : lines.index("end subroutine unit")] if line]
@@ -265,9 +265,11 @@ def test_the_run_time_module_has_the_same_limit() -> None:
 def _departing(tmp_path: Path, body: str) -> int:
     """How many sends are awaited, and can leave from copies."""
     stepped = Stepped.of(tmp_path, {"unit.f90": _UNIT.format(name="unit", body=body)})
-    steps = [step for step in stepped.steps(departure) if isinstance(step, departure.Depart)]
+    steps = [
+        step for step in stepped.steps(buffered_sends) if isinstance(step, buffered_sends.Depart)
+    ]
     awaited = [step.awaited for step in steps]
-    assert stepped.applied(departure) == len(steps)
+    assert stepped.applied(buffered_sends) == len(steps)
     return sum(awaited)
 
 

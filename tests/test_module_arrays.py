@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.transforms import hoisting, inline
+from asphalt.transforms import inline
+from asphalt.transforms.buffers import allocation_hoisting
 
 _PROGRAM = """\
 module fields
@@ -58,7 +59,7 @@ subroutine other
 def _prepared(tmp_path: Path, more: str = "", other: str = "", begin: str = "") -> str:
     text = _PROGRAM.format(more=more, other=other, begin=begin)
     stepped = Stepped.of(tmp_path, {"main.f90": text})
-    stepped.applied(inline, hoisting, unit="main")
+    stepped.applied(inline, allocation_hoisting, unit="main")
     return stepped.text("main.f90").split("end program")[0]
 
 

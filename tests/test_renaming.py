@@ -8,7 +8,7 @@ import pytest
 from mpi_run import MPICH, OPENMPI, installed
 from stepping import Stepped
 
-from asphalt.transforms import renaming
+from asphalt.transforms.buffers import renaming
 
 _SIZES = """\
 module sizes

@@ -17,7 +17,7 @@ from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.project import Project
-from asphalt.transforms import stores
+from asphalt.transforms.buffers import redundant_stores
 
 _PROGRAM = """\
 module sizes
@@ -101,7 +101,7 @@ _GONE = {
 def test_what_a_receive_overwrites_goes(name: str, tmp_path: Path) -> None:
     tree = _tree(tmp_path, _GONE[name])
     before = tree.text("a.f90")
-    assert tree.applied(stores) == 1
+    assert tree.applied(redundant_stores) == 1
     after = tree.text("a.f90")
     assert "! asphalt: nothing is stored to x that MPI_" in after
     lines = (line.strip() for line in before.splitlines())
@@ -168,7 +168,7 @@ _STAYS: dict[str, tuple[str, dict[str, str], str]] = {
 def test_what_may_be_missed_stays(name: str, tmp_path: Path) -> None:
     body, changes, code = _STAYS[name]
     tree = _tree(tmp_path, body, **changes)
-    (found,) = (one for _, one in tree.found(stores))
+    (found,) = (one for _, one in tree.found(redundant_stores))
     assert isinstance(found, Refused)
     assert found.code.id == code, found
     assert found.span is not None
@@ -193,8 +193,8 @@ _NO_SITE = {
 @pytest.mark.parametrize("name", sorted(_NO_SITE))
 def test_other_stores_are_not_looked_at(name: str, tmp_path: Path) -> None:
     tree = _tree(tmp_path, _NO_SITE[name])
-    assert [one for _, one in tree.found(stores) if not _is_unfilled(one)] == []
-    assert tree.applied(stores) == 0
+    assert [one for _, one in tree.found(redundant_stores) if not _is_unfilled(one)] == []
+    assert tree.applied(redundant_stores) == 0
 
 
 def _is_unfilled(found: object) -> bool:
@@ -204,9 +204,9 @@ def _is_unfilled(found: object) -> bool:
 def test_what_is_read_from_ranks_alone_need_not_be_filled(tmp_path: Path) -> None:
     body = f"z = 0\n{_receive('z')}\nif (west /= MPI_PROC_NULL) y = z"
     tree = _tree(tmp_path, body, other="m = MPI_PROC_NULL")
-    assert tree.applied(stores) == 1
+    assert tree.applied(redundant_stores) == 1
     read = _tree(tmp_path / "read", f"{body}\ny(1) = z(2)", other="m = MPI_PROC_NULL")
-    assert [found.code for found in read.refusals(stores)] == [UNFILLED]
+    assert [found.code for found in read.refusals(redundant_stores)] == [UNFILLED]
 
 
 @pytest.mark.parametrize(
@@ -231,13 +231,13 @@ def test_what_another_receive_defines_is_no_read_from_a_rank(body: str, tmp_path
     text = text.replace("subroutine step(x, ", "subroutine step(").replace("step(x, y", "step(y")
     tree = Stepped.of(tmp_path, {"a.f90": text})
     tree.any_sizes = True
-    found = tree.refusals(stores)
+    found = tree.refusals(redundant_stores)
     assert UNFILLED in [one.code for one in found]
-    assert tree.steps(stores) == []
+    assert tree.steps(redundant_stores) == []
     plain = text.replace(body, f"x(:,1) = 0\n{_RECEIVE}\nif (west /= MPI_PROC_NULL) y = x(:,1)")
     tree = Stepped.of(tmp_path / "plain", {"a.f90": plain})
     tree.any_sizes = True
-    assert len(tree.steps(stores)) == 1
+    assert len(tree.steps(redundant_stores)) == 1
 
 
 def test_a_send_under_another_name_may_be_shorter(tmp_path: Path) -> None:
@@ -259,16 +259,18 @@ program main
     ).replace("program main\n", other, 1)  # fmt: skip
     tree = Stepped.of(tmp_path, {"a.f90": text})
     tree.any_sizes = True
-    assert [one.code for one in tree.refusals(stores)] == [UNFILLED]
+    assert [one.code for one in tree.refusals(redundant_stores)] == [UNFILLED]
 
 
 def test_each_code_has_its_programs() -> None:
     for code in store_codes.CODES:
         programs = examples_of(code.id)
         assert programs.refused is not None
-        assert [one.code for one in Stepped.at(programs.refused).refusals(stores)] == [code]
+        assert [one.code for one in Stepped.at(programs.refused).refusals(redundant_stores)] == [
+            code
+        ]
         assert programs.accepted is not None
-        assert len(Stepped.at(programs.accepted).steps(stores)) == 1
+        assert len(Stepped.at(programs.accepted).steps(redundant_stores)) == 1
     assert store_codes.CODES == (UNFILLED, READ, EVALUATED)
 
 
@@ -368,7 +370,7 @@ def test_the_bits_stay_and_each_step_gains(tmp_path: Path) -> None:
     tree = Stepped.of(tmp_path / "src", {"ring.f90": _RING})
     (mpi, *_) = installed(OPENMPI, MPICH)
     before = tree.result(mpi, tmp_path / "before", ("ring.f90",), 3)
-    assert tree.applied(stores) == 3
+    assert tree.applied(redundant_stores) == 3
     assert tree.result(mpi, tmp_path / "after", ("ring.f90",), 3) == before
     path = str(tmp_path / "src" / "ring.f90")
     plain = load_tree((tmp_path / "src",), Settings(cache=False, jobs=1))
@@ -381,6 +383,6 @@ def test_the_bits_stay_and_each_step_gains(tmp_path: Path) -> None:
     assert all(
         seconds > 0
         for step in found.steps
-        if step.transformation == stores.NAME
+        if step.transformation == redundant_stores.NAME
         for seconds in step.gained.values()
     )

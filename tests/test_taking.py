@@ -25,7 +25,8 @@ from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
-from asphalt.transforms import departure, expansion, fission, rotation, sends_first
+from asphalt.transforms import fission, rotation, sends_first
+from asphalt.transforms.buffers import buffered_sends, receive_queues
 from asphalt.transforms.motion import code_motion, later_receives
 from asphalt.transforms.nonblocking import nonblocking
 
@@ -84,7 +85,7 @@ _PLAIN = {
 def _posted(folder: Path, **parts: str) -> Stepped:
     """A loop over fields, its receives posted ahead."""
     stepped = Stepped.of(folder, {"sums.f90": _UNIT.format(**_PLAIN | parts)})
-    assert stepped.applied(expansion)
+    assert stepped.applied(receive_queues)
     return stepped
 
 
@@ -215,7 +216,7 @@ def test_inner_branches_are_split_first(tmp_path: Path) -> None:
     before = "      if (m > 0) then\n  " + _SEND.replace("0, 1", "1, 2") + "\n      else\n"
     text = _UNIT.format(**_PLAIN | {"before": before, "behind": "      end if"})
     stepped = Stepped.of(tmp_path / "inner", {"sums.f90": text})
-    assert stepped.applied(expansion) == 1
+    assert stepped.applied(receive_queues) == 1
     assert _taken(stepped)
     words = [w for s in _statements(stepped) for w in ("_post", "MPI_Send", "t(i,l+1)", "_take")
              if w in s]  # fmt: skip
@@ -321,9 +322,9 @@ def test_random_fields_give_the_same_bits_whatever_it_costs(tmp_path: Path) -> N
     taken = 0
     for number, (file, text) in enumerate(made):
         stepped = Stepped.of(tmp_path / file, {file: text})
-        stepped.applied(expansion)
+        stepped.applied(receive_queues)
         if number % 3 == 0:
-            stepped.applied(departure)
+            stepped.applied(buffered_sends)
         taken += _taken(stepped)
         after[file] = stepped.text(file)
     assert taken >= 6

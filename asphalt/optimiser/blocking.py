@@ -19,15 +19,8 @@ from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Tried
 from asphalt.optimiser.reading import disagreement
-from asphalt.transforms import (
-    decomposition,
-    expansion,
-    fission,
-    inline,
-    pipelining,
-    segmentation,
-    stores,
-)
+from asphalt.transforms import decomposition, fission, inline, pipelining, segmentation
+from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
@@ -106,8 +99,8 @@ def nothing_beside(
         stay += pipelining.refusals(facts)
     if decomposition.NAME in passes:
         stay += decomposition.refusals(facts)
-    if expansion.NAME in passes:
-        stay += expansion.refusals(facts, clone_limit)
+    if receive_queues.NAME in passes:
+        stay += receive_queues.refusals(facts, clone_limit)
     more = {one.span: one for one in stay}
     windows = EmptyWindows(facts)
     calls = calls_that_stay(analyses, located, accepted) if inline.NAME in passes else ()
@@ -236,7 +229,7 @@ def calls_that_stay(
 
 def kept_stores(analyses: Analyses, located: Located) -> tuple[tuple[Refused, str], ...]:
     """The stores to receive buffers of a unit that stay, with the procedure that receives."""
-    return stores.refusals(_facts(analyses, located, frozenset()))
+    return redundant_stores.refusals(_facts(analyses, located, frozenset()))
 
 
 def _judged(facts: UnitFacts) -> Iterator[tuple[nonblocking.Split | Refused, str]]:

@@ -42,7 +42,7 @@ from asphalt.optimiser.segmenting import Segmenting
 from asphalt.optimiser.waves import Waves
 from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import inline, rotation, sends_first
-from asphalt.transforms.expanded_buffers import ExpandBuffers
+from asphalt.transforms.buffers.array_expansion import ExpandBuffers
 from asphalt.transforms.rewriting.step import Step
 
 

@@ -5,25 +5,27 @@ from __future__ import annotations
 from asphalt.transforms import (
     branches,
     decomposition,
-    departure,
-    draining,
-    expanded_buffers,
-    expansion,
     fission,
-    hoisting,
     inline,
     loop_fission,
     opening,
     peeling,
     pipelining,
-    renaming,
     rotation,
     segmentation,
     sends_first,
     sharing,
     splitting,
-    stores,
     unrolling,
+)
+from asphalt.transforms.buffers import (
+    allocation_hoisting,
+    array_expansion,
+    buffered_sends,
+    receive_queues,
+    redundant_stores,
+    renaming,
+    waits_behind_loop,
 )
 from asphalt.transforms.motion import branch_copies, code_motion, later_receives
 from asphalt.transforms.nonblocking import nonblocking, single_waits
@@ -31,18 +33,18 @@ from asphalt.transforms.rewriting.step import Transformation
 
 PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)
-    for module in (unrolling, inline, branches, hoisting)
+    for module in (unrolling, inline, branches, allocation_hoisting)
 )
-STORING = Transformation(stores.NAME, stores.check, stores.apply)
+STORING = Transformation(redundant_stores.NAME, redundant_stores.check, redundant_stores.apply)
 ROTATING = Transformation(rotation.NAME, rotation.check, rotation.apply)
 PARTING = Transformation(sends_first.NAME, sends_first.check, sends_first.apply)
 TURNING = Transformation(rotation.NAME, rotation.before_takes, rotation.apply)
 TAKING = Transformation(later_receives.NAME, later_receives.check, later_receives.apply)
 OPENING = Transformation(opening.NAME, opening.check, opening.apply)
 RENAMING = Transformation(renaming.NAME, renaming.check, renaming.apply)
-CLONING = Transformation(expanded_buffers.NAME, expanded_buffers.check, expanded_buffers.apply)
-EXPANDING = Transformation(expansion.NAME, expansion.check, expansion.apply)
-DEPARTING = Transformation(departure.NAME, departure.check, departure.apply)
+CLONING = Transformation(array_expansion.NAME, array_expansion.check, array_expansion.apply)
+EXPANDING = Transformation(receive_queues.NAME, receive_queues.check, receive_queues.apply)
+DEPARTING = Transformation(buffered_sends.NAME, buffered_sends.check, buffered_sends.apply)
 DECOMPOSING = Transformation(decomposition.NAME, decomposition.check, decomposition.apply)
 STARTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
 WIDENING = (
@@ -54,7 +56,7 @@ DIVIDING = (
     WAITING,
     *(
         Transformation(module.NAME, module.check, module.apply)
-        for module in (branch_copies, splitting, peeling, loop_fission, draining)
+        for module in (branch_copies, splitting, peeling, loop_fission, waits_behind_loop)
     ),
 )
 SHARING = Transformation(sharing.NAME, sharing.check, sharing.apply)
@@ -66,7 +68,9 @@ _ALL = (
 )  # fmt: skip
 NAMES = tuple(dict.fromkeys(t.name for t in _ALL))
 PREPARING_NAMES = frozenset(t.name for t in PREPARING)
-GAINING = frozenset({decomposition.NAME, expansion.NAME, code_motion.NAME, stores.NAME})
+GAINING = frozenset(
+    {decomposition.NAME, receive_queues.NAME, code_motion.NAME, redundant_stores.NAME}
+)
 """Those whose steps gain by themselves; tiles and segments are judged on their own."""
 MOST_STEPS = 500
 """Of one unit; more is a defect, not a program."""

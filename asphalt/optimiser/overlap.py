@@ -45,8 +45,9 @@ from asphalt.optimiser.outcome import (
     Transfer,
 )
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import decomposition, departure, expansion, fission, stores
+from asphalt.transforms import decomposition, fission
 from asphalt.transforms.beside import started, work_beside
+from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant_stores
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import work_in_windows
 from asphalt.transforms.nonblocking import nonblocking
@@ -106,7 +107,7 @@ class Overlap:
             prices = self.shop.price(without.tree), self.shop.price(state.tree)
             if not prices[1].gains(prices[0]):
                 new = state.steps[len(begin.steps) :]
-                copies = [step for step in new if step.transformation == expansion.NAME]
+                copies = [step for step in new if step.transformation == receive_queues.NAME]
                 lost = together_not_kept(self.shop, copies, prices)
                 state, refused = with_dropped(without, *lost), others
         state = replace(state, split=self._beside(begin, state))
@@ -140,12 +141,12 @@ class Overlap:
             for step in _blocking_sends(self.shop.facts(begin.tree))
             if step.line in left
         ]
-        while expansion.NAME in self.shop.passes and waiting and len(state.steps) < MOST_STEPS:
+        while receive_queues.NAME in self.shop.passes and waiting and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
             sends = [id(step.leaf) for step in _blocking_sends(facts)]
             lost: list[Dropped] = []
             for step in self.shop.departing.check(facts):
-                assert isinstance(step, departure.Depart)
+                assert isinstance(step, buffered_sends.Depart)
                 more = self.shop.applied(state, facts, self.shop.departing, step)
                 prices = self.shop.price(state.tree), self.shop.price(more.tree)
                 gains = prices[1].gains(prices[0])
@@ -160,13 +161,13 @@ class Overlap:
 
     def _ahead(self, begin: State) -> tuple[Transfer, ...]:
         """The receives that are posted ahead, and not split."""
-        if expansion.NAME not in self.shop.passes or self.shop.tilings(begin):
+        if receive_queues.NAME not in self.shop.passes or self.shop.tilings(begin):
             return ()
         does = "is posted before its loop"
         return tuple(
             Transfer(line, operation, 1, does=does)
             for step in self.shop.expanding.check(self.shop.facts(begin.tree))
-            if isinstance(step, expansion.Expand)
+            if isinstance(step, receive_queues.Expand)
             for line, operation in step.operations
         )
 
@@ -340,11 +341,11 @@ class Overlap:
 
     def _cleared(self, begin: State, state: State) -> tuple[Cleared, ...]:
         """The stores that are left out, as they stood."""
-        steps = stores.check(self.shop.facts(begin.tree)) if state.cleared else ()
+        steps = redundant_stores.check(self.shop.facts(begin.tree)) if state.cleared else ()
         return tuple(
             Cleared(place.line, step.receive[1], step.buffer, place.path)
             for step in steps
-            if isinstance(step, stores.Stored)
+            if isinstance(step, redundant_stores.Stored)
             for place in (self.shop.place(begin.tree, step.line),)
             if place in state.cleared
         )

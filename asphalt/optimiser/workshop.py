@@ -30,14 +30,13 @@ from asphalt.optimiser.order import (
 )
 from asphalt.optimiser.origins import Origins, Place, itself
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
-from asphalt.transforms import (
-    departure,
-    expanded_buffers,
-    expansion,
-    inline,
-    pipelining,
+from asphalt.transforms import inline, pipelining
+from asphalt.transforms.buffers import (
+    array_expansion,
+    buffered_sends,
+    receive_queues,
+    redundant_stores,
     renaming,
-    stores,
 )
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.pipelines import Pipeline
@@ -109,9 +108,9 @@ class Workshop:
         self.whole: dict[Place, Refused] = {}  # what kept nests from being divided, by their place
         self._brought: set[str] = set()  # the names that inlining has declared, folded
         self.renaming = replace(RENAMING, check=partial(renaming.check, limit=clone_limit))
-        self.cloning = replace(CLONING, check=partial(expanded_buffers.check, limit=clone_limit))
-        self.expanding = replace(EXPANDING, check=partial(expansion.check, limit=clone_limit))
-        self.departing = replace(DEPARTING, check=partial(departure.check, limit=clone_limit))
+        self.cloning = replace(CLONING, check=partial(array_expansion.check, limit=clone_limit))
+        self.expanding = replace(EXPANDING, check=partial(receive_queues.check, limit=clone_limit))
+        self.departing = replace(DEPARTING, check=partial(buffered_sends.check, limit=clone_limit))
 
     def beside(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
         """The same for another unit."""
@@ -270,7 +269,7 @@ class Workshop:
         tree = self.known.tree(content)
         self.origins.note(tree, state.tree, step.line, file)
         cleared = state.cleared
-        if isinstance(step, stores.Stored):
+        if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
         steps, trees = (*state.steps, done), (*state.trees, tree)
         return replace(state, tree=tree, steps=steps, trees=trees, cleared=cleared)

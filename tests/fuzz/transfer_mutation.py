@@ -31,15 +31,12 @@ from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.tiling import block_loops, edge_iterations
 from asphalt.running.mpi import SMPI
-from asphalt.transforms import (
-    divided_call,
-    dividing,
-    expanded_buffers,
-    fission,
-    hoisting,
+from asphalt.transforms import divided_call, dividing, fission, unrolling
+from asphalt.transforms.buffers import (
+    allocation_hoisting,
+    array_expansion,
+    redundant_stores,
     renaming,
-    stores,
-    unrolling,
 )
 from asphalt.transforms.motion import branch_copies
 from asphalt.transforms.nonblocking import rules as nonblocking_rules
@@ -182,13 +179,15 @@ def _of_buffers() -> Iterator[TransferMutant]:
         "renaming: procedures inside", "read_inside", off(renaming, "is_unseen", True)
     )
     yield TransferMutant("ASP074 short messages", "stored_and_left", off(full, "why_not", None))
-    yield TransferMutant("ASP075 read between", "stored_and_read", off(stores, "_are_apart", True))
+    yield TransferMutant(
+        "ASP075 read between", "stored_and_read", off(redundant_stores, "_are_apart", True)
+    )
     yield TransferMutant(
         "ASP075 read in a call", "stored_for_call",
-        (*off(stores._Stores, "_unseen", None), *off(stores, "_are_apart", True)),
+        (*off(redundant_stores._Stores, "_unseen", None), *off(redundant_stores, "_are_apart", True)),
     )  # fmt: skip
     yield TransferMutant(
-        "ASP076 noticed", "stored_with_effect", off(stores._Stores, "_noticed", None)
+        "ASP076 noticed", "stored_with_effect", off(redundant_stores._Stores, "_noticed", None)
     )
     yield TransferMutant(
         "ASP084 ranks that change",
@@ -205,7 +204,7 @@ def _of_buffers() -> Iterator[TransferMutant]:
         off(receive_schedule, "_others", None),
         gainful=True,
     )
-    own = expanded_buffers._Buffers
+    own = array_expansion._Buffers
     yield TransferMutant("expansion: read behind", "buffer_behind", off(own, "_is_private", True))
     yield TransferMutant(
         "expansion: values carried", "buffer_carried", off(BufferFlow, "needs_no_value", True)
@@ -248,7 +247,9 @@ def _of_procedures() -> Iterator[TransferMutant]:
     yield TransferMutant(
         "unrolling: variables", "loop_variable_seen", off(unrolling, "_is_plain", True)
     )
-    yield TransferMutant("hoisting: sizes", "size_changes", off(hoisting, "_may_leave", True))
+    yield TransferMutant(
+        "hoisting: sizes", "size_changes", off(allocation_hoisting, "_may_leave", True)
+    )
 
 
 def _of_blocks() -> Iterator[TransferMutant]:

@@ -44,9 +44,9 @@ from asphalt.ir.expr import Expr, Ref, Section, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.stmt import Assign, Call, Decl, Dim, DoHead, Include
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.clones import array_bytes
-from asphalt.transforms.expansion import NAME as NAME
-from asphalt.transforms.renaming import (
+from asphalt.transforms.buffers.clones import array_bytes
+from asphalt.transforms.buffers.receive_queues import NAME as NAME
+from asphalt.transforms.buffers.renaming import (
     has_conditional_lines,
     is_local_array,
     mentions,

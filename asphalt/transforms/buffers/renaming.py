@@ -42,7 +42,7 @@ from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Decl, Entity, Include
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.clones import OWN, has_room
+from asphalt.transforms.buffers.clones import OWN, has_room
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.declare import column_of, insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list

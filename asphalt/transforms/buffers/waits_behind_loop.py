@@ -49,7 +49,7 @@ from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Entity, Guarded, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, rewrite
-from asphalt.transforms.expansion import step_of
+from asphalt.transforms.buffers.receive_queues import step_of
 from asphalt.transforms.nonblocking.single_waits import NAME as NAME
 from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.rewriting.comments import comments_inside

@@ -32,7 +32,7 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
-from asphalt.transforms.clones import too_long
+from asphalt.transforms.buffers.clones import too_long
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import flat_map

@@ -56,7 +56,7 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.clones import too_long
+from asphalt.transforms.buffers.clones import too_long
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.nonblocking.sides import Side
 from asphalt.transforms.rewriting.additions import added
