@@ -6,8 +6,8 @@ from __future__ import annotations
 from safety_pair import Pair
 from safety_programs import branch, flagged, irecv, program, recv, under, wait, work
 
-from asphalt.transforms import decomposition
 from asphalt.transforms.buffers import array_expansion, receive_queues, redundant_stores, renaming
+from asphalt.transforms.decomposition import decomposition
 
 _ANY = "MPI_ANY_TAG"
 _RETURN = "  if (c(1) > 1d9) return\n"

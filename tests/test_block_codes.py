@@ -15,8 +15,8 @@ from asphalt.config.settings import Settings
 from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project
-from asphalt.transforms import decomposition
 from asphalt.transforms.buffers import receive_queues
+from asphalt.transforms.decomposition import decomposition
 
 
 @pytest.mark.parametrize("code", block_codes.CODES, ids=lambda code: code.id)

@@ -17,7 +17,7 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import NAMES, Optimised, optimise
-from asphalt.transforms import decomposition
+from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.nonblocking import nonblocking
 
 REAL = "MPI_DOUBLE_PRECISION"

@@ -28,7 +28,7 @@ from asphalt.analysis.schedule.check_blocks import (
     check_spread_of,
 )
 from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
-from asphalt.transforms import decomposition
+from asphalt.transforms.decomposition import decomposition
 
 _RUNTIME_TESTS = Path(__file__).parent / "runtime"
 Change = Callable[[int, RankProgram], list[Event]]

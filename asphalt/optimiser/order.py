@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from asphalt.transforms import (
     branches,
-    decomposition,
     fission,
     inline,
     loop_fission,
@@ -27,6 +26,7 @@ from asphalt.transforms.buffers import (
     renaming,
     waits_behind_loop,
 )
+from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.motion import branch_copies, code_motion, later_receives
 from asphalt.transforms.nonblocking import nonblocking, single_waits
 from asphalt.transforms.rewriting.step import Transformation

@@ -45,9 +45,10 @@ from asphalt.optimiser.outcome import (
     Transfer,
 )
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import decomposition, fission
+from asphalt.transforms import fission
 from asphalt.transforms.beside import started, work_beside
 from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant_stores
+from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import work_in_windows
 from asphalt.transforms.nonblocking import nonblocking

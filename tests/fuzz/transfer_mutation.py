@@ -31,13 +31,14 @@ from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.tiling import block_loops, edge_iterations
 from asphalt.running.mpi import SMPI
-from asphalt.transforms import divided_call, dividing, fission, unrolling
+from asphalt.transforms import dividing, fission, unrolling
 from asphalt.transforms.buffers import (
     allocation_hoisting,
     array_expansion,
     redundant_stores,
     renaming,
 )
+from asphalt.transforms.decomposition import divided_call
 from asphalt.transforms.motion import branch_copies
 from asphalt.transforms.nonblocking import rules as nonblocking_rules
 from asphalt.transforms.nonblocking import single_waits

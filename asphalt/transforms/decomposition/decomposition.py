@@ -60,7 +60,7 @@ from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.divided_call import OPERATIONS, Divided, DividedCall
+from asphalt.transforms.decomposition.divided_call import OPERATIONS, Divided, DividedCall
 from asphalt.transforms.motion.windows import takes_time
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at

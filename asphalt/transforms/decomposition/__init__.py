@@ -1,0 +1,1 @@
+"""A collective operation as messages for each block."""
