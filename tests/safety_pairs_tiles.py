@@ -6,9 +6,10 @@ import shifts
 import sweeps
 from safety_pair import Pair
 
-from asphalt.transforms import fission, pipelining, segmentation
+from asphalt.transforms import fission
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.tiling import pipelining, segmentation
 
 _CALL = "  call other(u, 1)\n"
 

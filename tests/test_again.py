@@ -16,7 +16,7 @@ from asphalt.optimiser.outcome import FIXPOINT
 from asphalt.output.write import write_tree
 from asphalt.project import Outcome, Project
 from asphalt.running.mpi import OPENMPI
-from asphalt.transforms import pipelining
+from asphalt.transforms.tiling import pipelining
 from bench.lab.build import Recipe, sources_of
 from bench.lab.case import Case, load_cases
 

@@ -17,7 +17,7 @@ from tiled_runs import outputs, transformed, with_values
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, PARTS
 from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.transforms import segmentation
+from asphalt.transforms.tiling import segmentation
 
 FIGURE = """\
 program figure

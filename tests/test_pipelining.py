@@ -21,8 +21,8 @@ from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.examples import examples_of
 from asphalt.project import Project
-from asphalt.transforms import pipelining
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.tiling import pipelining
 
 REFUSED: dict[str, tuple[Code, str]] = {
     "another_send": (MESSAGES, with_other(SEND.format(tag=1))),

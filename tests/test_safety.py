@@ -20,8 +20,8 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
 from asphalt.optimiser import order
-from asphalt.transforms import pipelining
 from asphalt.transforms.rewriting.step import Step, Transformation
+from asphalt.transforms.tiling import pipelining
 
 _TESTS = Path(__file__).parent
 _PROCEDURES = ("step", "shift", "sweep")

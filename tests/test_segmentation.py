@@ -30,9 +30,10 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.transforms import fission, segmentation
+from asphalt.transforms import fission
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.tiling import segmentation
 
 QUICK = {"sendrecv", "arms", "fills_alone"}
 

@@ -22,7 +22,7 @@ from asphalt.diagnostics.model import (
 from asphalt.optimiser import order
 from asphalt.report.steps import procedure_lines
 from asphalt.report.text import summary
-from asphalt.transforms import pipelining
+from asphalt.transforms.tiling import pipelining
 
 _QUIET = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
 _RING = """\

@@ -19,12 +19,13 @@ from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Tried
 from asphalt.optimiser.reading import disagreement
-from asphalt.transforms import fission, inline, pipelining, segmentation
+from asphalt.transforms import fission, inline
 from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.tiling import pipelining, segmentation
 
 _NO_MORE = "no more work comes beside it"
 NOT_BROUGHT = "could by itself, but is not brought there with what stands around it"

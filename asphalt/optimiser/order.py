@@ -9,9 +9,7 @@ from asphalt.transforms import (
     loop_fission,
     opening,
     peeling,
-    pipelining,
     rotation,
-    segmentation,
     sends_first,
     sharing,
     splitting,
@@ -30,6 +28,7 @@ from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.motion import branch_copies, code_motion, later_receives
 from asphalt.transforms.nonblocking import nonblocking, single_waits
 from asphalt.transforms.rewriting.step import Transformation
+from asphalt.transforms.tiling import pipelining, segmentation
 
 PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)

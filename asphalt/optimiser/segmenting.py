@@ -30,9 +30,9 @@ from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms import fission, inline
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.nonblocking.single_waits import SplitWait
-from asphalt.transforms.pipelining import LEAST_WORK
-from asphalt.transforms.segment_tiles import Side
-from asphalt.transforms.segmented_sides import Segmented
+from asphalt.transforms.tiling.pipelining import LEAST_WORK
+from asphalt.transforms.tiling.segment_tiles import Side
+from asphalt.transforms.tiling.segmented_sides import Segmented
 
 IN_SEGMENTS = "messages leave and come in segments without it"
 

@@ -14,7 +14,7 @@ from asphalt.gain.segments import usual_tile
 from asphalt.gain.waves import Wave, saved
 from asphalt.optimiser.order import TILING
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms.pipelines import Pipeline
+from asphalt.transforms.tiling.wave_pipelines import Pipeline
 
 
 class Waves:

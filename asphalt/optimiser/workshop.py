@@ -30,7 +30,7 @@ from asphalt.optimiser.order import (
 )
 from asphalt.optimiser.origins import Origins, Place, itself
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
-from asphalt.transforms import inline, pipelining
+from asphalt.transforms import inline
 from asphalt.transforms.buffers import (
     array_expansion,
     buffered_sends,
@@ -39,11 +39,12 @@ from asphalt.transforms.buffers import (
     renaming,
 )
 from asphalt.transforms.nonblocking import nonblocking
-from asphalt.transforms.pipelines import Pipeline
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_shown
 from asphalt.transforms.rewriting.step import Found, Step, Transformation
 from asphalt.transforms.rewriting.tidying import without_unused
+from asphalt.transforms.tiling import pipelining
+from asphalt.transforms.tiling.wave_pipelines import Pipeline
 from asphalt.unparse.unparse import unparse
 
 

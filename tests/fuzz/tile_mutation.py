@@ -19,9 +19,9 @@ from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node
 from asphalt.running.mpi import SMPI
-from asphalt.transforms import pipelines
-from asphalt.transforms.pipelines import Finder
 from asphalt.transforms.rewriting.make import add, num
+from asphalt.transforms.tiling import wave_pipelines
+from asphalt.transforms.tiling.wave_pipelines import Finder
 from fuzz.mutation import Replacement
 from fuzz.transfer_mutant import Switch, TransferMutant, off
 
@@ -57,7 +57,7 @@ def _of_pipelines() -> Iterator[TransferMutant]:
         also="ASP067: each tile reads the arguments of its message",
     )
     yield TransferMutant("ASP068 ways out", "leaves_the_nest", off(Fusion, "why_not_alone", None))
-    digits = off(pipelines, "why_other_digits", None)
+    digits = off(wave_pipelines, "why_other_digits", None)
     yield TransferMutant("ASP063 digits of tiles", "rounding_in_tiles", digits, ((SMPI, "-O3"),))
 
 

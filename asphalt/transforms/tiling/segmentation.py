@@ -63,9 +63,9 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Unit
 from asphalt.transforms.rewriting.edit import rewrite_list
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.segment_tiles import Segments
-from asphalt.transforms.segmented_sides import Ends, Segmented
-from asphalt.transforms.tile_declarations import declared, takes_tiles
+from asphalt.transforms.tiling.segment_tiles import Segments
+from asphalt.transforms.tiling.segmented_sides import Ends, Segmented
+from asphalt.transforms.tiling.tile_declarations import declared, takes_tiles
 
 NAME = "pipelining"
 

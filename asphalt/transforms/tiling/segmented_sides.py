@@ -25,13 +25,17 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Node, leaves
-from asphalt.transforms.message_tiles import Message
-from asphalt.transforms.own_starts import OwnStarts
-from asphalt.transforms.pipelines import Finder, plain
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.segment_tiles import Side
-from asphalt.transforms.whole_messages import exchanged_messages, messages_of, started_messages
+from asphalt.transforms.tiling.message_tiles import Message
+from asphalt.transforms.tiling.program_starts import OwnStarts
+from asphalt.transforms.tiling.segment_tiles import Side
+from asphalt.transforms.tiling.wave_pipelines import Finder, plain
+from asphalt.transforms.tiling.whole_messages import (
+    exchanged_messages,
+    messages_of,
+    started_messages,
+)
 
 Path = tuple[int, ...]
 

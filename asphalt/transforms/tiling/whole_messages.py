@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
 from asphalt.ir.tree import Node, leaves
-from asphalt.transforms.message_tiles import Message
 from asphalt.transforms.motion.windows import Window, windows_of
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.tiling.message_tiles import Message
 
 _ARGUMENTS = {
     Way.IN: ("buf", "count", "datatype", "source", "tag", "comm"),

@@ -28,11 +28,11 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
-from asphalt.transforms.message_tiles import Message
 from asphalt.transforms.motion.windows import Window, windows_of
 from asphalt.transforms.nonblocking.rules import Rules, is_code_read, is_read
 from asphalt.transforms.nonblocking.sides import started_side
 from asphalt.transforms.rewriting.edit import lists_in
+from asphalt.transforms.tiling.message_tiles import Message
 
 _ONE = "mpi_wait"
 

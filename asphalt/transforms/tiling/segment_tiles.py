@@ -16,9 +16,9 @@ from asphalt.analysis.tiling.equal_parts import Trips
 from asphalt.analysis.tiling.tiled_groups import Group
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf, Node, leaves
-from asphalt.transforms.message_tiles import Emission, Message, comment_behind
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.edit import flat_map
+from asphalt.transforms.tiling.message_tiles import Emission, Message, comment_behind
 
 
 @dataclass(frozen=True, slots=True)

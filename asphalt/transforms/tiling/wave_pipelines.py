@@ -32,10 +32,10 @@ from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
-from asphalt.transforms.message_tiles import Message
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.whole_messages import messages_of
+from asphalt.transforms.tiling.message_tiles import Message
+from asphalt.transforms.tiling.whole_messages import messages_of
 
 _TOGETHER = frozenset(
     {EffectKind.MPI, EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.IO, EffectKind.ASSUMED}

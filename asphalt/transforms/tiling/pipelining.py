@@ -46,11 +46,11 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.tree import Node, Unit
-from asphalt.transforms.message_tiles import Emission
-from asphalt.transforms.pipelines import Finder, Pipeline
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.tile_declarations import declared, takes_tiles
+from asphalt.transforms.tiling.message_tiles import Emission
+from asphalt.transforms.tiling.tile_declarations import declared, takes_tiles
+from asphalt.transforms.tiling.wave_pipelines import Finder, Pipeline
 
 NAME = "pipelining"
 LEAST_WORK = 200000

@@ -1,0 +1,1 @@
+"""Nests with transfers in tiles: pipelines along a wave, segments of messages (Danalis et al.)."""
