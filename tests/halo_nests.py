@@ -14,7 +14,7 @@ from stepping import Stepped
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis_manager.analyses import Analyses
-from asphalt.transforms import splitting
+from asphalt.transforms.loops import splitting
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.step import Step, Transformation

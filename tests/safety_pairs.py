@@ -12,8 +12,15 @@ import safety_pairs_waits
 from safety_pair import Pair
 from safety_programs import branch, flagged, grid, irecv, isend, program, recv, under, wait, work
 
-from asphalt.transforms import branches, fission, inline, peeling, splitting, unrolling
+from asphalt.transforms import inline
 from asphalt.transforms.buffers import renaming
+from asphalt.transforms.loops import (
+    branch_fission,
+    constant_branches,
+    peeling,
+    splitting,
+    unrolling,
+)
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 
@@ -185,7 +192,7 @@ _PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
         "return": (Pair(inline, _posted(), _posted(then="return")),),
         "request": (Pair(inline, _posted(), _posted(request=", save")),),
     },
-    "branches": {"path": (Pair(branches, _decided(), _decided("  if (turn < 0) j = 0\n")),)},
+    "branches": {"path": (Pair(constant_branches, _decided(), _decided("  if (turn < 0) j = 0\n")),)},
     "renaming": {
         "path": (Pair(renaming, _live(recv("x", 2)), _live(branch(recv("x", 2)))),),
         "request": (Pair(renaming, _live(recv("x", 2)), _live(irecv("x", 2), wait())),),
@@ -195,19 +202,19 @@ _PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
         "path": (Pair(nonblocking, _guarded("turn > 0"), _guarded("asks(k)")),),
     },
     "fission": {
-        "wildcard": (Pair(fission, _in_branch(1), _in_branch(_ANY)),),
-        "order": (Pair(fission, _in_branch(1), _in_branch(1, 1)),),
-        "status": (Pair(fission, _status_in_branch("other"), _status_in_branch("status")),),
-        "buffer": (Pair(fission, _waited("b(1) > 0"), _waited("a(1) > 0")),),
+        "wildcard": (Pair(branch_fission, _in_branch(1), _in_branch(_ANY)),),
+        "order": (Pair(branch_fission, _in_branch(1), _in_branch(1, 1)),),
+        "status": (Pair(branch_fission, _status_in_branch("other"), _status_in_branch("status")),),
+        "buffer": (Pair(branch_fission, _waited("b(1) > 0"), _waited("a(1) > 0")),),
         "path": (
             Pair(
-                fission,
+                branch_fission,
                 _waited("turn > 0"),
                 _waited(".not. asks(k)", declared="  logical, external :: asks\n", other=_ASKS),
             ),
         ),
-        "return": (Pair(fission, _waited("turn > 0", _GO_ON), _waited("turn > 0", _RETURN)),),
-        "request": (Pair(fission, _request_in_branch("r2"), _request_in_branch("r1")),),
+        "return": (Pair(branch_fission, _waited("turn > 0", _GO_ON), _waited("turn > 0", _RETURN)),),
+        "request": (Pair(branch_fission, _request_in_branch("r2"), _request_in_branch("r1")),),
     },
     "motion": {
         "wildcard": (

@@ -6,7 +6,7 @@ import shifts
 import sweeps
 from safety_pair import Pair
 
-from asphalt.transforms import fission
+from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.tiling import pipelining, segmentation
@@ -26,7 +26,7 @@ def _beside(call: str) -> str:
 
 
 _USED = shifts.SENDRECV + "  t = sum(west)\n"
-_PREPARED = (nonblocking, fission, code_motion)
+_PREPARED = (nonblocking, branch_fission, code_motion)
 _OTHER_SEND = sweeps.SEND.format(tag=2)
 
 

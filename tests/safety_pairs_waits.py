@@ -6,8 +6,8 @@ from __future__ import annotations
 from safety_pair import Pair
 from safety_programs import branch, flagged, irecv, isend, program, recv, under, wait, work
 
-from asphalt.transforms import peeling, rotation, sharing
 from asphalt.transforms.buffers import waits_behind_loop
+from asphalt.transforms.loops import peeling, rotation, sharing
 from asphalt.transforms.motion import branch_copies, code_motion
 from asphalt.transforms.nonblocking import nonblocking, single_waits
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.transforms import fission
+from asphalt.transforms.loops import branch_fission
 
 _UNIT = """\
 subroutine both(u, a, b, out, n, up, down, comm)
@@ -43,7 +43,7 @@ def _halves(folder: Path, body: str, outside: str = "") -> list[list[str]]:
     """The calls in each part, those of MPI by what stands behind the underscore."""
     text = _UNIT.format(body=body, outside=outside)
     stepped = Stepped.of(folder, {"both.f90": text})
-    stepped.applied(fission)
+    stepped.applied(branch_fission)
     parts: list[list[str]] = []
     for line in stepped.text("both.f90").splitlines():
         if line.strip().startswith("if (n > 1)"):
@@ -120,4 +120,4 @@ def test_what_the_condition_reads_stays_in_one_branch(tmp_path: Path) -> None:
     body = _PACK.format(1) + _SEND.format(1) + _WAIT.format("one") + _USE
     text = _UNIT.format(body=body, outside="  length = n\n" + _BEFORE)
     text = text.replace("if (n > 1)", "if (length > 1)")
-    assert not Stepped.of(tmp_path, {"both.f90": text}).steps(fission)
+    assert not Stepped.of(tmp_path, {"both.f90": text}).steps(branch_fission)

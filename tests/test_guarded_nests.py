@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.transforms import sharing, splitting
+from asphalt.transforms.loops import sharing, splitting
 from asphalt.transforms.motion import code_motion
 
 _UNIT = """\

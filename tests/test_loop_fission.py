@@ -13,8 +13,8 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
-from asphalt.transforms import loop_fission
-from asphalt.transforms.loop_fission import SplitNest
+from asphalt.transforms.loops import loop_fission
+from asphalt.transforms.loops.loop_fission import SplitNest
 
 _UNIT = """\
 subroutine {name}(a, b, c, d, r, n, m, from, comm)

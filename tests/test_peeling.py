@@ -13,8 +13,8 @@ from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import optimise
-from asphalt.transforms import peeling
-from asphalt.transforms.dividing import DividedNest
+from asphalt.transforms.loops import peeling
+from asphalt.transforms.loops.index_set_splitting import DividedNest
 from asphalt.transforms.motion import code_motion
 
 _UNIT = """\

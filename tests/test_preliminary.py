@@ -8,7 +8,8 @@ import pytest
 from mpi_run import MPICH, OPENMPI, installed
 from stepping import Stepped
 
-from asphalt.transforms import branches, inline, unrolling
+from asphalt.transforms import inline
+from asphalt.transforms.loops import constant_branches, unrolling
 
 UNIT = """\
 subroutine step(v, n, flag)
@@ -138,7 +139,7 @@ UNDECIDED = {
 def test_branches_that_stay(name: str, tmp_path: Path) -> None:
     tree = found(UNDECIDED[name], tmp_path)
     tree.any_sizes = True
-    assert tree.found(branches) == []
+    assert tree.found(constant_branches) == []
 
 
 DECIDED = {
@@ -163,7 +164,7 @@ DECIDED = {
 def test_what_is_left(body: str, tmp_path: Path) -> None:
     tree = found(body, tmp_path)
     tree.any_sizes = True
-    assert tree.applied(branches) >= 1
+    assert tree.applied(constant_branches) >= 1
     assert after(tree) == DECIDED[body]
 
 
@@ -244,7 +245,7 @@ def test_the_program_prints_the_same(tmp_path: Path) -> None:
     tree = Stepped.of(tmp_path / "src", {"smooth.f90": PROGRAM})
     tree.any_sizes = True
     before = tree.result(mpi, tmp_path / "before", ["smooth.f90"], 2)
-    assert tree.applied(unrolling, branches, inline, unit="all_faces") == 2 + 4 + 4 * 2
+    assert tree.applied(unrolling, constant_branches, inline, unit="all_faces") == 2 + 4 + 4 * 2
     text = tree.text("smooth.f90").split("subroutine face")[0]
     assert text.count("MPI_Sendrecv(") == 4
     assert "select" not in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.transforms import rotation
+from asphalt.transforms.loops import rotation
 
 _UNIT = """\
 subroutine steps(u, v, n, last, below, comm)

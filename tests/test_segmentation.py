@@ -30,7 +30,7 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.settings import Settings
 from asphalt.project import Project
-from asphalt.transforms import fission
+from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.tiling import segmentation
@@ -43,7 +43,7 @@ def _started(folder: Path, text: str) -> Stepped:
     tree = Stepped.of(folder, {"a.f90": text})
     tree.any_sizes = True
     tree.applied(nonblocking)
-    tree.applied(fission, code_motion)
+    tree.applied(branch_fission, code_motion)
     return tree
 
 

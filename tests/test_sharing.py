@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.transforms import sharing
+from asphalt.transforms.loops import sharing
 
 _UNIT = """\
 subroutine shared(u, after, a, b, n, m, below, comm)

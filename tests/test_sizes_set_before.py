@@ -10,8 +10,8 @@ from mpi_run import MPICH, OPENMPI, Mpi, installed
 from stepping import Stepped
 
 from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.transforms import splitting
-from asphalt.transforms.dividing import DividedNest
+from asphalt.transforms.loops import splitting
+from asphalt.transforms.loops.index_set_splitting import DividedNest
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import single_waits
 

@@ -25,8 +25,8 @@ from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1
 from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
-from asphalt.transforms import fission, rotation, sends_first
 from asphalt.transforms.buffers import buffered_sends, receive_queues
+from asphalt.transforms.loops import branch_fission, rotation, sends_first
 from asphalt.transforms.motion import code_motion, later_receives
 from asphalt.transforms.nonblocking import nonblocking
 
@@ -305,7 +305,7 @@ def test_only_branches_of_the_loop_that_gains_are_split(tmp_path: Path) -> None:
 def test_what_was_written_is_left_as_it_is(tmp_path: Path) -> None:
     """Code motion does not bring what sends behind the work that stands there for a reason."""
     stepped = _posted(tmp_path, first=_WORK, before=_SECOND)
-    stepped.applied(nonblocking, fission, code_motion)
+    stepped.applied(nonblocking, branch_fission, code_motion)
     assert _taken(stepped)
     text = stepped.text("sums.f90")
     assert "! asphalt: what begins the next iteration, beside messages that are taken" in text

@@ -19,10 +19,11 @@ from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Tried
 from asphalt.optimiser.reading import disagreement
-from asphalt.transforms import fission, inline
+from asphalt.transforms import inline
 from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
+from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.tiling import pipelining, segmentation
@@ -207,7 +208,7 @@ def _could(beside: Node, passes: Collection[str], tried: Tried) -> str:
     """Why work that nothing keeps from coming beside a transfer does not."""
     where = f"line {line_of(next(leaves(beside)))}"
     what = f"the loop of {where}" if isinstance(beside, Do) else where
-    lacking = [name for name in (fission.NAME, code_motion.NAME) if name not in passes]
+    lacking = [name for name in (branch_fission.NAME, code_motion.NAME) if name not in passes]
     if lacking:
         return f"with --passes {','.join(lacking)}, {what} might"
     if tried.ending is not None:

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.transforms import (
-    branches,
-    fission,
-    inline,
-    loop_fission,
-    opening,
-    peeling,
-    rotation,
-    sends_first,
-    sharing,
-    splitting,
-    unrolling,
-)
+from asphalt.transforms import inline, opening
 from asphalt.transforms.buffers import (
     allocation_hoisting,
     array_expansion,
@@ -25,6 +13,17 @@ from asphalt.transforms.buffers import (
     waits_behind_loop,
 )
 from asphalt.transforms.decomposition import decomposition
+from asphalt.transforms.loops import (
+    branch_fission,
+    constant_branches,
+    loop_fission,
+    peeling,
+    rotation,
+    sends_first,
+    sharing,
+    splitting,
+    unrolling,
+)
 from asphalt.transforms.motion import branch_copies, code_motion, later_receives
 from asphalt.transforms.nonblocking import nonblocking, single_waits
 from asphalt.transforms.rewriting.step import Transformation
@@ -32,7 +31,7 @@ from asphalt.transforms.tiling import pipelining, segmentation
 
 PREPARING = tuple(
     Transformation(module.NAME, module.check, module.apply)
-    for module in (unrolling, inline, branches, allocation_hoisting)
+    for module in (unrolling, inline, constant_branches, allocation_hoisting)
 )
 STORING = Transformation(redundant_stores.NAME, redundant_stores.check, redundant_stores.apply)
 ROTATING = Transformation(rotation.NAME, rotation.check, rotation.apply)
@@ -47,7 +46,7 @@ DEPARTING = Transformation(buffered_sends.NAME, buffered_sends.check, buffered_s
 DECOMPOSING = Transformation(decomposition.NAME, decomposition.check, decomposition.apply)
 STARTING = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
 WIDENING = (
-    Transformation(fission.NAME, fission.check, fission.apply),
+    Transformation(branch_fission.NAME, branch_fission.check, branch_fission.apply),
     Transformation(code_motion.NAME, code_motion.moves, code_motion.apply),
 )
 WAITING = Transformation(single_waits.NAME, single_waits.check, single_waits.apply)

@@ -45,10 +45,10 @@ from asphalt.optimiser.outcome import (
     Transfer,
 )
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import fission
 from asphalt.transforms.beside import started, work_beside
 from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
+from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import work_in_windows
 from asphalt.transforms.nonblocking import nonblocking
@@ -178,9 +178,9 @@ class Overlap:
         gains."""
         wide = self.shop.closure(state, WIDENING)
         new = wide.steps[len(state.steps) :]
-        if all(step.transformation != fission.NAME for step in new):
+        if all(step.transformation != branch_fission.NAME for step in new):
             return self._all_divided(wide, dividings)
-        whole = self.shop.closure(state, [t for t in WIDENING if t.name != fission.NAME])
+        whole = self.shop.closure(state, [t for t in WIDENING if t.name != branch_fission.NAME])
         whole, wide = (self._all_divided(one, dividings) for one in (whole, wide))
         before, *after = (self.shop.price(s.tree) for s in (state, whole, wide))
         if after[1].gains(after[0]) and not after[0].gains(before):
@@ -189,7 +189,7 @@ class Overlap:
         idle = [len(self._idle(begin, s)) for s in (whole, wide)]
         if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
             return wide
-        split = [step for step in new if step.transformation == fission.NAME]
+        split = [step for step in new if step.transformation == branch_fission.NAME]
         return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))
 
     def _all_divided(self, state: State, dividings: Sequence[Transformation]) -> State:

@@ -27,7 +27,8 @@ from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import fission, inline
+from asphalt.transforms import inline
+from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.nonblocking.single_waits import SplitWait
 from asphalt.transforms.tiling.pipelining import LEAST_WORK
@@ -122,7 +123,7 @@ class Segmenting:
         calls = nonblocking.check(self.shop.facts(begin.tree))
         others = frozenset(call.line for call in calls if isinstance(call, nonblocking.Split))
         split, _ = self.overlap.split(begin, others - lines)
-        whole = [t for t in WIDENING if t.name != fission.NAME]  # without branches split
+        whole = [t for t in WIDENING if t.name != branch_fission.NAME]  # without branches split
         ways = (self._possible(self.shop.closure(split, way)) for way in (WIDENING, whole))
         return next((way for way in ways if way is not None), (split, None))
 

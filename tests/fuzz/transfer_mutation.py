@@ -31,7 +31,6 @@ from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.tiling import block_loops, edge_iterations
 from asphalt.running.mpi import SMPI
-from asphalt.transforms import dividing, fission, unrolling
 from asphalt.transforms.buffers import (
     allocation_hoisting,
     array_expansion,
@@ -39,6 +38,7 @@ from asphalt.transforms.buffers import (
     renaming,
 )
 from asphalt.transforms.decomposition import divided_call
+from asphalt.transforms.loops import branch_fission, index_set_splitting, unrolling
 from asphalt.transforms.motion import branch_copies
 from asphalt.transforms.nonblocking import rules as nonblocking_rules
 from asphalt.transforms.nonblocking import single_waits
@@ -147,7 +147,7 @@ def _mutants() -> Iterator[TransferMutant]:
 
 def _of_branches() -> Iterator[TransferMutant]:
     yield TransferMutant(
-        "fission: conditions", "condition_set", off(fission, "repeatable", True),
+        "fission: conditions", "condition_set", off(branch_fission, "repeatable", True),
         also="ASP012: the wait is not known to be reached",
     )  # fmt: skip
     meets = off(branch_copies._Paths, "_meets_no_condition", True)
@@ -223,15 +223,15 @@ def _of_loops() -> Iterator[TransferMutant]:
         "draining: conditions", "condition_of_wait", kept,
         also="data: the wait under its condition meets what changes this",
     )  # fmt: skip
-    yield TransferMutant("ASP060 order", "ordered", off(dividing, "why_ordered", None))
+    yield TransferMutant("ASP060 order", "ordered", off(index_set_splitting, "why_ordered", None))
     yield TransferMutant(
         "ASP062 edges", "wide_halo", (Switch(edge_iterations, "_least", _one_less),),
         also="data: no part of a nest passes what it meets",
     )  # fmt: skip
-    digits = off(dividing, "why_other_digits", None)
+    digits = off(index_set_splitting, "why_other_digits", None)
     yield TransferMutant("ASP063 digits", "rounding", digits, ((SMPI, "-O3"),))
     yield TransferMutant(
-        "ASP061 labels", "labelled_nest", off(dividing.Nest, "_unrepeatable", None)
+        "ASP061 labels", "labelled_nest", off(index_set_splitting.Nest, "_unrepeatable", None)
     )
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from asphalt.analysis.data_flow.temporaries import Temporaries
 from asphalt.running.mpi import SMPI
-from asphalt.transforms import sharing
+from asphalt.transforms.loops import sharing
 from asphalt.transforms.motion import later_receives
 from fuzz.transfer_mutant import Switch, TransferMutant, off
 

@@ -39,19 +39,19 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
-from asphalt.transforms import fission
-from asphalt.transforms.dividing import Run
+from asphalt.transforms.loops import branch_fission
+from asphalt.transforms.loops.index_set_splitting import Run
+from asphalt.transforms.loops.parts_of_nest import marked, unlabelled, why_not_repeated
+from asphalt.transforms.loops.peeling import to_starts
+from asphalt.transforms.loops.splitting import from_waits
 from asphalt.transforms.motion.windows import Window, windows_of
-from asphalt.transforms.parts_of_nest import marked, unlabelled, why_not_repeated
-from asphalt.transforms.peeling import to_starts
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.guarded_nests import around, nest_in, plain
 from asphalt.transforms.rewriting.step import Found, Step, Trial
-from asphalt.transforms.splitting import from_waits
 
-NAME = fission.NAME
+NAME = branch_fission.NAME
 _FREE = "asphalt: the statements of the nest that meet nothing under way"
 _UNSENT = "asphalt: the statements of the nest that no message needs"
 

@@ -32,7 +32,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.ir.tree import Unit
-from asphalt.transforms.dividing import Run, in_parts, nests
+from asphalt.transforms.loops.index_set_splitting import Run, in_parts, nests
 from asphalt.transforms.motion.windows import Window
 from asphalt.transforms.rewriting.step import Found, Step
 

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.tree import Unit
-from asphalt.transforms.dividing import Run, in_parts, nests
+from asphalt.transforms.loops.index_set_splitting import Run, in_parts, nests
 from asphalt.transforms.motion.windows import Window
 from asphalt.transforms.rewriting.step import Found, Step
 

@@ -49,10 +49,10 @@ from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.buffers.allocation_hoisting import UNSEEN, leaves_early
-from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds
+from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS, has_plain_bounds
+from asphalt.transforms.loops.peeling import NAME as NAME
 from asphalt.transforms.motion.later_receives import takes_at
 from asphalt.transforms.motion.windows import NEXT, is_work
-from asphalt.transforms.peeling import NAME as NAME
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in

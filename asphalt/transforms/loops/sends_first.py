@@ -33,13 +33,13 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.ir.tree import Branch, Do, Node
-from asphalt.transforms import fission
+from asphalt.transforms.loops import branch_fission
+from asphalt.transforms.loops.rotation import works_first
 from asphalt.transforms.motion.later_receives import posts_or_sends, takes
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.rewriting.step import Found
-from asphalt.transforms.rotation import works_first
 
-NAME = fission.NAME
+NAME = branch_fission.NAME
 
 
 def loops(facts: UnitFacts) -> tuple[tuple[int, ...], ...]:
@@ -64,19 +64,19 @@ def check(facts: UnitFacts, loop: tuple[int, ...] | None = None) -> tuple[Found,
             if (
                 any(cuts)
                 and order.place.bound(node) is None
-                and fission.repeatable(node, cuts, order)
+                and branch_fission.repeatable(node, cuts, order)
             ):
                 line, where = line_of(node.arms[0].head), facts.at(node.arms[0].head)
                 does = f"the branch of {where} is split behind what it sends"
                 evidence = ("its first part changes nothing that the conditions read",)
                 bodies = tuple(arm.body for arm in node.arms)
                 found.append(
-                    fission.SplitBranch(line, does, evidence, path, position, bodies, cuts)
+                    branch_fission.SplitBranch(line, does, evidence, path, position, bodies, cuts)
                 )
     return tuple(found)
 
 
-apply = fission.apply
+apply = branch_fission.apply
 
 
 def _cuts(branch: Branch, messages: Messages) -> tuple[int, ...]:

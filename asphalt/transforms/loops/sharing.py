@@ -48,21 +48,21 @@ from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
-from asphalt.transforms.dividing import MOST_STATEMENTS, has_plain_bounds, is_edge
-from asphalt.transforms.motion.windows import GOES_ON, Window, is_work, windows_of
-from asphalt.transforms.parts_of_nest import (
+from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS, has_plain_bounds, is_edge
+from asphalt.transforms.loops.parts_of_nest import (
     marked,
     why_not_repeated,
     with_heads,
     without_comments,
 )
+from asphalt.transforms.loops.splitting import NAME as NAME
+from asphalt.transforms.motion.windows import GOES_ON, Window, is_work, windows_of
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.guarded_nests import around, nest_in
 from asphalt.transforms.rewriting.make import add, mul, num, quotient, size
 from asphalt.transforms.rewriting.step import Found, Step, Trial
-from asphalt.transforms.splitting import NAME as NAME
 
 
 @dataclass(frozen=True, slots=True)

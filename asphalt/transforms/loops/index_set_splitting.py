@@ -36,8 +36,8 @@ from asphalt.config.assumptions import BITS, Kind
 from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
+from asphalt.transforms.loops.parts_of_nest import edges, interior, why_not_repeated
 from asphalt.transforms.motion.windows import Window, windows_of
-from asphalt.transforms.parts_of_nest import edges, interior, why_not_repeated
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list

@@ -1,0 +1,1 @@
+"""Loop transformations: index-set splitting, peeling, fission, rotation, unrolling."""
