@@ -40,7 +40,7 @@ from asphalt.outcome import Outcome as Outcome
 from asphalt.own_reports import own_report
 from asphalt.support.garbage_collection import collected_seldom, not_looked_through
 from asphalt.transfers import mark_report, marks_at, nonblocking_operations, transfer_operations
-from asphalt.transforms import inline
+from asphalt.transforms.inlining import inline
 from asphalt.unparse.params import Parameter
 
 DEFAULT_TILE = 0

@@ -9,7 +9,7 @@ from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import DroppedReport, ProcedureReport, SiteReport
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Tried
-from asphalt.transforms import inline
+from asphalt.transforms.inlining import inline
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import safety_pairs_waits
 from safety_pair import Pair
 from safety_programs import branch, flagged, grid, irecv, isend, program, recv, under, wait, work
 
-from asphalt.transforms import inline
 from asphalt.transforms.buffers import renaming
+from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import (
     branch_fission,
     constant_branches,

@@ -11,7 +11,7 @@ from stepping import Stepped
 from asphalt.analysis.inlining.codes import CODES
 from asphalt.analysis.names.visibility import words_of
 from asphalt.diagnostics.examples import examples_of
-from asphalt.transforms import inline
+from asphalt.transforms.inlining import inline
 
 PROGRAM = """\
 module halo

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from stepping import Stepped
 
-from asphalt.transforms import inline
 from asphalt.transforms.buffers import allocation_hoisting
+from asphalt.transforms.inlining import inline
 
 _PROGRAM = """\
 module fields

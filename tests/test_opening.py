@@ -14,7 +14,7 @@ from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimise import Optimised, optimise
-from asphalt.transforms import opening
+from asphalt.transforms.inlining import opening
 
 _NEST = """\
     do j = 1, m

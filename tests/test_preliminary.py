@@ -8,7 +8,7 @@ import pytest
 from mpi_run import MPICH, OPENMPI, installed
 from stepping import Stepped
 
-from asphalt.transforms import inline
+from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import constant_branches, unrolling
 
 UNIT = """\

@@ -14,7 +14,7 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.model import Model
 from asphalt.optimiser.order import NAMES, PREPARING
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import inline
+from asphalt.transforms.inlining import inline
 
 _MODULE = """\
 module faces

@@ -41,8 +41,8 @@ from asphalt.optimiser.reading import disagreement
 from asphalt.optimiser.segmenting import Segmenting
 from asphalt.optimiser.waves import Waves
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import inline
 from asphalt.transforms.buffers.array_expansion import ExpandBuffers
+from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import rotation, sends_first
 from asphalt.transforms.rewriting.step import Step
 

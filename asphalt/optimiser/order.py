@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asphalt.transforms import inline, opening
 from asphalt.transforms.buffers import (
     allocation_hoisting,
     array_expansion,
@@ -13,6 +12,7 @@ from asphalt.transforms.buffers import (
     waits_behind_loop,
 )
 from asphalt.transforms.decomposition import decomposition
+from asphalt.transforms.inlining import inline, opening
 from asphalt.transforms.loops import (
     branch_fission,
     constant_branches,

@@ -27,7 +27,7 @@ from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms import inline
+from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.nonblocking.single_waits import SplitWait

@@ -30,7 +30,6 @@ from asphalt.optimiser.order import (
 )
 from asphalt.optimiser.origins import Origins, Place, itself
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
-from asphalt.transforms import inline
 from asphalt.transforms.buffers import (
     array_expansion,
     buffered_sends,
@@ -38,6 +37,7 @@ from asphalt.transforms.buffers import (
     redundant_stores,
     renaming,
 )
+from asphalt.transforms.inlining import inline
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_shown

@@ -34,7 +34,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, leaves
-from asphalt.transforms import inline
+from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS
 from asphalt.transforms.rewriting.step import Found
 

@@ -1,0 +1,1 @@
+"""Procedures that exchange messages, expanded in place; calls for both directions opened."""
