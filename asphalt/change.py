@@ -31,9 +31,9 @@ from asphalt.gain.model import Judge
 from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at
+from asphalt.optimiser.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Transfer, Tried
 from asphalt.outcome import Outcome as Outcome

@@ -16,8 +16,8 @@ from asphalt.optimiser.acceptance import unit_at
 from asphalt.optimiser.blocking import calls_that_stay
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Staying
-from asphalt.optimiser.own import staying_in
-from asphalt.optimiser.reading import disagreement
+from asphalt.optimiser.program_starts import staying_in
+from asphalt.optimiser.second_reader import disagreement
 from asphalt.transfers import marks_at, transfer_operations
 
 

@@ -10,7 +10,7 @@ from mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.project import Project
 
 # columns of which all ranks have some become rows, and rows columns again: a block of columns is in

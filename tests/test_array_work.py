@@ -19,7 +19,7 @@ from asphalt.gain.work import Work
 from asphalt.ir.expr import OpaqueExpr
 from asphalt.ir.tree import leaves
 from asphalt.machine.machine import load_machine
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.charging.program import Costs
 
 _KINDS = """\

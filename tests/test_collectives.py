@@ -12,8 +12,8 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.blocking import kept_blocking
+from asphalt.optimiser.optimise import Optimised, optimise
 
 _PROGRAM = """\
 program main

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import optimise
+from asphalt.optimiser.optimise import optimise
 
 _WAIT = re.compile(r"call asphalt_wait\(asphalt_request_\d+, s\)")
 _KIND = "MPI_DOUBLE_PRECISION"

@@ -9,7 +9,7 @@ from mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 
 _PROGRAM = """\
 module fields

@@ -12,7 +12,7 @@ from asphalt.config.passes import TRANSFERS
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.motion import branch_copies
 
 _PROGRAM = """\

@@ -16,7 +16,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import NAMES, Optimised, optimise
+from asphalt.optimiser.optimise import NAMES, Optimised, optimise
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.nonblocking import nonblocking
 

@@ -13,7 +13,7 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.requests.matching import Matched
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import optimise
+from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.buffers import waits_behind_loop
 
 _UNIT = """\

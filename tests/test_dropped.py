@@ -24,11 +24,11 @@ from asphalt.diagnostics.model import (
 )
 from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_HDR, Network
-from asphalt.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser import overlap
 from asphalt.optimiser.dropped import IDLE, SLOWER, distinct, together_not_kept
+from asphalt.optimiser.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser.origins import Place
-from asphalt.optimiser.workshop import Workshop
+from asphalt.optimiser.unit_state import Workshop
 from asphalt.report.json import SCHEMA
 from asphalt.report.steps import dropped_text, step_text
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis_manager.analyses import Analyses
-from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.source_tree.tree import Tree, load_tree
+from asphalt.optimiser.text_states import EditedTrees
 from asphalt.support.garbage_collection import collected_seldom, not_looked_through
 
 SOURCE = b"""subroutine s(n)

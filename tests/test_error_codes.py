@@ -15,7 +15,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.buffers import buffered_sends, receive_queues
 from asphalt.transforms.motion.windows import is_work
 

@@ -23,7 +23,7 @@ from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.gain.model import Model
 from asphalt.machine.platforms import INFINIBAND_DDR_2009
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.project import Project
 from asphalt.transforms.buffers import buffered_sends, receive_queues
 

@@ -16,7 +16,7 @@ from asphalt.gain.segments import usual_tile
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import leaves
 from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_DDR_2009, INFINIBAND_HDR, Network
-from asphalt.optimise import FIXPOINT, Optimised, optimise
+from asphalt.optimiser.optimise import FIXPOINT, Optimised, optimise
 
 _FRAME = """\
 subroutine unit(a, b, w, n, m, lo, hi, np, me, comm)

@@ -17,7 +17,7 @@ from asphalt.cli.simulated_program import FLAGS
 from asphalt.config.errors import UsageError
 from asphalt.gain.model import Judge, Model
 from asphalt.machine.platforms import ETHERNET_1
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.running import mpi as running
 
 needs_smpi = pytest.mark.skipif(not installed(SMPI), reason="needs SMPI")

@@ -12,7 +12,7 @@ from stepping import Stepped
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import optimise
+from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.loops import loop_fission
 from asphalt.transforms.loops.loop_fission import SplitNest
 

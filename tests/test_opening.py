@@ -13,7 +13,7 @@ from asphalt.analysis.inlining.codes import MEANING
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.inlining import opening
 
 _NEST = """\

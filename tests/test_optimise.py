@@ -13,7 +13,7 @@ import pytest
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import NAMES, Optimised, optimise
+from asphalt.optimiser.optimise import NAMES, Optimised, optimise
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi, environment
 from asphalt.transforms.motion import code_motion
 

@@ -10,7 +10,7 @@ from mpi_run import MPICH, OPENMPI, installed
 
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.running.mpi import environment
 
 _UNIT = """\

@@ -12,7 +12,7 @@ from stepping import Stepped
 from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import optimise
+from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.loops import peeling
 from asphalt.transforms.loops.index_set_splitting import DividedNest
 from asphalt.transforms.motion import code_motion

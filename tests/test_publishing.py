@@ -12,8 +12,8 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.model import Model
-from asphalt.optimiser.order import NAMES, PREPARING
-from asphalt.optimiser.workshop import State, Workshop
+from asphalt.optimiser.phases import NAMES, PREPARING
+from asphalt.optimiser.unit_state import State, Workshop
 from asphalt.transforms.inlining import inline
 
 _MODULE = """\

@@ -18,8 +18,8 @@ from stepping import Stepped
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import optimise
-from asphalt.optimiser import order
+from asphalt.optimiser import phases
+from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.rewriting.step import Step, Transformation
 from asphalt.transforms.tiling import pipelining
 
@@ -63,8 +63,8 @@ def test_each_pass_has_something_for_each_rule() -> None:
 
 
 def test_each_transformation_belongs_to_the_row_of_its_pass() -> None:
-    groups = [one for one in vars(order).values() if isinstance(one, tuple)]
-    every = [*vars(order).values(), *(one for group in groups for one in group)]
+    groups = [one for one in vars(phases).values() if isinstance(one, tuple)]
+    every = [*vars(phases).values(), *(one for group in groups for one in group)]
     found: dict[str, set[str]] = {}
     for one in every:
         if isinstance(one, Transformation):

@@ -9,9 +9,9 @@ import pytest
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
-from asphalt.optimiser.driver import Driver
 from asphalt.optimiser.dropped import LESS_SAVED
+from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.preparation import Driver
 
 _PROGRAM = """\
 module halo

@@ -15,7 +15,7 @@ from asphalt.analysis.verdicts.splitting_codes import CODES, DIGITS, LONG, ORDER
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import optimise
+from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.loops import splitting
 from asphalt.transforms.loops.index_set_splitting import DividedNest
 from asphalt.transforms.nonblocking import nonblocking

@@ -15,7 +15,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import optimise
+from asphalt.optimiser.optimise import optimise
 from asphalt.project import Project
 from asphalt.transforms.buffers import redundant_stores
 

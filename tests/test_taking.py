@@ -23,8 +23,8 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1
-from asphalt.optimise import Optimised, optimise
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.buffers import buffered_sends, receive_queues
 from asphalt.transforms.loops import branch_fission, rotation, sends_first
 from asphalt.transforms.motion import code_motion, later_receives

@@ -12,7 +12,7 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm{dummy})

@@ -12,7 +12,7 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Unit, leaves
-from asphalt.optimise import optimise
+from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.rewriting.tidying import without_unused
 
 _PROGRAM = """\

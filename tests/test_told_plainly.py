@@ -19,7 +19,7 @@ from asphalt.diagnostics.model import (
     StepReport,
     store_before,
 )
-from asphalt.optimiser import order
+from asphalt.optimiser import phases
 from asphalt.report.steps import procedure_lines
 from asphalt.report.text import summary
 from asphalt.transforms.tiling import pipelining
@@ -291,7 +291,7 @@ def test_it_is_told_why_nothing_changes(
 
 
 def test_passes_that_gain_are_those_of_the_optimiser() -> None:
-    assert set(GAINING) == order.GAINING | {pipelining.NAME}
+    assert set(GAINING) == phases.GAINING | {pipelining.NAME}
     assert missing_passes(PASSES) is missing_passes(["prepush"]) is None
 
 

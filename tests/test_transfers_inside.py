@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 
 _PROGRAM = """\
 program shift

@@ -11,7 +11,7 @@ from asphalt.analysis.memory.mpi_buffers import transfer_buffers
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.stmt import Call
-from asphalt.optimise import optimise
+from asphalt.optimiser.optimise import optimise
 
 _UNIT = """\
 subroutine edges(n, m, width, peer, comm)

@@ -11,7 +11,7 @@ from asphalt.cli.main import main
 from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 
 _MODULE = """\
 module kept

@@ -12,7 +12,7 @@ from asphalt.analysis.names.used_names import used_names
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.project import Project
 
 _MODULES = """\

@@ -10,7 +10,7 @@ from stepping import Stepped
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.nonblocking import single_waits
 
 _PROGRAM = """\

@@ -11,7 +11,7 @@ from asphalt.analysis.memory.rma_windows import has_windows, may_be_window_memor
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 
 # rank 0 puts into w of rank 1, and sends; rank 1 receives, and finds in w what was put
 _PUTS = """\

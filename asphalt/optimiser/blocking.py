@@ -16,12 +16,12 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves
+from asphalt.optimiser.empty_windows import EmptyWindow, EmptyWindows
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Tried
-from asphalt.optimiser.reading import disagreement
+from asphalt.optimiser.second_reader import disagreement
 from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
-from asphalt.transforms.empty_windows import EmptyWindow, EmptyWindows
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.motion import code_motion

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
-from asphalt.optimiser.order import MOST_STEPS
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Done, Dropped, Optimised
-from asphalt.optimiser.workshop import State, Workshop
+from asphalt.optimiser.phases import MOST_STEPS
+from asphalt.optimiser.unit_state import State, Workshop
 from asphalt.transforms.rewriting.step import Step
 
 IDLE = "no more work comes beside transfers by it"

@@ -22,17 +22,6 @@ from asphalt.optimiser.dropped import (
     told_with,
     with_dropped,
 )
-from asphalt.optimiser.order import (
-    DECOMPOSING,
-    DIVIDING,
-    GAINING,
-    MOST_STEPS,
-    PREPARING_NAMES,
-    SHARING,
-    STARTING,
-    STORING,
-    WIDENING,
-)
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import (
     FIXPOINT,
@@ -44,8 +33,19 @@ from asphalt.optimiser.outcome import (
     Optimised,
     Transfer,
 )
-from asphalt.optimiser.workshop import State, Workshop
-from asphalt.transforms.beside import started, work_beside
+from asphalt.optimiser.overlapped_work import started, work_beside
+from asphalt.optimiser.phases import (
+    DECOMPOSING,
+    DIVIDING,
+    GAINING,
+    MOST_STEPS,
+    PREPARING_NAMES,
+    SHARING,
+    STARTING,
+    STORING,
+    WIDENING,
+)
+from asphalt.optimiser.unit_state import State, Workshop
 from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.loops import branch_fission

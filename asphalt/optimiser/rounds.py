@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.optimiser.driver import Driver
 from asphalt.optimiser.dropped import TOO_MANY, distinct
-from asphalt.optimiser.order import MOST_STEPS
 from asphalt.optimiser.outcome import Optimised, Transfer
-from asphalt.optimiser.workshop import Workshop
+from asphalt.optimiser.phases import MOST_STEPS
+from asphalt.optimiser.preparation import Driver
+from asphalt.optimiser.unit_state import Workshop
 
 REPEATED = "further steps lead back to a text that others have left"
 

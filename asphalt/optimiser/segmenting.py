@@ -22,11 +22,11 @@ from asphalt.gain.segments import Message, saved, usual_tile
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf, Node
 from asphalt.optimiser.dropped import not_kept, together_not_kept, told_with
-from asphalt.optimiser.order import MOST_STEPS, SEGMENTING, WAITING, WIDENING
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
-from asphalt.optimiser.workshop import State, Workshop
+from asphalt.optimiser.phases import MOST_STEPS, SEGMENTING, WAITING, WIDENING
+from asphalt.optimiser.unit_state import State, Workshop
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.nonblocking import nonblocking

@@ -12,8 +12,8 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import usual_tile
 from asphalt.gain.waves import Wave, saved
-from asphalt.optimiser.order import TILING
-from asphalt.optimiser.workshop import State, Workshop
+from asphalt.optimiser.phases import TILING
+from asphalt.optimiser.unit_state import State, Workshop
 from asphalt.transforms.tiling.wave_pipelines import Pipeline
 
 

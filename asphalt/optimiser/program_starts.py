@@ -15,9 +15,9 @@ from asphalt.ir.tree import Leaf
 from asphalt.optimiser.blocking import NOT_BROUGHT, calls_that_stay
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Optimised, Staying, Tried
-from asphalt.optimiser.workshop import Workshop
+from asphalt.optimiser.program_windows import OwnStart, OwnWindows, own_starts
+from asphalt.optimiser.unit_state import Workshop
 from asphalt.transforms.inlining import inline
-from asphalt.transforms.own_windows import OwnStart, OwnWindows, own_starts
 
 _MOST = 2  # steps that were tried in vain with a nest and are told
 _NOTHING = Tried()

@@ -23,7 +23,9 @@ from asphalt.optimiser.dropped import (
     told_with,
     with_dropped,
 )
-from asphalt.optimiser.order import (
+from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
+from asphalt.optimiser.overlap import Overlap
+from asphalt.optimiser.phases import (
     CLONING,
     MOST_STEPS,
     OPENING,
@@ -35,12 +37,10 @@ from asphalt.optimiser.order import (
     TILING,
     TURNING,
 )
-from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
-from asphalt.optimiser.overlap import Overlap
-from asphalt.optimiser.reading import disagreement
+from asphalt.optimiser.second_reader import disagreement
 from asphalt.optimiser.segmenting import Segmenting
+from asphalt.optimiser.unit_state import State, Workshop
 from asphalt.optimiser.waves import Waves
-from asphalt.optimiser.workshop import State, Workshop
 from asphalt.transforms.buffers.array_expansion import ExpandBuffers
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import rotation, sends_first

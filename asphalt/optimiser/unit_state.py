@@ -14,13 +14,14 @@ from asphalt.analysis.effects.uncalled import called_from
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.diagnostics.site_names import site_name
-from asphalt.edited_trees import EditedTrees
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key, accepted_now
-from asphalt.optimiser.order import (
+from asphalt.optimiser.origins import Origins, Place, itself
+from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
+from asphalt.optimiser.phases import (
     CLONING,
     DEPARTING,
     EXPANDING,
@@ -28,8 +29,7 @@ from asphalt.optimiser.order import (
     RENAMING,
     TILING,
 )
-from asphalt.optimiser.origins import Origins, Place, itself
-from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
+from asphalt.optimiser.text_states import EditedTrees
 from asphalt.transforms.buffers import (
     array_expansion,
     buffered_sends,

@@ -19,8 +19,8 @@ from asphalt.analysis.messages.messages import Messages, Part, part_of
 from asphalt.analysis.requests.matching import Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
-from asphalt.transforms.beside import work_texts
-from asphalt.transforms.empty_windows import Stop, is_called, need
+from asphalt.optimiser.empty_windows import Stop, is_called, need
+from asphalt.optimiser.overlapped_work import work_texts
 from asphalt.transforms.loops import peeling, splitting
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import Window, in_window, is_work, windows_of

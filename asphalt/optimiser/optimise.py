@@ -34,16 +34,16 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Model
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import Key, key_of
-from asphalt.optimiser.driver import Driver
-from asphalt.optimiser.order import NAMES as NAMES
 from asphalt.optimiser.origins import Place, itself
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised as Optimised
-from asphalt.optimiser.own import staying
+from asphalt.optimiser.phases import NAMES as NAMES
+from asphalt.optimiser.preparation import Driver
+from asphalt.optimiser.program_starts import staying
 from asphalt.optimiser.rounds import optimised
-from asphalt.optimiser.workshop import Workshop
+from asphalt.optimiser.unit_state import Workshop
 from asphalt.support.garbage_collection import collected_seldom
 
 
