@@ -21,11 +21,19 @@ from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_m
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
-from asphalt.change import DEFAULT_DEPTH as DEFAULT_DEPTH
-from asphalt.change import DEFAULT_TILE as DEFAULT_TILE
-from asphalt.change import Judges as Judges
-from asphalt.change import Outcome as Outcome
-from asphalt.change import (
+from asphalt.config.limits import HEADER
+from asphalt.config.passes import PREPUSH, TRANSFERS
+from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change as Change
+from asphalt.diagnostics.model import Problem, SiteReport
+from asphalt.driver.assumed_outcomes import as_promised
+from asphalt.driver.findings import findings
+from asphalt.driver.given_lines import refuse_ambiguous
+from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
+from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
+from asphalt.driver.overlap import Judges as Judges
+from asphalt.driver.overlap import Outcome as Outcome
+from asphalt.driver.overlap import (
     Values,
     kept_blocking,
     kept_stores,
@@ -33,24 +41,16 @@ from asphalt.change import (
     nothing_beside,
     optimised,
 )
-from asphalt.config.limits import HEADER
-from asphalt.config.passes import PREPUSH, TRANSFERS
-from asphalt.config.settings import Settings
-from asphalt.diagnostics.change import Change as Change
-from asphalt.diagnostics.model import Problem, SiteReport
-from asphalt.findings import findings
+from asphalt.driver.prepush import AskedFor, prepushed
+from asphalt.driver.program_starts import own_operations
+from asphalt.driver.sites import Judging, Site
+from asphalt.driver.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.frontend.lexical.raw_text import called_names
 from asphalt.frontend.source_tree.tree import Tree, load_tree
-from asphalt.given_lines import refuse_ambiguous
 from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Tried
-from asphalt.own_reports import own_operations
-from asphalt.prepushing import AskedFor, prepushed
-from asphalt.promised import as_promised
-from asphalt.sites import Judging, Site
-from asphalt.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.transforms.motion import code_motion
 from asphalt.unparse.params import check_header
 

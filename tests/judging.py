@@ -9,8 +9,8 @@ from textwrap import dedent, indent
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.change import Change
+from asphalt.driver.sites import Site
 from asphalt.project import Project
-from asphalt.sites import Site
 
 NEST = """\
 do z = 1, nz

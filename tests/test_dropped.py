@@ -12,7 +12,6 @@ import pytest
 from opinions import Opinion
 from stepping import Stepped
 
-from asphalt.change import Outcome
 from asphalt.cli.main import main
 from asphalt.diagnostics.model import (
     DroppedReport,
@@ -22,6 +21,7 @@ from asphalt.diagnostics.model import (
     SiteReport,
     StepReport,
 )
+from asphalt.driver.overlap import Outcome
 from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_HDR, Network
 from asphalt.optimiser import overlap

@@ -15,6 +15,7 @@ from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.catalogue import ALL_CODES
+from asphalt.driver.sites import Site, seconded
 from asphalt.frontend.lexical.source_text import read_source, source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.second_opinion.second_opinion import (
@@ -50,7 +51,6 @@ from asphalt.ir.stmt import (
 )
 from asphalt.ir.tree import Do, File, Leaf, Unit, leaves
 from asphalt.project import Project
-from asphalt.sites import Site, seconded
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 

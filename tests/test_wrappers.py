@@ -8,8 +8,8 @@ import pytest
 from judging import SETTINGS
 from mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
 
+from asphalt.driver.sites import Site
 from asphalt.project import Project
-from asphalt.sites import Site
 
 CALL = "call MPI_Alltoall(s, n, MPI_DOUBLE_PRECISION, r, n, MPI_DOUBLE_PRECISION, comm, ierr)\n"
 DECLARE = """\

@@ -12,9 +12,9 @@ from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import SiteReport
+from asphalt.driver.sites import Site
 from asphalt.output.mirror import absolute, base_of
 from asphalt.project import Project
-from asphalt.sites import Site
 from asphalt.verify.procedures.build import Callable, Compiler, build_version
 from asphalt.verify.procedures.find import (
     find_procedure,

@@ -9,6 +9,7 @@ from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import MarkReport, SiteReport
+from asphalt.driver.transfers import marks_at, transfer_operations
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf
@@ -18,7 +19,6 @@ from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Staying
 from asphalt.optimiser.program_starts import staying_in
 from asphalt.optimiser.second_reader import disagreement
-from asphalt.transfers import marks_at, transfer_operations
 
 
 def own_report(one: Staying, given: Tree) -> SiteReport:

@@ -9,13 +9,13 @@ from pathlib import Path
 from asphalt.analysis.directives.directives import Directive
 from asphalt.analysis.exchange.site_directives import site_directives
 from asphalt.analysis.tiling.plan import Plan
-from asphalt.change import DEFAULT_DEPTH, DEFAULT_TILE
 from asphalt.config.passes import PREPUSH
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
+from asphalt.driver.overlap import DEFAULT_DEPTH, DEFAULT_TILE
+from asphalt.driver.sites import Site
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.tree import File, Unit
-from asphalt.sites import Site
 from asphalt.transforms.prepush.prepush import prepush
 from asphalt.transforms.rewriting.declare import declare
 from asphalt.transforms.rewriting.edit import replace_unit

@@ -14,12 +14,12 @@ from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.assumptions import has_lines, with_lines
 from asphalt.config.errors import UsageError
+from asphalt.driver.transfers import nonblocking_operations
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Optimised
-from asphalt.transfers import nonblocking_operations
 
 
 def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:

@@ -26,9 +26,17 @@ from asphalt.diagnostics.model import (
     StepReport,
     store_before,
 )
+from asphalt.driver.given_lines import accepted_now, as_given, given_place
+from asphalt.driver.outcome import Outcome as Outcome
+from asphalt.driver.program_starts import own_report
+from asphalt.driver.transfers import (
+    mark_report,
+    marks_at,
+    nonblocking_operations,
+    transfer_operations,
+)
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge
-from asphalt.given_lines import accepted_now, as_given, given_place
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser import blocking
@@ -36,10 +44,7 @@ from asphalt.optimiser.acceptance import Key, unit_at
 from asphalt.optimiser.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser.origins import Place
 from asphalt.optimiser.outcome import Transfer, Tried
-from asphalt.outcome import Outcome as Outcome
-from asphalt.own_reports import own_report
 from asphalt.support.garbage_collection import collected_seldom, not_looked_through
-from asphalt.transfers import mark_report, marks_at, nonblocking_operations, transfer_operations
 from asphalt.transforms.inlining import inline
 from asphalt.unparse.params import Parameter
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from asphalt.analysis_manager.analyses import Analyses
-from asphalt.change import nothing_beside, optimised
 from asphalt.diagnostics.model import SiteReport
+from asphalt.driver.overlap import nothing_beside, optimised
 from asphalt.transforms.nonblocking.rules import COULD
 
 

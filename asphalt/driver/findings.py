@@ -23,8 +23,8 @@ from asphalt.analysis.requests.matching import matching
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import FINDING, SiteReport
+from asphalt.driver.transfers import mark_report, transfer_operations
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.transfers import mark_report, transfer_operations
 
 
 def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
