@@ -192,7 +192,9 @@ _PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
         "return": (Pair(inline, _posted(), _posted(then="return")),),
         "request": (Pair(inline, _posted(), _posted(request=", save")),),
     },
-    "branches": {"path": (Pair(constant_branches, _decided(), _decided("  if (turn < 0) j = 0\n")),)},
+    "branches": {
+        "path": (Pair(constant_branches, _decided(), _decided("  if (turn < 0) j = 0\n")),),
+    },
     "renaming": {
         "path": (Pair(renaming, _live(recv("x", 2)), _live(branch(recv("x", 2)))),),
         "request": (Pair(renaming, _live(recv("x", 2)), _live(irecv("x", 2), wait())),),
@@ -213,7 +215,9 @@ _PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
                 _waited(".not. asks(k)", declared="  logical, external :: asks\n", other=_ASKS),
             ),
         ),
-        "return": (Pair(branch_fission, _waited("turn > 0", _GO_ON), _waited("turn > 0", _RETURN)),),
+        "return": (
+            Pair(branch_fission, _waited("turn > 0", _GO_ON), _waited("turn > 0", _RETURN)),
+        ),
         "request": (Pair(branch_fission, _request_in_branch("r2"), _request_in_branch("r1")),),
     },
     "motion": {

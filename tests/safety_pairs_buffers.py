@@ -90,7 +90,9 @@ PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
         "wildcard": (
             Pair(receive_queues, _posted(recv("x", "j")), _posted(recv("x", _ANY))),
             Pair(
-                receive_queues, _posted(recv("x", "j")), _posted(recv("x", "j", source="MPI_ANY_SOURCE"))
+                receive_queues,
+                _posted(recv("x", "j")),
+                _posted(recv("x", "j", source="MPI_ANY_SOURCE")),
             ),
         ),
         "order": (Pair(receive_queues, _two_in_a_loop(2), _two_in_a_loop(1)),),

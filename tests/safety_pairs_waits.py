@@ -128,7 +128,12 @@ PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
             Pair(waits_behind_loop, _sums(), _sums(filled="sum(total)"), before=_BEFORE),
         ),
         "return": (
-            Pair(waits_behind_loop, _sums(), _sums("    if (w(1,j) > 1d9) return\n"), before=_BEFORE),
+            Pair(
+                waits_behind_loop,
+                _sums(),
+                _sums("    if (w(1,j) > 1d9) return\n"),
+                before=_BEFORE,
+            ),
         ),
     },
     "splitting": {

@@ -185,7 +185,10 @@ def _of_buffers() -> Iterator[TransferMutant]:
     )
     yield TransferMutant(
         "ASP075 read in a call", "stored_for_call",
-        (*off(redundant_stores._Stores, "_unseen", None), *off(redundant_stores, "_are_apart", True)),
+        (
+            *off(redundant_stores._Stores, "_unseen", None),
+            *off(redundant_stores, "_are_apart", True),
+        ),
     )  # fmt: skip
     yield TransferMutant(
         "ASP076 noticed", "stored_with_effect", off(redundant_stores._Stores, "_noticed", None)

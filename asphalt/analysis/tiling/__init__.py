@@ -1,1 +1,1 @@
-"""What one tile of a nest computes and sends, and which iterations are edge or interior; the plan."""
+"""What a tile of a nest computes and sends; which iterations are edge or interior; the plan."""
