@@ -46,6 +46,8 @@ demo: setup
 
 lint: setup
 	$(BIN)/ruff check asphalt bench tests
+	$(BIN)/ruff format --check --quiet asphalt bench tests
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy --strict asphalt bench/lab
 
 # Tests run make, too, which must not take this one for its parent.

@@ -61,7 +61,7 @@ def test_summaries_rest_on_what_the_analysis_of_effects_imports() -> None:
     module = importlib.import_module("asphalt.analysis.effects.procedure_effects")
     closure = _closure(Path(str(module.__file__)))
     assert closure <= imported_files(SUMMARIES)
-    assert ROOT / "analysis/sets/elements.py" in closure
+    assert ROOT / "analysis/symbolic/index_sets.py" in closure
 
 
 def test_summaries_rest_on_what_python_loads_for_them() -> None:
@@ -94,7 +94,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     source_digest.cache_clear()
 
 
-@pytest.mark.parametrize("path", ["analysis/sets/elements.py", "ir/tree.py", "remembered.py"])
+@pytest.mark.parametrize("path", ["analysis/symbolic/index_sets.py", "ir/tree.py", "analysis_manager/summary_store.py"])
 def test_an_edit_changes_the_digest(copied: Path, path: str) -> None:
     before = source_digest(SUMMARIES)
     source_digest.cache_clear()

@@ -10,7 +10,7 @@ CHARGES = "asphalt_charge.f90"
 RACE = "race"  # a folder of C sources
 MAKEFILE = "asphalt.mk"
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 _IN_REPOSITORY = {
     RUNTIME: Path("fortran_runtime") / RUNTIME,
     RUNTIME_F08: Path("fortran_runtime") / RUNTIME_F08,

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint
+from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, Names
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.host_association import is_text_missing, named_inside
@@ -22,9 +22,6 @@ from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import ArmHead, Assign, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
-
-if TYPE_CHECKING:
-    from asphalt.analysis.effects.procedure_effects import Effects
 
 _INTEGER_FUNCTIONS = frozenset(
     {"mod", "modulo", "min", "max", "min0", "max0", "abs", "iabs", "size", "lbound", "ubound"}
@@ -40,6 +37,16 @@ COMPARISONS: Mapping[str, Callable[[int], bool]] = {
 }
 """The comparison operators, by what they say of the difference of two integers."""
 _ELSEWHERE = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
+
+
+class NamesInScopes(Protocol):
+    """What knows how ``examine`` is to see the names of a unit: its types, and what its calls do.
+
+    ``effects.procedure_effects.Effects`` is one.
+    """
+
+    def names(self, scope: Scope) -> Names:
+        """The names of one unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ def _constant(part: Expr, scope: Scope) -> Expr | None:
 class Values:
     """The integer values of one unit."""
 
-    def __init__(self, scope: Scope, effects: Effects) -> None:
+    def __init__(self, scope: Scope, effects: NamesInScopes) -> None:
         self.scope = scope
         self.footprint: Footprint = examine(scope.unit.body, effects.names(scope))
         self._places: dict[int, _Place] = {}

@@ -1,6 +1,6 @@
 """A digest of the source code that an answer rests on: modules, and all that these import.
 
-An answer that another version of the code gave is not believed (``cache``, ``remembered``).  Which
+An answer that another version of the code gave is not believed (``cache``, ``analysis_manager.summary_store``).  Which
 modules count is read from their IMPORT statements, so that a module that moves, or a new one, needs
 no list.
 """
@@ -14,9 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import asphalt
-
-_ROOT = Path(asphalt.__file__).parent
+_ROOT = Path(__file__).resolve().parents[2]  # of the package asphalt
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(asphalt[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
     rb"|import[ \t]+(asphalt[\w.]*))",
@@ -31,7 +29,7 @@ def source_digest(*roots: str) -> bytes:
 
     ``roots``: dotted names; of a package, all modules count.
     """
-    digest = hashlib.blake2b(f"{asphalt.__version__} {sys.version}".encode())
+    digest = hashlib.blake2b(sys.version.encode())
     for path in sorted(imported_files(*roots)):
         data = path.read_bytes()
         digest.update(f"{path.relative_to(_ROOT).as_posix()} {len(data)} ".encode())
