@@ -94,7 +94,9 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     source_digest.cache_clear()
 
 
-@pytest.mark.parametrize("path", ["analysis/symbolic/index_sets.py", "ir/tree.py", "analysis_manager/summary_store.py"])
+@pytest.mark.parametrize(
+    "path", ["analysis/symbolic/index_sets.py", "ir/tree.py", "analysis_manager/summary_store.py"]
+)
 def test_an_edit_changes_the_digest(copied: Path, path: str) -> None:
     before = source_digest(SUMMARIES)
     source_digest.cache_clear()

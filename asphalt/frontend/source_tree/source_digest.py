@@ -1,8 +1,8 @@
 """A digest of the source code that an answer rests on: modules, and all that these import.
 
-An answer that another version of the code gave is not believed (``cache``, ``analysis_manager.summary_store``).  Which
-modules count is read from their IMPORT statements, so that a module that moves, or a new one, needs
-no list.
+``cache`` and ``analysis_manager.summary_store`` do not believe what another version of the code
+found.  The IMPORT statements say which modules count, so that a module that moves, or a new one,
+needs no list.
 """
 
 from __future__ import annotations
