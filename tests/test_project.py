@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_programs import MAIN, REFUSED_LINE, TRANSPOSES_LINE, write_tree
-from judging import CALL, SETTINGS, program, transformed
-from mpi_run import RUNTIME
+from support.cli_programs import MAIN, REFUSED_LINE, TRANSPOSES_LINE, write_tree
+from support.judging import CALL, SETTINGS, program, transformed
+from support.mpi_run import RUNTIME
 
 import asphalt
 from asphalt.config.passes import TRANSFERS

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mpi_run import RUNTIME
+from support.mpi_run import RUNTIME
 
 from asphalt.config.resources import RUNTIME_F08, shipped
 from asphalt.running.mpi import SMPI, Mpi

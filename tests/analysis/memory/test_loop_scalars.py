@@ -1,0 +1,186 @@
+"""Which variables carry a value from one iteration to the next, or out of a loop."""
+
+from __future__ import annotations
+
+import pytest
+from support.analysed import Analysed
+
+from asphalt.analysis.exchange.site import statements
+from asphalt.analysis.memory.loop_scalars import exposed, is_copy, live_after, surely_defines
+from asphalt.ir.tree import Do, Node
+
+UNIT = """
+subroutine unit(n, a, b)
+  integer, intent(in) :: n
+  real :: a(n), b(n), x, y
+  integer :: i, j, k
+  logical :: yes
+{body}
+end subroutine unit
+"""
+
+
+def never(node: Node, storage: str) -> bool:
+    return False
+
+
+def is_exposed(body: str, name: str = "x") -> bool:
+    unit = Analysed(UNIT.format(body=body))
+    return exposed(unit.body, name, unit.names, never)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = 1\ny = x",
+        "do i = 1, n\n  x = i\n  a(i) = x\nend do",
+        "if (yes) then\n  x = 1\nelse\n  x = 2\nend if\ny = x",
+        "y = 1",
+        "x = 1\nif (yes) x = 2\ny = x",
+        "do i = 1, n\n  if (yes) cycle\n  x = i\n  a(i) = x\nend do",
+        "select case (i)\ncase (1)\n  x = 1\ncase default\n  x = 2\nend select\ny = x",
+    ],
+)
+def test_defined_before_it_is_read(body: str) -> None:
+    assert not is_exposed(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = x",
+        "x = x + 1",
+        "if (yes) x = 1\ny = x",
+        "if (yes) then\n  x = 1\nend if\ny = x",
+        "do i = 1, n\n  x = i\nend do\ny = x",  # the loop may have no trips
+        "do i = 1, n\n  a(i) = x\n  x = i\nend do",
+        "select case (i)\ncase (1)\n  x = 1\nend select\ny = x",
+        "call elsewhere(x)",
+        "read *, x",
+        "do while (x > 0)\n  x = 1\nend do",
+        "c: if (yes) then\n  if (n > 3) exit c\n  x = 1\nelse\n  x = 2\nend if c\ny = x",
+        "if (yes) goto 10\nx = 1\n10 continue\ny = x",
+    ],
+)
+def test_may_be_read_before_it_is_defined(body: str) -> None:
+    assert is_exposed(body) or body.startswith("read")
+
+
+def test_a_loop_defines_its_variable() -> None:
+    assert not is_exposed("do i = 1, n\nend do\nk = i", "i")
+
+
+def test_arrays_by_what_covers_them() -> None:
+    unit = Analysed(UNIT.format(body="do i = 1, n\n  a(i) = 0\nend do\ny = a(2)"))
+    assert exposed(unit.body, "a", unit.names, never)
+    assert not exposed(unit.body, "a", unit.names, lambda node, name: isinstance(node, Do))
+
+
+@pytest.mark.parametrize(("last", "partly"), [("elsewhere", False), ("elsewhere (b < 0)", True)])
+def test_masked_assignments(last: str, partly: bool) -> None:
+    body = f"where (b > 0)\n  a = 1\n{last}\n  a = 2\nend where\nb = a"
+    assert is_exposed(body, "a") is partly
+
+
+@pytest.mark.parametrize(
+    ("body", "defined"),
+    [
+        ("x = 1", True),
+        ("if (yes) then\n  x = 1\nelse\n  x = 2\nend if", True),
+        ("if (yes) x = 1", False),
+        ("if (yes) return\nx = 1", False),
+        ("y = x\nx = 1", False),
+        ("do i = 1, n\n  x = 1\nend do", False),
+        ("goto 10\nx = 1\n10 continue", False),
+    ],
+)
+def test_surely_defines(body: str, defined: bool) -> None:
+    unit = Analysed(UNIT.format(body=body))
+    assert surely_defines(unit.body, "x", unit.names) is defined
+
+
+def live(body: str) -> bool:
+    """Whether ``x`` may be read after the statement ``k = 0``."""
+    unit = Analysed(UNIT.format(body=body))
+    place = next(p for leaf, p in statements(unit.body) if leaf is unit.leaf("k = 0"))
+    return live_after(place.levels, "x", unit.names, never)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = 1\nk = 0",
+        "k = 0\nx = 1\ny = x",
+        "do i = 1, n\n  x = i\n  k = 0\nend do",
+        "do i = 1, n\n  x = i\n  y = x\n  k = 0\nend do\nx = 2\ny = x",
+        "y = x\nk = 0",
+    ],
+)
+def test_dead(body: str) -> None:
+    assert not live(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "k = 0\ny = x",
+        "k = 0\nif (yes) x = 1\ny = x",
+        "do i = 1, n\n  y = x\n  k = 0\nend do",  # in the next iteration
+        "do i = 1, n\n  k = 0\n  if (yes) x = i\nend do\ny = x",
+        "if (yes) then\n  k = 0\nend if\ny = x",
+        "10 y = x\nk = 0\ngoto 10",
+        "do i = 1, n\n  k = 0\n  if (yes) cycle\n  x = 1\nend do\ny = x",
+    ],
+)
+def test_live(body: str) -> None:
+    assert live(body)
+
+
+@pytest.mark.parametrize(
+    ("statement", "copies"),
+    [
+        ("a(i) = b(i)", True),
+        ("a(i) = b(n+1-i)", True),
+        ("a(i) = 2*b(i)", False),
+        ("a(i) = x", False),
+        ("a(i) = sin(b(i))", False),
+        ("a(i) = real(i)", False),
+        ("call elsewhere(a(i))", False),
+        ("call elsewhere(b)\n  a(i) = b(i)", False),
+        ("if (yes) a(i) = b(i)", True),
+        ("if (yes) call elsewhere(b)\n  a(i) = b(i)", False),
+    ],
+)
+def test_copies(statement: str, copies: bool) -> None:
+    unit = Analysed(UNIT.format(body=f"do i = 1, n\n  {statement}\nend do"))
+    (loop,) = unit.body
+    assert isinstance(loop, Do)
+    assert is_copy(loop, unit.names) is copies
+
+
+SIZED = """
+subroutine unit(n, b)
+  integer, intent(in) :: n
+  real, intent(in) :: b(n)
+  real, allocatable :: w(:)
+  real :: fixed(10)
+  character(:), allocatable :: word
+  integer :: i
+{body}
+end subroutine unit
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "expected"),
+    [
+        ("w", "i = size(w)\nw = b(1:i/2)", True),
+        ("word", "i = len(word)\nword = 'ab'", True),
+        ("w", "do i = 1, size(w)\n  w(i) = b(i)\nend do", False),  # only parts are assigned
+        ("fixed", "i = size(fixed)\nfixed = b(1:i)", False),  # it has one size
+    ],
+)
+def test_a_size_that_an_assignment_may_change(name: str, body: str, expected: bool) -> None:
+    unit = Analysed(SIZED.format(body=body))
+    assert exposed(unit.body, name, unit.names, never) is expected
+    assert not (surely_defines(unit.body, name, unit.names) and expected)

@@ -1,0 +1,145 @@
+"""The shapes of arrays, where they are known."""
+
+from __future__ import annotations
+
+import pytest
+from support.analysed import Analysed, e
+
+from asphalt.analysis.memory.shapes import Shape, shape_of
+from asphalt.analysis.symbolic.polynomials import Poly, poly
+from asphalt.ir.expr import Expr
+
+UNIT = """
+subroutine unit(n, m, a, b, c, d)
+  use sizes, only: wide, grid
+  integer, intent(in) :: n
+  integer :: m, k
+  integer, parameter :: rows = 3
+  real :: a(n, 0:m-1), b(rows, *), c(:, 2:), d(n)
+  real :: local(2*rows, -1:1)
+  real, allocatable :: w(:,:), w2(:,:)
+  real, pointer :: q(:)
+  {before}
+  k = 0
+  {after}
+end subroutine unit
+"""
+SIZES = """
+module sizes
+  integer, parameter :: wide = 5
+  real :: grid(wide, 2)
+  real, allocatable :: free(:)
+end module sizes
+"""
+
+
+def shape(name: str, before: str = "", after: str = "") -> Shape | None:
+    unit = Analysed(UNIT.format(before=before, after=after), SIZES)
+    return shape_of(name, unit.scope, unit.values, unit.leaf("k = 0"))
+
+
+def bounds(found: Shape | None) -> tuple[list[Poly], list[Poly | None]]:
+    assert found is not None
+    return list(found.lower), list(found.extent)
+
+
+def polys(*texts: str) -> list[Poly]:
+    return [poly(e(text)) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("name", "lower", "extent"),
+    [
+        ("a", ["1", "0"], ["n", "m"]),
+        ("local", ["1", "-1"], ["6", "3"]),
+        ("grid", ["1", "1"], ["5", "2"]),
+        ("d", ["1"], ["n"]),
+        ("c", ["1", "2"], ["size(c, 1)", "size(c, 2)"]),
+    ],
+)
+def test_bounds(name: str, lower: list[str], extent: list[str]) -> None:
+    assert bounds(shape(name)) == (polys(*lower), polys(*extent))
+
+
+def test_assumed_size() -> None:
+    found = shape("b")
+    assert found is not None
+    assert found.extent == (Poly.constant(3), None)
+    assert found.stride(1) == Poly.constant(3)
+
+
+def test_scalars_have_no_shape() -> None:
+    assert shape("n") is None
+    assert shape("nothing") is None
+
+
+def test_bounds_are_those_on_entry() -> None:
+    """``a(n, 0:m-1)`` stays as large as it was when ``m`` changes."""
+    found = shape("a", before="m = 2*m")
+    assert found is not None
+    assert not found.stated
+    assert found.extent[1] != poly(e("m"))
+
+
+@pytest.mark.parametrize("after", ["m = 1", "call elsewhere(m)", "read *, m"])
+def test_bounds_that_change_later_may_have_changed_before(after: str) -> None:
+    found = shape("a", after=after)
+    assert found is not None
+    assert not found.stated
+
+
+def test_the_only_allocation_of_a_local_array() -> None:
+    assert bounds(shape("w", before="allocate(w(0:n, 4))")) == (
+        polys("0", "1"),
+        polys("n + 1", "4"),
+    )
+
+
+@pytest.mark.parametrize("option", ["source", "mold"])
+def test_an_array_that_is_allocated_like_another_one(option: str) -> None:
+    before = f"allocate(w(0:n, 4))\nallocate(w2, {option}=w)"
+    expected = (polys("0", "1"), polys("n + 1", "4"))
+    assert bounds(shape("w2", before=before)) == expected
+    assert bounds(shape("w", before=before)) == expected
+    for other in ("w + 1", "w(:,:)", "elsewhere(w)"):
+        assert bounds(shape("w2", before=before.replace("=w)", f"={other})"))) != expected
+    again = before.replace("allocate(w2", "deallocate(w)\nallocate(w(n, 4))\nallocate(w2")
+    assert bounds(shape("w2", before=again)) != expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("allocate(w(n, 4))\ndeallocate(w)\nallocate(w(m, 4))", ""),
+        ("allocate(w(m, 4))\nm = 3", ""),
+        ("allocate(w(n, 4))\nw = reshape([1.0], [1, 1])", ""),
+        ("allocate(w(n, 4))\ncall elsewhere(w)", ""),
+        ("", "allocate(w(n, 4))"),
+        ("", ""),
+    ],
+)
+def test_other_allocations_leave_it_to_the_run(before: str, after: str) -> None:
+    found = shape("w", before, after)
+    assert found is not None
+    assert not found.stated
+    assert found.extent[0] == poly(e("size(w, 1)"))
+
+
+def test_strides() -> None:
+    found = shape("local")
+    assert found is not None
+    assert found.rank == 2
+    assert [found.stride(d).value for d in range(3)] == [1, 6, 18]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("a", e("n")), ("local", e("2*rows"))])
+def test_strides_as_the_source_states_them(name: str, expected: Expr) -> None:
+    found = shape(name)
+    assert found is not None
+    assert found.stated_stride(1) == expected
+
+
+def test_strides_that_the_source_does_not_state() -> None:
+    found = shape("a")
+    assert found is not None
+    assert found.stated_stride(2) is None  # a lower bound of its own

@@ -1,0 +1,78 @@
+"""What `!$` lines and directives of threads may do counts, in whichever unit they stand."""
+
+from __future__ import annotations
+
+import pytest
+from support.uniform_units import Q, U, level, main
+
+from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump
+from asphalt.analysis.uniformity.uniformity import Level
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import Plain
+from asphalt.ir.tree import Leaf
+
+CALLED = "subroutine work(x)\nuse mpi\ninteger :: x, me, ierr\nx = 1\n{0}\nend subroutine\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "more", "value", "reached"),
+    [
+        ("n = 4\n!$ n = me\ncall site(n)", "", Q, U),
+        ("n = 4\n!$ m = me\ncall site(n)", "", U, U),
+        ("n = 4\n!$ if (me == 0) n = 5\ncall site(n)", "", Q, Q),
+        ("n = 4\n!$ if (me == 0) stop\ncall site(n)", "", Q, Q),
+        ("n = 4\n!$ call set(n)\ncall site(n)", "", Q, U),
+        ("n = 4\n!$ call set(*10)\ncall site(n)\n10 continue", "", Q, Q),
+        ("n = 4\ncall site(n)\n!$ n = me", "", U, U),
+        ("n = 4\ndo k = 1, 3\ncall site(n)\n!$ n = &\n!$& me\nend do", "", Q, U),
+        ("call work(n)\ncall site(n)", CALLED.format(""), U, U),
+        ("call work(n)\ncall site(n)", CALLED.format("!$ x = 2"), Q, U),
+        ("call work(n)\ncall site(n)", CALLED.format("!$ write(*,*) x"), Q, U),
+        ("call work(n)\ncall site(k)", CALLED.format("!$ x = 2"), Q, U),
+        ("n = 0\n!$omp parallel reduction(+: n)\nn = n + 1\n!$omp end parallel\ncall site(n)",
+         "", Q, U),
+        ("n = 0\n!$omp parallel\nm = 1\n!$omp end parallel\ncall site(n)", "", U, U),
+        ("n = 0\n!$omp parallel\nn = 1\n!$omp end parallel\ncall site(n)", "", Q, U),
+        ("n = 0\n!dir$ ivdep\nn = 1\ncall site(n)", "", U, U),
+        ("n = 0\n!$acc kernels\nn = 1\n!$acc end kernels\ncall site(n)", "", Q, U),
+    ],
+)  # fmt: skip
+def test_what_may_be_executed_counts(body: str, more: str, value: Level, reached: Level) -> None:
+    site = main(body, more=more) if "site(k)" not in body else main(f"k = 1\n{body}", more=more)
+    if "site(k)" in body:
+        value = U
+    assert (level(site.value()), site.reached()) == (value, reached)
+
+
+def test_a_procedure_that_a_hidden_line_calls_has_unknown_callers() -> None:
+    body = "n = 4\ncall work(n)\n!$ call work(me)\n"
+    text = "subroutine work(x)\ninteger :: x\ncall site(x)\nend subroutine\n"
+    assert level(main(body.replace("!$ ", "! "), more=text).value()) is U
+    assert level(main(body, more=text).value()) is Q
+
+
+@pytest.mark.parametrize(
+    ("line", "jumps"),
+    [
+        ("!$ a = b", False),
+        ("!$    a(i, 2) = b", False),
+        ("!$ 10 a = b", False),
+        ("!$ print *, a", False),
+        ("!$ use omp_lib", False),
+        ("!$ integer omp_get_thread_num", False),
+        ("!$ write(6, *) a", False),
+        ("!$ write(6, *, err=10) a", True),
+        ("!$ a == b", True),
+        ("!$ return", True),
+        ("!$ goto 10", True),
+        ("!$ do i = 1, n", True),
+        ("C$    DO10I=1,N", True),
+        ("!$ if (a) b = c", True),
+        ("!$ else", True),
+        ("!$omp parallel", False),
+    ],
+)
+def test_what_may_go_elsewhere(line: str, jumps: bool) -> None:
+    kind = TriviaKind.DIRECTIVE if "omp p" in line else TriviaKind.CONDITIONAL
+    (hidden,) = hidden_statements(Leaf(Plain("continue"), lead=(Trivia(kind, line + "\n"),)))
+    assert may_jump(hidden) == jumps

@@ -1,0 +1,363 @@
+"""Which completion belongs to which start."""
+
+from __future__ import annotations
+
+import pytest
+from support.analysed import Analysed
+
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
+from asphalt.analysis.directives.directives import matches
+from asphalt.analysis.requests.matching import Match, Matched, Unknown, Unmatched, matching
+
+UNIT = """\
+subroutine unit(n, m, outside)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, m
+  integer :: outside
+  integer :: r, q, rs(20), i, j, k, ierr, done, statuses(MPI_STATUS_SIZE, 20)
+  logical :: flag
+  real :: b(100)
+{body}
+end subroutine unit
+"""
+BODY = 9
+ANY = "MPI_STATUS_IGNORE, ierr)"
+ALL = "MPI_STATUSES_IGNORE, ierr)"
+
+
+def receive(request: str) -> str:
+    return f"call MPI_Irecv(b, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, {request}, ierr)\n"
+
+
+def send(request: str) -> str:
+    return f"call MPI_Isend(b(50), 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, {request}, ierr)\n"
+
+
+def wait(request: str) -> str:
+    return f"call MPI_Wait({request}, {ANY}\n"
+
+
+def wait_all(count: str, requests: str = "rs") -> str:
+    return f"call MPI_Waitall({count}, {requests}, {ALL}\n"
+
+
+def answers(body: str, text: str = UNIT) -> tuple[Match, ...]:
+    unit = Analysed(text.format(body=body.rstrip("\n")))
+    reaching = ReachingDefinitions(unit.scope, unit.effects)
+    return matching(unit.scope, unit.values, reaching, matches(unit.scope.unit))
+
+
+def described(found: Match) -> str:
+    """``3: matched 5 6``; ``3: unmatched by line 4: it returns``."""
+    line = (found.leaf.span.first if found.leaf.span else 0) - BODY + 1
+    match found:
+        case Matched(partners=partners):
+            lines = [leaf.span.first - BODY + 1 for leaf in partners if leaf.span is not None]
+            return f"{line}: matched {' '.join(map(str, lines))}"
+        case Unmatched():
+            return f"{line}: unmatched"
+        case Unknown():
+            return f"{line}: unknown"
+
+
+CASES = {
+    "plain": (receive("r") + wait("r"), ["1: matched 2"]),
+    "never": (receive("r"), ["1: unmatched"]),
+    "another-request": (receive("r") + wait("q"), ["1: unmatched", "2: unmatched"]),
+    "on-one-branch": (
+        f"{receive('r')}if (n > 1) then\n{wait('r')}end if\n",
+        ["1: unmatched"],
+    ),
+    "on-both-branches": (
+        f"{receive('r')}if (n > 1) then\n{wait('r')}else\n{wait('r')}end if\n",
+        ["1: matched 3 5"],
+    ),
+    "under-an-if": (f"{receive('r')}if (n > 1) {wait('r')}", ["1: unmatched"]),
+    "both-under-the-same-condition": (
+        f"if (n > 1) {receive('r')}b = 1\nif (N > 1) {wait('r')}",
+        ["1: matched 3"],
+    ),
+    "else-of-the-same-condition": (
+        f"if (n > 1) then\nb = 1\nelse\n{receive('r')}end if\nif (.not. (n > 1)) {wait('r')}",
+        ["4: matched 6"],
+    ),
+    "the-condition-changes": (
+        f"k = n\nif (k > 1) {receive('r')}k = m\nif (k > 1) {wait('r')}",
+        ["2: unknown"],
+    ),
+    "under-different-conditions": (
+        f"if (n > 1) {receive('r')}if (m > 1) {wait('r')}",
+        ["1: unknown"],
+    ),
+    "under-contrary-conditions": (
+        f"if (n > 1) {receive('r')}if (.not. n > 1) {wait('r')}",
+        ["1: unknown"],
+    ),
+    "early-return": (f"{receive('r')}if (n > 1) return\n{wait('r')}", ["1: unmatched"]),
+    "early-stop": (f"{receive('r')}if (n > 1) stop\n{wait('r')}", ["1: matched 3"]),
+    "started-again": (
+        receive("r") + receive("r") + wait("r"),
+        ["1: unmatched", "2: matched 3"],
+    ),
+    "started-again-in-a-loop": (
+        f"do i = 1, n\n{receive('r')}end do\n{wait('r')}",
+        ["2: unmatched"],
+    ),
+    "each-iteration": (f"do i = 1, n\n{receive('r')}{wait('r')}end do\n", ["2: matched 3"]),
+    "the-iteration-before": (
+        f"{receive('r')}do i = 1, n\n{wait('r')}{receive('r')}end do\n{wait('r')}",
+        ["1: matched 3 6", "4: matched 3 6"],
+    ),
+    "element-of-each-iteration": (
+        f"do i = 1, n\n{receive('rs(i)')}b(60) = i\n{wait('rs(i)')}end do\n",
+        ["2: matched 4"],
+    ),
+    "element-by-a-variable": (
+        f"k = m\n{receive('rs(2*k-n)')}j = 2\n{wait('rs(2*k-n)')}k = 1\n",
+        ["2: matched 4"],
+    ),
+    "element-whose-number-changes": (
+        f"k = m\n{receive('rs(k)')}k = k + 1\n{wait('rs(k)')}",
+        ["2: unknown"],
+    ),
+    "element-whose-number-may-change": (
+        f"k = m\n{receive('rs(k)')}call other(k)\n{wait('rs(k)')}",
+        ["2: unknown"],
+    ),
+    "element-of-each-iteration-sometimes": (
+        f"do i = 1, n\n{receive('rs(i)')}if (m > 1) cycle\n{wait('rs(i)')}end do\n",
+        ["2: unmatched"],
+    ),
+    "element-of-the-next-iteration": (
+        f"do i = 1, n\nif (i > 1) {wait('rs(i)')}{receive('rs(i)')}end do\n",
+        ["3: unmatched"],
+    ),
+    "elements": (
+        receive("rs(1)") + send("rs(2)") + wait_all("2"),
+        ["1: matched 3", "2: matched 3"],
+    ),
+    "too-few": (receive("rs(1)") + send("rs(2)") + wait_all("1"), ["1: matched 3", "2: unmatched"]),
+    "one-by-one": (
+        receive("rs(1)") + send("rs(2)") + wait("rs(2)") + wait("rs(1)"),
+        ["1: matched 4", "2: matched 3"],
+    ),
+    "loop-and-all": (f"do i = 1, n\n{receive('rs(i)')}end do\n{wait_all('n')}", ["2: matched 4"]),
+    "loop-and-fewer": (
+        f"do i = 1, n\n{receive('rs(i)')}end do\n{wait_all('n - 1')}",
+        ["2: unmatched"],
+    ),
+    "loop-and-another-number": (
+        f"do i = 1, n\n{receive('rs(i)')}end do\n{wait_all('m')}",
+        ["2: unknown"],
+    ),
+    "loop-that-is-left-and-fewer": (
+        f"do i = 1, 4\nif (i > m) exit\n{receive('rs(i)')}end do\n{wait_all('3')}",
+        ["3: unknown"],
+    ),
+    "some-iterations-and-fewer": (
+        f"do i = 1, 4\nif (i > m) then\n{receive('rs(i)')}end if\nend do\n{wait_all('3')}",
+        ["3: unknown"],
+    ),
+    "loop-and-the-rest-apart": (
+        f"do i = 1, 4\n{receive('rs(i)')}end do\n{wait_all('3')}{wait('rs(4)')}",
+        ["2: unknown"],
+    ),
+    "loop-and-the-rest-maybe": (
+        f"do i = 1, 4\n{receive('rs(i)')}end do\n{wait_all('3')}j = rs(4)\n",
+        ["2: unknown"],
+    ),
+    "loop-and-a-stop": (
+        f"do i = 1, 4\n{receive('rs(i)')}end do\n{wait_all('3')}stop\n",
+        ["2: unknown"],
+    ),
+    "steps-and-fewer": (
+        f"do k = 1, n\ndo i = 1, 4\n{receive('rs(i)')}end do\n{wait_all('3')}end do\n",
+        ["3: unmatched"],
+    ),
+    "two-loops-and-fewer": (
+        f"do k = 1, 2\ndo i = 1, 3\n{receive('rs(3*k + i - 3)')}end do\nend do\n{wait_all('5')}",
+        ["3: unmatched"],
+    ),
+    "number-that-changes": (
+        f"k = 4\ndo i = 1, k\n{receive('rs(i)')}end do\nk = 3\n{wait_all('k')}",
+        ["3: unknown"],
+    ),
+    "number-that-may-change": (
+        f"k = n\ndo i = 1, k\n{receive('rs(i)')}end do\nif (m > 1) k = k - 1\n{wait_all('k')}",
+        ["3: unknown"],
+    ),
+    "more-than-started": (
+        f"{receive('rs(1)')}{receive('rs(2)')}{wait_all('4')}",
+        ["1: matched 3", "2: matched 3", "3: unmatched"],
+    ),
+    "more-than-a-loop-starts": (
+        f"do i = 1, n\n{receive('rs(i)')}end do\n{wait_all('n + 1')}",
+        ["2: matched 4", "4: unmatched"],
+    ),
+    "null-and-more-than-started": (
+        f"rs = MPI_REQUEST_NULL\n{receive('rs(1)')}{wait_all('4')}",
+        ["2: matched 3"],
+    ),
+    "pairs": (
+        f"do i = 1, n\n{receive('rs(2*i-1)')}{send('rs(2*i)')}end do\n{wait_all('2*n')}",
+        ["2: matched 5", "3: matched 5"],
+    ),
+    "halves": (
+        f"do i = 1, n\n{receive('rs(i)')}{send('rs(n+i)')}end do\n"
+        f"{wait_all('n', 'rs(n+1)')}{wait_all('n')}",
+        ["2: matched 6", "3: matched 5"],
+    ),
+    "loop-of-waits": (
+        f"do i = 1, n\n{receive('rs(i)')}end do\ndo j = n, 1, -1\n{wait('rs(j)')}end do\n",
+        ["2: matched 5"],
+    ),
+    "loop-of-waits-that-is-left": (
+        f"do i = 1, n\n{receive('rs(i)')}end do\n"
+        f"do j = 1, n\nif (b(j) > 0) exit\n{wait('rs(j)')}end do\n",
+        ["2: unknown"],
+    ),
+    "loop-of-waits-behind-another-start": (
+        f"{receive('rs(1)')}do i = 1, 2\n{send('rs(n)')}{wait('rs(n)')}{wait('rs(i)')}end do\n",
+        ["1: unknown", "3: matched 4"],
+    ),
+    "loop-of-waits-behind-other-requests": (
+        f"{receive('rs(1)')}{send('rs(2)')}do i = 1, 2\n{send('r')}{wait('r')}{wait('rs(i)')}"
+        "end do\n",
+        ["1: matched 6", "2: matched 6", "4: matched 5"],
+    ),
+    "loop-of-waits-that-skips": (
+        f"do i = 1, n\n{receive('rs(i)')}end do\n"
+        f"do j = 1, n\nif (b(j) > 0) cycle\n{wait('rs(j)')}end do\n",
+        ["2: unknown"],
+    ),
+    "the-bound-changes": (
+        f"k = n\ndo i = 1, k\n{receive('rs(i)')}end do\nk = m\n{wait_all('k')}",
+        ["3: unknown"],
+    ),
+    "same-element-again": (
+        f"do i = 1, n\n{receive('rs(1)')}end do\n{wait_all('1')}",
+        ["2: unmatched"],
+    ),
+    "counter": (
+        f"k = 0\nif (n > 1) then\nk = k + 1\n{receive('rs(k)')}end if\ndo i = 1, m\nk = k + 1\n"
+        f"{send('rs(k)')}end do\n{wait_all('k')}",
+        ["4: matched 10", "8: matched 10"],
+    ),
+    "counter-set-back": (
+        f"k = 0\ndo i = 1, m\nk = k + 1\n{send('rs(k)')}k = 0\nend do\n{wait_all('k')}",
+        ["4: unknown"],
+    ),
+    "counter-not-counted": (
+        f"k = 1\ndo i = 1, m\n{send('rs(k)')}end do\n{wait_all('k')}",
+        ["3: unmatched"],
+    ),
+    "counter-each-step": (
+        f"do j = 1, n\nk = 0\ndo i = 1, m\nk = k + 1\n{send('rs(k)')}end do\n"
+        f"{wait_all('k')}end do\n",
+        ["5: matched 7"],
+    ),
+    "test": (f"{receive('r')}call MPI_Test(r, flag, {ANY}\n", ["1: unknown"]),
+    "test-until": (
+        f"{receive('r')}do\ncall MPI_Test(r, flag, {ANY}\nif (flag) exit\nend do\n",
+        ["1: unknown"],
+    ),
+    "test-and-wait": (
+        f"{receive('r')}call MPI_Test(r, flag, {ANY}\n{wait('r')}",
+        ["1: matched 3 2"],
+    ),
+    "any": (
+        f"{receive('rs(1)')}{send('rs(2)')}call MPI_Waitany(2, rs, done, {ANY}\n",
+        ["1: unknown", "2: unknown"],
+    ),
+    "free": (f"{send('r')}call MPI_Request_free(r, ierr)\n", ["1: matched 2"]),
+    "dummy": (receive("outside"), ["1: unknown"]),
+    "dummy-that-is-waited-for": (receive("outside") + wait("outside"), ["1: matched 2"]),
+    "passed-on": (f"{receive('r')}call finish(r)\n", ["1: unknown"]),
+    "copied": (f"{receive('r')}q = r\n{wait('q')}", ["1: unknown"]),
+    "wait-alone": (wait("r"), ["1: unmatched"]),
+    "null-request": (f"r = MPI_REQUEST_NULL\n{wait('r')}", []),
+    "null-or-started": (
+        f"r = MPI_REQUEST_NULL\nif (n > 1) {receive('r')}{wait('r')}",
+        ["2: matched 3"],
+    ),
+    "persistent": (
+        "call MPI_Recv_init(b, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, r, ierr)\ndo i = 1, n\n"
+        f"call MPI_Start(r, ierr)\n{wait('r')}end do\ncall MPI_Request_free(r, ierr)\n",
+        ["3: matched 4"],
+    ),
+    "persistent-not-waited-for": (
+        "call MPI_Recv_init(b, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, r, ierr)\ndo i = 1, n\n"
+        "call MPI_Start(r, ierr)\nend do\n",
+        ["3: unmatched"],
+    ),
+    "start-all": (
+        f"call MPI_Startall(4, rs, ierr)\n{wait_all('2')}{wait_all('2', 'rs(3)')}",
+        ["1: unknown"],
+    ),
+    "start-all-wait-all": (f"call MPI_Startall(4, rs, ierr)\n{wait_all('4')}", ["1: matched 2"]),
+    "collective": (
+        f"call MPI_Ibarrier(MPI_COMM_WORLD, r, ierr)\n{wait('r')}",
+        ["1: matched 2"],
+    ),
+    "goto": (
+        f"{receive('r')}if (n > 1) goto 10\n{wait('r')}return\n10 b = 0\n{wait('r')}",
+        ["1: matched 3 6"],
+    ),
+    "goto-past": (
+        f"{receive('r')}if (n > 1) goto 10\n{wait('r')}10 b = 0\n",
+        ["1: unmatched"],
+    ),
+    "conditional-line": (f"{receive('r')}!$ b = 1\n{wait('r')}", ["1: unknown"]),
+    "blocking": (
+        "call MPI_Send(b, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, ierr)\n",
+        ["1: unknown"],
+    ),
+    "directive": (
+        f"!$asphalt match(halo)\n{receive('outside')}!$asphalt match(halo)\n{wait('rs(outside)')}",
+        ["2: matched 4"],
+    ),
+    "blocking-with-a-directive": (
+        "!$asphalt match(ring)\ncall MPI_Send(b, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, ierr)\n"
+        f"!$asphalt match(ring)\ncall MPI_Recv(b, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, {ANY}\n",
+        ["2: matched 4", "4: matched 2"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_matching(case: str) -> None:
+    body, expected = CASES[case]
+    assert [described(found) for found in answers(body)] == expected
+
+
+def test_reasons() -> None:
+    """What is not known says why, and what is unmatched by which way."""
+    (found,) = answers(receive("outside"))
+    assert isinstance(found, Unknown)
+    assert found.reason == "the request outlives the procedure, whose caller may complete it"
+    first, _ = answers(receive("r") + receive("r") + wait("r"))
+    assert isinstance(first, Unmatched)
+    assert first.reason == "the request is used again before the operation is complete"
+    assert str(first.path) == f"line {BODY + 1}"
+    (tested,) = answers(f"{receive('r')}call MPI_Test(r, flag, {ANY}\n")
+    assert isinstance(tested, Unknown)
+    assert tested.reason == f"MPI_Test in line {BODY + 1} completes it only if its flag says so"
+    loop = f"do i = 1, n\n{receive('rs(i)')}end do\n"
+    (fewer,) = answers(loop + wait_all("n - 2"))
+    assert isinstance(fewer, Unmatched)
+    assert fewer.certain
+    assert fewer.reason == "no call completes some elements of rs"
+    _, more = answers(loop + wait_all("n + 2"))
+    assert isinstance(more, Unmatched)
+    assert not more.certain  # it may wait for nothing
+    assert more.reason == "nothing is started with some elements of rs"
+    _, four = answers(loop.replace("1, n", "1, 3") + wait_all("4"))
+    assert isinstance(four, Unmatched)
+    assert four.certain
+    assert four.reason == "nothing is started with rs(4)"
+    (slots,) = answers(f"do i = 1, n\n{receive('rs(mod(i,2)+1)')}end do\n{wait_all('2')}")
+    assert isinstance(slots, Unknown)
+    assert slots.reason == (
+        f"line {BODY + 1} may use the same request before the operation is complete"
+    )

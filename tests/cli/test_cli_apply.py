@@ -1,0 +1,310 @@
+"""``asphalt diff`` and ``asphalt apply``."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support.cli_programs import MAIN, REFUSED, TRANSPOSES, write_tree
+
+from asphalt.cli.main import main
+from asphalt.report.json import SCHEMA
+
+HEADER = "asphalt_params.inc"
+RUNTIME = "asphalt_rt.f90"
+QUIET = ("--no-cache", "--jobs", "1")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_tree(tmp_path / "src")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def asphalt(*arguments: str) -> int:
+    command, *rest = arguments
+    return main([command, *QUIET, *rest])
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, float, int]]:
+    """Content, time and mode of all files but the ledger's lock."""
+    return {
+        str(path.relative_to(folder)): (
+            path.read_bytes(),
+            path.stat().st_mtime,
+            path.stat().st_mode,
+        )
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_apply_mirrors_the_tree(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = snapshot(here / "src")
+    assert asphalt("apply", "src", "--output", "out") == 0
+    out = here / "out"
+    assert sorted(snapshot(out)) == [
+        ".asphalt/lock",
+        ".asphalt/written.json",
+        HEADER,
+        RUNTIME,
+        "main.f90",
+        "run.sh",
+        "sub/refused.f90",
+        "transposes.f90",
+    ]
+    assert (out / "main.f90").read_text() == MAIN
+    assert (out / "sub" / "refused.f90").read_text() == REFUSED
+    assert (out / "run.sh").stat().st_mode & 0o777 == 0o755
+    text = (out / "transposes.f90").read_text()
+    assert "! asphalt:" in text
+    assert set(TRANSPOSES.split()) <= set(text.split())
+    assert snapshot(here / "src") == before
+    captured = capsys.readouterr()
+    assert " applied " in captured.out
+    assert captured.err.splitlines()[-3:] == [
+        "asphalt: 1 file transformed, 6 files written in out",
+        f"asphalt: to build: compile out/{RUNTIME} before transposes.f90, and link its object, too",
+        f"asphalt: to build: transposes.f90 includes {HEADER} (K and D): compile it again when you "
+        "edit that",
+    ]
+
+
+def test_a_second_apply_changes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asphalt("apply", "src", "--output", "out") == 0
+    first = snapshot(here / "out")
+    assert asphalt("apply", "src", "--output", "out") == 0
+    assert snapshot(here / "out") == first
+    assert asphalt("apply", "out", "--in-place") == 0
+    assert snapshot(here / "out") == first
+    assert asphalt("apply", "out", "--output", "again") == 0
+    again = snapshot(here / "again")
+    assert {name: again[name][0] for name in again if not name.startswith(".asphalt")} == {
+        name: first[name][0] for name in first if not name.startswith(".asphalt")
+    }
+
+
+def test_in_place(here: Path) -> None:
+    (here / "src" / "transposes.f90").chmod(0o640)
+    before = snapshot(here / "src")
+    assert asphalt("apply", "src", "--in-place") == 0
+    after = snapshot(here / "src")
+    assert sorted(set(after) - set(before)) == [HEADER, RUNTIME]
+    assert [name for name in before if after[name] != before[name]] == ["transposes.f90"]
+    assert (here / "src" / "transposes.f90").stat().st_mode & 0o777 == 0o640
+    assert asphalt("apply", "src", "--in-place") == 0
+    assert snapshot(here / "src") == after
+
+
+def test_in_place_follows_a_named_link(here: Path) -> None:
+    (here / "link.f90").symlink_to("src/transposes.f90")
+    assert asphalt("apply", "link.f90", "--in-place") == 0
+    assert (here / "link.f90").is_symlink()
+    assert "! asphalt:" in (here / "src" / "transposes.f90").read_text()
+    assert (here / "src" / HEADER).exists()
+    assert (here / "src" / RUNTIME).exists()
+
+
+def test_values_that_a_person_set_are_kept(here: Path) -> None:
+    assert asphalt("apply", "src", "--output", "out", "--tile", "4", "--depth", "3") == 0
+    header = here / "out" / HEADER
+    text = header.read_text()
+    tile = next(line for line in text.splitlines() if "asphalt_k_" in line.split("!")[0])
+    depth = next(line for line in text.splitlines() if "asphalt_d_" in line.split("!")[0])
+    assert "= 4" in tile
+    assert "= 3" in depth
+    edited = text.replace(tile, tile.replace("= 4", "= 7"))
+    header.write_text(edited)
+    assert asphalt("apply", "src", "--output", "out", "--tile", "5", "--depth", "3") == 0
+    assert header.read_text() == edited
+    assert asphalt("apply", "src", "--output", "out", "--tile", "5", "--depth", "2") == 0
+    assert tile.replace("= 4", "= 7") in header.read_text()
+    assert depth not in header.read_text()
+
+
+def test_a_bad_header_is_told_and_nothing_written(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asphalt("apply", "src", "--output", "out") == 0
+    header = here / "out" / HEADER
+    header.write_text(header.read_text().replace("= 0", "= many", 1))
+    (here / "src" / "main.f90").write_text(MAIN + "! another line\n")
+    before = snapshot(here / "out")
+    assert asphalt("apply", "src", "--output", "out") == 2
+    assert snapshot(here / "out") == before
+    assert f"{HEADER}:4: asphalt_k_" in capsys.readouterr().err
+
+
+def test_a_header_beside_a_named_source_is_the_start(here: Path) -> None:
+    assert asphalt("apply", "src", "--output", "out") == 0
+    text = (here / "out" / HEADER).read_text().replace("= 0", "= 9", 1)
+    (here / "src" / HEADER).write_text(text)
+    assert asphalt("apply", "src/transposes.f90", "--output", "single") == 0
+    assert (here / "single" / HEADER).read_text() == text
+
+
+def test_files_of_others_are_not_overwritten(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "out").mkdir()
+    (here / "out" / "main.f90").write_text("! mine\n")
+    before = snapshot(here / "out")
+    assert asphalt("apply", "src", "--output", "out") == 2
+    assert snapshot(here / "out") == before
+    assert "main.f90: was not written by asphalt" in capsys.readouterr().err
+    assert asphalt("apply", "src", "--output", "out", "--force") == 0
+    assert (here / "out" / "main.f90").read_text() == MAIN
+
+
+def test_an_edited_output_is_not_overwritten(here: Path) -> None:
+    assert asphalt("apply", "src", "--output", "out") == 0
+    target = here / "out" / "transposes.f90"
+    target.write_text(target.read_text() + "! mine\n")
+    (here / "src" / "transposes.f90").write_text(TRANSPOSES + "! another line\n")
+    assert asphalt("apply", "src", "--output", "out") == 2
+    assert target.read_text().endswith("! mine\n")
+
+
+def test_a_changed_source_is_redone_alone(here: Path) -> None:
+    assert asphalt("apply", "src", "--output", "out") == 0
+    before = snapshot(here / "out")
+    (here / "src" / "main.f90").write_text(MAIN + "! another line\n")
+    assert asphalt("apply", "src", "--output", "out") == 0
+    after = snapshot(here / "out")
+    assert [name for name in after if after[name] != before[name]] == [
+        ".asphalt/written.json",
+        "main.f90",
+    ]
+
+
+def test_an_output_that_is_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "out").write_text("")
+    assert asphalt("apply", "src", "--output", "out") == 2
+    assert "is no directory" in capsys.readouterr().err
+
+
+def test_a_foreign_runtime_is_not_overwritten(here: Path) -> None:
+    (here / "src" / RUNTIME).write_text("! mine\n")
+    before = snapshot(here / "src")
+    assert asphalt("apply", "src", "--in-place") == 2
+    assert snapshot(here / "src") == before
+
+
+def test_a_link_that_leads_out_of_the_output(here: Path) -> None:
+    (here / "out").mkdir()
+    (here / "elsewhere").mkdir()
+    (here / "out" / "sub").symlink_to("../elsewhere")
+    assert asphalt("apply", "src", "--output", "out", "--force") == 2
+    assert os.listdir(here / "elsewhere") == []
+
+
+def test_the_report(here: Path) -> None:
+    assert asphalt("apply", "src", "--output", "out", "--report", "r.json") == 0
+    report = json.loads((here / "r.json").read_text())
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    verdicts = {Path(site["file"]).name: site["verdict"] for site in report["sites"]}
+    assert verdicts == {"transposes.f90": "applied", "refused.f90": "refused"}
+    assert [entry["changed"] for entry in report["files"]] == [False, False, True]
+    applied = next(site for site in report["sites"] if site["verdict"] == "applied")
+    assert applied["depth"] >= 1
+
+
+@pytest.mark.parametrize("report", ["src", "src/main.f90/r.json", "nowhere/r.json"])
+def test_a_report_that_cannot_be_written(
+    here: Path, report: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asphalt("apply", "src", "--output", "out", "--report", report) == 2
+    assert not (here / "out").exists()
+    assert f"--report {report}: " in capsys.readouterr().err
+    assert not (here / "nowhere").exists()
+
+
+def test_a_report_beside_what_is_written(here: Path) -> None:
+    assert asphalt("apply", "src", "--output", "out", "--report", "out/r.json") == 0
+    assert (here / "out" / "r.json").is_file()
+
+
+def test_an_include_directory_that_is_not_there(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asphalt("apply", "src", "--output", "out", "-I", "nowhere") == 2
+    assert not (here / "out").exists()
+    assert "-I nowhere: no such directory" in capsys.readouterr().err
+
+
+def test_what_a_build_needs_is_told_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In place, too; not again where nothing of it is new, nor beside a fragment for make."""
+    assert asphalt("apply", "src", "--in-place") == 0
+    assert capsys.readouterr().err.count("to build:") == 2
+    assert asphalt("apply", "src", "--in-place") == 0
+    assert "to build:" not in capsys.readouterr().err
+    assert asphalt("apply", "src", "--output", "out", "--makefile", "out/list.mk") == 0
+    assert "to build:" not in capsys.readouterr().err
+
+
+def test_a_tree_without_sites_is_copied(here: Path) -> None:
+    assert asphalt("apply", "src/main.f90", "--output", "out") == 0
+    assert sorted(snapshot(here / "out")) == [
+        ".asphalt/lock",
+        ".asphalt/written.json",
+        "main.f90",
+    ]
+    assert (here / "out" / "main.f90").read_text() == MAIN
+
+
+def test_diff_is_what_apply_does(here: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    before = snapshot(here / "src")
+    assert asphalt("diff", "src") == 0
+    diff = capsysbinary.readouterr().out
+    assert snapshot(here / "src") == before
+    subprocess.run(["git", "apply", "-"], cwd=here, input=diff, check=True)
+    patched = snapshot(here / "src")
+    assert asphalt("apply", "src", "--output", "out") == 0
+    for name in ("transposes.f90", HEADER):
+        assert (
+            patched[name][0].splitlines()[5:] == (here / "out" / name).read_bytes().splitlines()[5:]
+        )
+
+
+def test_diff_check(here: Path) -> None:
+    assert asphalt("diff", "src", "--check") == 1
+    assert asphalt("diff", "src/main.f90", "--check") == 0
+    assert asphalt("apply", "src", "--in-place") == 0
+    assert asphalt("diff", "src", "--check") == 0
+
+
+def test_a_parallel_make_loses_nothing(here: Path) -> None:
+    """One run a file, all at once, into one directory: header and ledger hold every entry."""
+    names = ("one", "two", "three")
+    for name in names:
+        text = TRANSPOSES.replace("transpose(", f"{name}(").replace("e transpose", f"e {name}")
+        (here / f"{name}.f90").write_text(text.replace("transposes", f"{name}s"))
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "asphalt", "apply", *QUIET, f"{name}.f90", "--output", "out"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        for name in names
+    ]
+    errors = [run.communicate()[1] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0, 0], errors
+    header = (here / "out" / HEADER).read_text()
+    assert all(f"asphalt_k_{name} = " in header for name in names)
+    before = snapshot(here / "out")
+    for name in names:
+        assert asphalt("apply", f"{name}.f90", "--output", "out") == 0
+    assert snapshot(here / "out") == before
+
+
+def test_crlf_and_latin1_survive(here: Path) -> None:
+    data = TRANSPOSES.replace("one plane", "une pi\xe8ce").replace("\n", "\r\n").encode("latin-1")
+    (here / "odd.f90").write_bytes(data)
+    assert asphalt("apply", "odd.f90", "--output", "out") == 0
+    text = (here / "out" / "odd.f90").read_bytes()
+    assert b"une pi\xe8ce after the other\r\n" in text
+    assert text.count(b"\n") == text.count(b"\r\n")

@@ -1,0 +1,216 @@
+"""Transformed programs print exactly what the originals print, on every MPI that is installed.
+
+The tree in ``transformed/`` holds one procedure for each kind of input; ``main.f90`` calls all of
+them and prints a hash of what every rank has received.  K and D are those of the header, so that
+one transformation is built several times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, compile_source, installed, link, run
+from support.places import TRANSFORMED
+
+from asphalt.config.settings import Settings
+from asphalt.diagnostics.change import Change
+from asphalt.project import Project
+
+SOURCES = TRANSFORMED
+# in the order in which they are compiled
+FILES = (
+    "showing.f90",
+    "blocks.f90",
+    "slabs.f90",
+    "uneven.f90",
+    "clones.f90",
+    "windows.f90",
+    "called.f90",
+    "plans.f90",
+    "storage.f90",
+    "modern.f90",
+    "upper.f90",
+    "layout.f90",
+    "strided.f90",
+    "direct.f90",
+    "legacy.f",
+    "main.f90",
+)
+CHECKED = ("-O1", "-fcheck=all", "-Wall")
+# ranks have as many planes, but not the same, and find out when they enter
+DIFFERING = {"other_planes"}
+NO_F08 = b"""\
+module modern
+contains
+  subroutine modern_exchanges(np, me)
+    integer, intent(in) :: np, me
+    if (np < me) stop 1
+  end subroutine modern_exchanges
+end module modern
+"""
+
+
+@cache
+def project() -> Project:
+    return Project(SOURCES, settings=Settings(cache=False, jobs=1))
+
+
+@cache
+def changes() -> tuple[Change, ...]:
+    return project().transform()
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The original (``tile`` None), or what it is transformed to, with one K and D for all sites.
+
+    ``telling``: a statement is added at every site that prints its name if it is tiled.
+    """
+
+    tile: int | None = None
+    depth: int = 1
+    flags: tuple[str, ...] = CHECKED
+    telling: bool = False
+
+    def write(self, folder: Path, mpi: Mpi) -> list[Path]:
+        """Write the sources; gives them in the order in which they are compiled."""
+        texts = {name: (SOURCES / name).read_bytes() for name in FILES}
+        if self.tile is not None:
+            for change in changes():
+                texts[change.path.name] = _telling(change.after) if self.telling else change.after
+            (folder / "asphalt_params.inc").write_text(self._header())
+            texts = {RUNTIME.name: RUNTIME.read_bytes(), **texts}
+        if mpi is SMPI:
+            texts["modern.f90"] = NO_F08
+        for name, content in texts.items():
+            (folder / name).write_bytes(content)
+        return [folder / name for name in texts]
+
+    def _header(self) -> str:
+        sites = [parameter.site for change in changes() for parameter in change.parameters]
+        return "".join(
+            f"      integer, parameter :: asphalt_{kind}_{site} = {value}\n"
+            for site in sites
+            for kind, value in (("k", self.tile), ("d", self.depth))
+        )
+
+
+def _telling(content: bytes) -> bytes:
+    site, lines = "", []
+    for line in content.decode().splitlines():
+        lines.append(line)
+        if found := re.search(r"asphalt: \w+ of site '(\w+)'", line, re.IGNORECASE):
+            site = found[1].lower()
+        if decided := re.match(r"( +)asphalt_tiled = asphalt_k > 0$", line, re.IGNORECASE):
+            prints = ("if (asphalt_tiled) then", f"write (0,*) ' tiled {site}'", "end if")
+            lines += [decided[1] + text for text in prints]
+    return "\n".join([*lines, ""]).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A program, and the warnings of its files (without the runtime)."""
+
+    mpi: Mpi
+    program: Path
+    warnings: Mapping[str, Counter[str]]
+
+    def output(self, ranks: int) -> tuple[list[str], set[str]]:
+        """What it prints, and the sites that it says it tiles."""
+        outcome = run(self.mpi, self.program, ranks)
+        assert outcome.code == 0, f"{self.program}, {ranks} ranks\n{outcome.stderr}"
+        return outcome.stdout.splitlines(), set(re.findall(r" tiled (\w+)", outcome.stderr))
+
+
+def built(version: Version, mpi: Mpi, folder: Path) -> Build:
+    folder.mkdir()
+    warnings: dict[str, Counter[str]] = {}
+    objects = []
+    for source in version.write(folder, mpi):
+        flags = [*version.flags, "-I."]
+        if mpi is SMPI:  # it has no interfaces, and calls with buffers of several types differ
+            flags.append("-fallow-argument-mismatch")
+        outcome = compile_source(mpi, source, folder, flags)
+        assert outcome.code == 0, f"{mpi} {version} {source.name}\n{outcome.stderr}"
+        if source.name != RUNTIME.name:
+            warnings[source.name] = Counter(_without_places(w) for w in outcome.warnings)
+        objects.append(f"{source.stem}.o")
+    return Build(mpi, link(mpi, objects, folder, version.flags), warnings)
+
+
+def _without_places(warning: str) -> str:
+    return re.sub(r"\d+", "", warning)
+
+
+def assert_no_new_warnings(original: Build, transformed: Build) -> None:
+    for name, found in transformed.warnings.items():
+        new = found - original.warnings[name]
+        assert not new, f"{transformed.program.parent / name}: {new}"
+
+
+def test_all_sites_are_proved() -> None:
+    assert project().problems == ()
+    found = [(site.name, site.verdict) for site in project().sites()]
+    assert [name for name, verdict in found if verdict != "proved"] == []
+    assert len(found) >= 21
+
+
+TILINGS = {OPENMPI: (3, 2), MPICH: (2, 100)}  # K, D; all of them under all are wide
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """The original, and what it prints: that is the same under every MPI."""
+
+    build: Build
+    expected: Mapping[int, list[str]]
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
+    mpi = installed(MPICH, OPENMPI)[0]
+    build = built(Version(), mpi, tmp_path_factory.mktemp("originals") / "original")
+    return Originals(build, {ranks: build.output(ranks)[0] for ranks in (1, 3, 4)})
+
+
+@pytest.mark.parametrize(
+    "mpi",
+    [m if m is OPENMPI else pytest.param(m, marks=pytest.mark.wide) for m in installed(*TILINGS)],
+    ids=str,
+)
+def test_the_same_is_printed(mpi: Mpi, originals: Originals, tmp_path: Path) -> None:
+    transformed = built(Version(*TILINGS[mpi], telling=True), mpi, tmp_path / "transformed")
+    if mpi is originals.build.mpi:  # others have other interfaces
+        assert_no_new_warnings(originals.build, transformed)
+    for ranks, expected in originals.expected.items():
+        assert len(expected) >= 35
+        found, tiled = transformed.output(ranks)
+        assert found == expected, f"{TILINGS[mpi]}, {ranks} ranks"
+    assert tiled == {site.name for site in project().sites()} - DIFFERING
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("mpi", installed(), ids=str)
+@pytest.mark.parametrize(
+    "flags",
+    [("-O0", "-fcheck=all", "-Wall"), ("-O3", "-Wall"), ("-O2", "-Wall")],
+    ids=lambda flags: flags[0],
+)
+def test_the_same_is_printed_with_all_tilings(
+    mpi: Mpi, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    original = built(Version(flags=flags), mpi, tmp_path / "original")
+    expected = {ranks: original.output(ranks)[0] for ranks in range(1, 5)}
+    for tile, depth in ((0, 4), (1, 1), (1, 3), (2, 2), (4, 9), (1000, 1)):
+        version = Version(tile, depth, flags)
+        transformed = built(version, mpi, tmp_path / f"k{tile}d{depth}")
+        assert_no_new_warnings(original, transformed)
+        for ranks, lines in expected.items():
+            found, _ = transformed.output(ranks)
+            assert found == lines, f"{version}, {ranks} ranks"

@@ -1,0 +1,216 @@
+"""What is told of a transfer that no work comes beside: what keeps its window empty."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.judging import SETTINGS
+
+from asphalt.config.passes import TRANSFERS
+from asphalt.diagnostics.model import SiteReport
+from asphalt.optimiser.blocking import NOT_BROUGHT
+from asphalt.project import Project
+
+_UNIT = """\
+program step
+  use mpi
+  implicit none
+  integer, parameter :: n = 400
+  integer :: left = MPI_PROC_NULL, right, comm
+  real(8) :: a(n), b(n), c(n), t
+  integer :: i, ierr, status(MPI_STATUS_SIZE)
+{body}
+end program step
+"""
+_FIRST = _UNIT[: _UNIT.index("{body}")].count("\n") + 1
+_RECEIVE = "  call MPI_Recv(a, n, MPI_REAL8, left, 1, comm, MPI_STATUS_IGNORE, ierr)\n"
+_SEND = "  call MPI_Send(b, n, MPI_REAL8, right, 2, comm, ierr)\n"
+
+
+def _work(array: str, value: str = "0.5d0*i") -> str:
+    return f"  do i = 1, n\n    {array}(i) = {array}(i) + {value}\n  end do\n"
+
+
+def _told(tmp_path: Path, source: str, suffix: str = ".f90") -> tuple[SiteReport, ...]:
+    path = tmp_path / f"step{suffix}"
+    path.write_text(source)
+    project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
+    return project.nothing_beside(project.transform())
+
+
+_NEEDED = _work("a") + "  print *, a(1), c(1)"
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "why"),
+    [
+        (_RECEIVE + "  t = MPI_Wtime()\n" + _work("c") + _NEEDED, 1, "mpi_wtime"),
+        (_RECEIVE + "  print *, t\n" + _work("c") + _NEEDED, 1, "input or output"),
+        (_RECEIVE + "  call MPI_Barrier(comm, ierr)\n" + _work("c") + _NEEDED, 1, "mpi_barrier"),
+        (_RECEIVE + _NEEDED, 2, "needs what it receives (a)"),
+        (_work("b") + _SEND, -2, "defines what it sends (b)"),
+        (_work("c") + "  t = MPI_Wtime()\n" + _SEND, -1, "mpi_wtime"),
+        (
+            "  if (left >= 0) then\n  " + _RECEIVE + "    t = MPI_Wtime()\n  end if\n" + _work("c"),
+            1,
+            "mpi_wtime",
+        ),
+        (
+            "  if (left >= 0) then\n  " + _RECEIVE + "  else\n    print *, t\n  end if\n"
+            + _work("c"),
+            2,
+            "input or output",
+        ),
+    ],
+    ids=["timer", "output", "barrier", "data", "sent-data", "before", "arm", "else"],
+)  # fmt: skip
+def test_what_stands_between_is_told(tmp_path: Path, body: str, line: int, why: str) -> None:
+    (report,) = _told(tmp_path, _UNIT.format(body=body))
+    assert report.code == "ASP026"
+    assert why in report.message
+    call = next(n for n, text in enumerate(body.split("\n")) if "MPI_R" in text or "MPI_S" in text)
+    assert f"line {_FIRST + call + line}" in report.message
+    assert any(mark.line >= _FIRST and mark.role == "offending" for mark in report.marks)
+
+
+def test_nothing_is_told_where_there_is_nothing(tmp_path: Path) -> None:
+    (report,) = _told(tmp_path, _UNIT.format(body=_RECEIVE + "  print *, a(1)"))
+    assert report.message.endswith("that is worth it")
+
+
+def test_work_that_could_come_beside_is_named(tmp_path: Path) -> None:
+    """With what would let it, or that it does not pay."""
+    (tmp_path / "step.f90").write_text(_UNIT.format(body=_RECEIVE + _work("c") + _NEEDED))
+    loop = f"the loop of line {_FIRST + 1}"
+    for passes, told in (
+        (TRANSFERS, f"{loop} {NOT_BROUGHT}"),
+        (("nonblocking",), f"with --passes fission,motion, {loop} might"),
+    ):
+        project = Project(tmp_path, settings=replace(SETTINGS, passes=passes))
+        (report,) = project.nothing_beside(())
+        assert report.message == f"it could be non-blocking, but no work comes beside it: {told}"
+
+
+def test_what_is_received_counts(tmp_path: Path) -> None:
+    """Work that only what is sent could come beside is no reason."""
+    body = (
+        "  call MPI_Sendrecv(b, n, MPI_REAL8, right, 2, a, n, MPI_REAL8, left, 2, comm, &\n"
+        "    status, ierr)\n" + _work("c", "a(n+1-i)") + "  print *, c(1)"
+    )
+    (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
+    project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
+    (report,) = project.nothing_beside(())
+    assert f"behind it, line {_FIRST + 3} needs what it receives (a)" in report.message
+    assert "could" not in report.message.removeprefix("it could be non-blocking")
+
+
+_HALO = """
+subroutine halo(a, n, left, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, left, comm
+  real(8), intent(inout) :: a(n)
+  integer :: ierr
+  integer, save :: count = 0
+  call MPI_Recv(a, n, MPI_REAL8, left, 1, comm, MPI_STATUS_IGNORE, ierr)
+  count = count + 1
+end subroutine halo
+"""
+
+
+def test_why_a_procedure_stays_at_its_call(tmp_path: Path) -> None:
+    """The work of a caller would come beside the transfer, were it not for a variable it keeps."""
+    body = "  call halo(a, n, left, comm)\n" + _work("c") + _NEEDED
+    (report,) = _told(tmp_path, _UNIT.format(body=body) + _HALO)
+    assert report.message.startswith("it could be non-blocking, but no work comes beside it: ")
+    assert f"step.f90:{_FIRST}: halo is not inlined: " in report.message
+
+
+_WAVE = """\
+program wave
+  use mpi
+  implicit none
+  integer, parameter :: nx = 400, ny = 400
+  integer :: i, j, west, east, ierr
+  real(8) :: v(0:nx,0:ny), col(ny), out(ny)
+  call MPI_Init(ierr)
+  west = MPI_PROC_NULL
+  east = MPI_PROC_NULL
+  if (west /= MPI_PROC_NULL) then
+    call MPI_Recv(col, ny, MPI_REAL8, west, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  else
+    col = 0
+  end if
+  do j = 1, ny
+    v(0,j) = col(j)
+    do i = 1, nx
+      v(i,j) = 0.5d0*(v(i-1,j) + v(i,j-1))
+    end do
+    out(j) = v(nx,j)
+  end do
+  if (east /= MPI_PROC_NULL) call MPI_Send(out, ny, MPI_REAL8, east, 1, MPI_COMM_WORLD, ierr)
+  print *, sum(v)
+  call MPI_Finalize(ierr)
+end program wave
+"""
+
+
+def test_an_else_arm_in_front_of_a_wave(tmp_path: Path) -> None:
+    receive, _ = _told(tmp_path, _WAVE)
+    assert receive.code == "ASP068"
+    assert "line 10: the IF construct around the message has another arm" in receive.message
+
+
+_SHARED = """\
+      subroutine step(w, n, left)
+      include 'mpif.h'
+      integer n, left
+      real*8 w(n,n), got(1000)
+      integer ierr, i, j, k, status(mpi_status_size)
+      do 10 k = 1, 2
+         call mpi_sendrecv(w, n, mpi_double_precision, left, 1,
+     &        got, n, mpi_double_precision, left, 1,
+     &        mpi_comm_world, status, ierr)
+         do 10 j = 1, n
+         do 10 i = 1, n
+   10       w(i,j) = w(i,j)*2
+      end
+"""
+
+
+def test_a_label_that_ends_the_loop_around_it(tmp_path: Path) -> None:
+    (report,) = _told(tmp_path, _SHARED, ".f")
+    assert "line 12 ends the loop around it, too" in report.message
+
+
+def test_nothing_of_a_procedure_with_an_error_is_changed(tmp_path: Path) -> None:
+    unit = _UNIT.replace("left = MPI_PROC_NULL", "left")
+    reports = _told(tmp_path, unit.format(body=_SEND + _RECEIVE + _work("c")))
+    assert reports
+    for report in reports:  # no rank sends what is received
+        assert f"line {_FIRST + 1} has an error in its messages" in report.message
+
+
+def test_what_two_parsers_read_differently_is_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("blocking", "driver"):
+        monkeypatch.setattr(f"asphalt.optimiser.{module}.disagreement", lambda *_: "line 3, say")
+    (report,) = _told(tmp_path, _UNIT.format(body=_RECEIVE + _work("c")))
+    assert report.message.endswith("nothing of its procedure is changed: line 3, say")
+
+
+def test_an_assumption_is_needed_all_the_same(tmp_path: Path) -> None:
+    """Who accepts it is not told that nothing here needs it."""
+    body = "  call MPI_Allreduce(a, b, n, MPI_REAL8, MPI_SUM, comm, ierr)\n  print *, b(1)\n"
+    (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
+    settings = replace(SETTINGS, passes=TRANSFERS, assume=frozenset({"bits"}))
+    project = Project(tmp_path, settings=settings)
+    (report,) = project.nothing_beside(project.transform())
+    assert (report.verdict, report.assumptions, report.accepted) == (
+        "refused",
+        ("bits",),
+        ("bits",),
+    )

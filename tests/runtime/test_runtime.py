@@ -1,0 +1,205 @@
+"""fortran_runtime/asphalt_rt.f90 and the shapes of emitted code, under real MPIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+from support.mpi_run import (
+    MPICH,
+    OPENMPI,
+    RUNTIME,
+    SMPI,
+    Mpi,
+    build,
+    compile_source,
+    installed,
+    run,
+)
+from support.places import RUNTIME_PROGRAMS
+
+from asphalt.analysis.schedule.exchange import window
+
+PROGRAMS = RUNTIME_PROGRAMS
+
+
+@pytest.mark.parametrize("standard", ["f2003", "f2018", "legacy"])
+@pytest.mark.parametrize("mpi", installed(), ids=str)
+def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path) -> None:
+    strict = ["-Wall", "-Wextra", "-pedantic", f"-std={standard}", "-O2"]
+    outcome = compile_source(mpi, RUNTIME, tmp_path, strict)
+    assert (outcome.code, outcome.stderr) == (0, "")
+
+
+CHECKED = {
+    "enter.f90": OPENMPI,
+    "uneven.f90": SMPI,
+    "choice.f90": MPICH,
+    "turns.f90": MPICH,
+    "places_of_types.f90": SMPI,
+    "nobody.f90": MPICH,
+    "in_place.f90": SMPI,
+    "broadcast.f90": SMPI,
+}
+"""Programs that check themselves, and the MPI that the quick suite runs each under."""
+
+
+@pytest.mark.parametrize(
+    ("name", "mpi"),
+    [
+        pytest.param(name, mpi, marks=() if mpi is quick else pytest.mark.wide)
+        for name, quick in CHECKED.items()
+        for mpi in installed()
+    ],
+    ids=str,
+)
+def test_what_programs_check(name: str, mpi: Mpi, tmp_path: Path) -> None:
+    program = build(mpi, [RUNTIME, PROGRAMS / name], tmp_path, ["-O1", "-fcheck=all"])
+    for ranks in (1, 2, 3, 4):
+        outcome = run(mpi, program, ranks)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+
+
+@pytest.mark.parametrize("mpi", installed(), ids=str)
+def test_progress(mpi: Mpi, tmp_path: Path) -> None:
+    program = build(mpi, [RUNTIME, PROGRAMS / "progress.f90"], tmp_path, ["-O1", "-fcheck=all"])
+    outcome = run(mpi, program, 1)
+    assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), outcome
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
+def test_blocks(mpi: Mpi, tmp_path: Path) -> None:
+    """Not under SMPI 3.32, which has no intercommunicators."""
+    program = build(mpi, [RUNTIME, PROGRAMS / "blocks.f90"], tmp_path, ["-O1", "-fcheck=all"])
+    for ranks in (1, 2, 3, 4):
+        outcome = run(mpi, program, ranks)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+
+
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
+def test_blocks_of_types(mpi: Mpi, tmp_path: Path) -> None:
+    """What a block touches is waited for, and nothing else; what is filled is sent.  Not under SMPI
+    3.32, which has other extents for such types."""
+    source = PROGRAMS / "blocks_of_types.f90"
+    program = build(mpi, [RUNTIME, source], tmp_path, ["-O1", "-fcheck=all", "-w"])
+    for ranks in (1, 2, 3, 4):
+        outcome = run(mpi, program, ranks)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+
+
+WINDOWS = """\
+program windows
+  use asphalt_rt, only: asphalt_window
+  implicit none
+  integer :: tile, tiles, k, ready, block, from, planes
+  do tiles = 1, 4
+    do tile = 0, tiles - 1
+      do k = 1, 4
+        do ready = -5, 7
+          do block = 0, 6
+            call asphalt_window(tile, tiles, k, ready, block, from, planes)
+            print '(7(i0,1x))', tile, tiles, k, ready, block, from, planes
+          end do
+        end do
+      end do
+    end do
+  end do
+end program windows
+"""
+
+
+@pytest.mark.parametrize("mpi", installed()[:1], ids=str)
+def test_windows_are_those_of_the_schedule(mpi: Mpi, tmp_path: Path) -> None:
+    (tmp_path / "windows.f90").write_text(WINDOWS)
+    program = build(mpi, [RUNTIME, tmp_path / "windows.f90"], tmp_path, ["-O1", "-fcheck=all"])
+    lines = run(mpi, program, 1).stdout.splitlines()
+    assert len(lines) == 10 * 4 * 13 * 7
+    for line in lines:
+        *given, start, planes = map(int, line.split())
+        found = window(*given)
+        assert (start, planes) == (found.start, len(found)), given
+
+
+# the MPI of the quick suite, where it is installed; the others are wide
+PROTOTYPES = {
+    "blocks_mpi.f90": SMPI,
+    "blocks_f08.f90": OPENMPI,
+    "blocks_fixed.f": SMPI,
+    "slab_mpi.f90": MPICH,
+}
+
+
+def _programs() -> Iterator[ParameterSet]:
+    for name, quick in PROTOTYPES.items():
+        for mpi in installed():
+            if not (mpi.simulated and "f08" in name):
+                marks = () if mpi is quick else pytest.mark.wide
+                yield pytest.param(mpi, name, marks=marks, id=f"{mpi}-{name}")
+
+
+@pytest.mark.parametrize(("mpi", "name"), list(_programs()))
+def test_shape_of_emitted_code(mpi: Mpi, name: str, tmp_path: Path) -> None:
+    """Both shapes, by hand: no warnings, and for all K, D and sizes what the collective gives."""
+    compile_source(mpi, RUNTIME, tmp_path)
+    for flags in (["-Wall", "-O3"], ["-Wall", "-O1", "-g", "-fcheck=all"]):
+        outcome = compile_source(mpi, PROGRAMS / name, tmp_path, flags)
+        assert (outcome.code, outcome.stderr) == (0, "")
+    sources = [RUNTIME, PROGRAMS / name, PROGRAMS / "drive.f90"]
+    program = build(mpi, sources, tmp_path, ["-O1", "-g", "-fcheck=all"])
+    # ranks of MPICH wait in busy loops: with more of them than cores, only a few cases
+    ranks_tried = {"openmpi": (1, 3), "mpich": (2,), "smpi": (1, 2, 3, 4)}[mpi.name]
+    for ranks in ranks_tried:
+        outcome = run(mpi, program, ranks)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+    if mpi.name == "mpich":
+        outcome = run(mpi, program, 3, ["few"])
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), outcome
+
+
+@pytest.mark.parametrize("tile", [0, 4, -1])
+@pytest.mark.parametrize("depth", [1, 0])
+def test_wrong_header_is_a_compile_error(tile: int, depth: int, tmp_path: Path) -> None:
+    mpi = installed(OPENMPI, MPICH)[0]
+    header = tmp_path / "asphalt_params.inc"
+    header.write_text(
+        f"integer, parameter :: asphalt_k_site = {tile}\n"
+        f"integer, parameter :: asphalt_d_site = {depth}\n"
+    )
+    source = tmp_path / "header.f90"
+    source.write_text(
+        "subroutine s(n)\n"
+        "  implicit none\n"
+        "  include 'asphalt_params.inc'\n"
+        "  integer(kind=merge(kind(0), -1, asphalt_k_site >= 0 .and. asphalt_d_site >= 1)) :: n\n"
+        "  n = asphalt_k_site + asphalt_d_site\n"
+        "end subroutine s\n"
+    )
+    outcome = compile_source(mpi, source, tmp_path, ["-Wall"])
+    assert (outcome.code == 0) == (tile >= 0 and depth >= 1)
+
+
+def test_sync_keeps_accesses_in_place(tmp_path: Path) -> None:
+    """The compiler reloads a buffer after asphalt_sync, and keeps stores before it."""
+    mpi = installed(OPENMPI, MPICH)[0]
+    source = tmp_path / "sync.f90"
+    source.write_text(
+        "subroutine s(after)\n"
+        "  use asphalt_rt, only: asphalt_sync\n"
+        "  implicit none\n"
+        "  integer, intent(out) :: after\n"
+        "  integer :: buf(4)\n"
+        "  buf = 1\n"
+        "  call asphalt_sync(buf)\n"
+        "  after = buf(1)\n"
+        "end subroutine s\n"
+    )
+    compile_source(mpi, RUNTIME, tmp_path)
+    outcome = compile_source(mpi, source, tmp_path, ["-O3", "-fdump-tree-optimized"])
+    assert outcome.code == 0
+    (dump,) = tmp_path.glob("*.optimized")
+    before, after = dump.read_text().split("asphalt_sync (", 1)
+    assert "{ 1, 1, 1, 1 }" in before
+    assert "= buf[0]" in after

@@ -1,0 +1,1 @@
+"""What several tests use: programs, oracles, runs."""

@@ -1,0 +1,130 @@
+"""Compile and run Fortran MPI programs in tests, with Open MPI, MPICH or SimGrid's SMPI.
+
+Compilers and MPI are never mocked: an MPI that is not installed makes the test skip
+(``pytest.mark.parametrize("mpi", installed())`` gives the ones that are there).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asphalt.running import process, simgrid
+from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
+from asphalt.running.simgrid import Cluster
+from support.places import ROOT
+
+__all__ = ["MPICH", "OPENMPI", "SMPI", "Mpi"]
+RUNTIME = ROOT / "fortran_runtime" / "asphalt_rt.f90"
+
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a compiler or a program did: exit code and what it printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The diagnostics of a compilation: lines that start with ``Warning:`` or ``Error:``."""
+        lines = self.stderr.splitlines()
+        return tuple(line for line in lines if line.startswith(("Warning:", "Error:", "Fatal")))
+
+
+class BuildError(AssertionError):
+    """A program that a test needs did not compile."""
+
+
+def installed(*wanted: Mpi) -> list[Mpi]:
+    """Which of ``wanted`` (default: all three) can compile and run here."""
+    return [mpi for mpi in wanted or MPIS if not mpi.missing()]
+
+
+def compile_source(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str] = ()) -> Outcome:
+    """Compile one file to ``folder/STEM.o``, modules included; the caller looks at the outcome.
+
+    The source is copied to ``folder`` first: SMPI's wrappers write beside it.
+    """
+    copy = folder / source.name
+    if copy.resolve() != source.resolve():
+        shutil.copyfile(source, copy)
+    # wrappers place their own -I last, so that ours comes first
+    command = [mpi.compiler(source), "-c", *flags, copy.name, "-o", copy.stem + ".o"]
+    return _finished(command, folder, 120)
+
+
+def build(
+    mpi: Mpi, sources: Sequence[Path], folder: Path, flags: Sequence[str] = (), name: str = "prog"
+) -> Path:
+    """Compile ``sources`` in order, link them, and return the program.
+
+    Raises:
+        BuildError: with the compiler's words.
+    """
+    for source in sources:
+        outcome = compile_source(mpi, source, folder, flags)
+        if outcome.code != 0:
+            raise BuildError(f"{mpi} {source.name}:\n{outcome.stderr}")
+    return link(mpi, [source.stem + ".o" for source in sources], folder, flags, name)
+
+
+def link(
+    mpi: Mpi, objects: Sequence[str], folder: Path, flags: Sequence[str] = (), name: str = "prog"
+) -> Path:
+    """Link what was compiled, and return the program.
+
+    Raises:
+        BuildError: with the linker's words.
+    """
+    outcome = _finished([mpi.free, *flags, *objects, "-o", name], folder, 120)
+    if outcome.code != 0:
+        raise BuildError(f"{mpi} link:\n{outcome.stderr}")
+    return folder / name
+
+
+def run(
+    mpi: Mpi, program: Path, ranks: int, arguments: Sequence[str] = (), timeout: float = 60.0
+) -> Outcome:
+    """Run a program on ``ranks`` ranks in its own folder.
+
+    A run that takes longer than ``timeout`` seconds is killed: exit code 124.
+    """
+    command = mpi.command(ranks, program.resolve())
+    if mpi.simulated:
+        cluster = Cluster()
+        platform = program.parent / "cluster.xml"
+        platform.write_text(cluster.xml())
+        command = simgrid.command(ranks, program.resolve(), platform, cluster.costs)
+    return _finished([*command, *arguments], program.parent, timeout)
+
+
+def same_lines(
+    mpi: Mpi, folder: Path, before: str, after: bytes | None, ranks: int = 3
+) -> list[str]:
+    """The sorted lines that a program in free form prints, original and transformed, with the
+    run-time module; they must be the same."""
+    printed = []
+    for kind, content in (("before", before.encode()), ("after", after or b"")):
+        place = folder / kind
+        place.mkdir()
+        (place / "main.f90").write_bytes(content)
+        program = build(mpi, [RUNTIME, place / "main.f90"], place, ["-O2", "-w"])
+        outcome = run(mpi, program, ranks)
+        assert outcome.code == 0, outcome.stderr
+        printed.append(sorted(outcome.stdout.splitlines()))
+    assert printed[0] == printed[1]
+    return printed[0]
+
+
+def _finished(command: Sequence[str], folder: Path, timeout: float) -> Outcome:
+    done = process.run(command, folder, timeout, settings=_ENVIRONMENT)
+    stdout, stderr = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+    if done.status is None:
+        return Outcome(124, stdout, stderr + f"\nno end after {timeout:g} s")
+    return Outcome(done.status, stdout, stderr)

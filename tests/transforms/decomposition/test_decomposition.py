@@ -1,0 +1,444 @@
+"""Collective operations become messages, one for each block, where loops fill or use the blocks one
+by one: what is made of them, what it computes, and when they stay one operation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.collective_programs import (
+    ALLTOALL,
+    BCAST,
+    BLOCKS,
+    REAL,
+    USE,
+    WORLD,
+    loop,
+    program,
+    units,
+)
+from support.mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
+
+from asphalt.analysis.verdicts import block_codes
+from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.optimiser.optimise import NAMES, Optimised, optimise
+from asphalt.transforms.decomposition import decomposition
+from asphalt.transforms.nonblocking import nonblocking
+
+
+def at_root(text: str) -> str:
+    return f"    if (me == root) then\n{text}    end if\n"
+
+
+FILL = loop("s(i,p) = sqrt(dble(i*(p + me))) + x(i,p)")
+TYPED = "same, bytes, types, {}, counts, bytes, types, "
+ALLTOALLW = f"    call MPI_Alltoallw(s, {TYPED.format('r')}{WORLD}"
+WORK = "    do i = 1, n\n      b(i) = b(i) + sqrt(dble(i))\n    end do\n"
+
+
+def optimised(tmp_path: Path, text: str, passes: tuple[str, ...] = NAMES) -> Optimised:
+    path = tmp_path / "main.f90"
+    path.write_text(text)
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    return optimise(tree, tree.units_of(str(path))[0], passes)
+
+
+def statements(found: Optimised) -> list[str]:
+    """The calls of the run-time module, heads of loops, and what is computed, by its array."""
+    assert found.content is not None
+    _, _, body = found.content.decode().partition("do q = 1, 3\n")
+    short: list[str] = []
+    for line in body.splitlines():
+        text = line.strip()
+        if text.startswith(("call asphalt_", "call MPI_")):
+            short.append(text.removeprefix("call ").split("(")[0].removeprefix("asphalt_"))
+        elif " = asphalt_to_" in text or text.startswith("do asphalt"):
+            short.append(text.split(" = asphalt_")[-1].split("(")[0])
+        elif computed := re.match(r"(\w+)\(.*\bi\b.*\) = ", text):
+            short.append(computed[1])
+    return short[: short.index("MPI_Finalize")]
+
+
+def test_both_sides(tmp_path: Path) -> None:
+    """Receives before the loop that fills; independent work stands between as it did."""
+    found = optimised(tmp_path, program(FILL + ALLTOALL + WORK + USE))
+    turns = "do asphalt_turn_1 = 1, np"
+    assert statements(found) == [
+        "alltoall_blocks", turns, "to_send", "s", "send_block", "send_blocks", "b",
+        turns, "to_take", "await_block", "x", "finish_blocks",
+    ]  # fmt: skip
+    (transfer,) = found.transfers
+    assert (transfer.operation, transfer.line) == ("MPI_Alltoall", 32)
+    assert transfer.beside == ("do p = 1, np", "do p = 1, np")
+    assert found.content is not None
+    assert b"call asphalt_await_block(asphalt_blocks_1, p - 1, r)" in found.content
+    assert b"p = asphalt_to_send(asphalt_blocks_1,asphalt_turn_1,1,np,1)" in found.content
+
+
+def test_planes_instead_of_blocks_with_types(tmp_path: Path) -> None:
+    """The run-time module is told how long they are, where a loop works on them."""
+    found = optimised(tmp_path, program(FILL + ALLTOALLW + USE, 5000))
+    assert statements(found) == [
+        "alltoallw_blocks", "do asphalt_turn_1 = 1, np", "to_send", "s", "send_block",
+        "send_blocks", "do asphalt_turn_1 = 1, np", "to_take", "await_block", "x",
+        "finish_blocks",
+    ]  # fmt: skip
+    both = " [n], storage_size(s), [n], storage_size(r), asphalt_blocks_1, later=.true.)"
+    assert both in " ".join((found.content or b"").decode().replace("&", "").split())
+    found = optimised(tmp_path, program(ALLTOALLW + USE, 5000))
+    one = " [0], 0, [n], storage_size(r), asphalt_blocks_1)"
+    assert one in " ".join((found.content or b"").decode().replace("&", "").split())
+
+
+def test_sizes_of_planes_are_multiplied_at_run_time(tmp_path: Path) -> None:
+    """Where their product may be no default integer."""
+    text = program(BCAST.replace("n*np", "n*m*np") + loop("x(i,p) = x(i,p) + r(i,m,p)"), 5000)
+    text = text.replace(" r(:,:)", " r(:,:,:)").replace(" r(n,np)", " r(n,m,np)")
+    content = " ".join((optimised(tmp_path, text).content or b"").decode().replace("&", "").split())
+    assert f"(r, n*m*np, {REAL}, root, MPI_COMM_WORLD, [n, n], asphalt_blocks_1)" in content
+
+
+def test_a_root_keeps_its_order(tmp_path: Path) -> None:
+    """The sum of the root is in the order of its loop; what is behind the loop may need it."""
+    gather = f"    call MPI_Gather(a, {BLOCKS}, r, {BLOCKS}, root, {WORLD}"
+    sums = at_root(loop("total = total + r(i,p)"))
+    found = optimised(tmp_path, program(gather + sums + "    x(1,1) = r(1,1)\n"))
+    assert statements(found) == ["gather_blocks", "await_block", "finish_blocks"]
+    text = (found.content or b"").decode()
+    assert re.search(
+        r"do p = 1, np\n *call asphalt_await_block\(asphalt_blocks_1, p - 1, r\)", text
+    )
+
+
+@pytest.mark.wide
+def test_what_is_scattered_leaves_when_it_is_filled(tmp_path: Path) -> None:
+    scatter = f"    call MPI_Scatter(parts, {BLOCKS}, b, {BLOCKS}, root, {WORLD}"
+    fill = at_root(loop("parts(n*p + i) = parts(n*p + i) + sqrt(dble(i*p))", "p = 0, np - 1"))
+    found = optimised(tmp_path, program(fill + scatter + loop("x(i,p) = i*p")))
+    assert statements(found) == [
+        "scatter_blocks", "parts", "send_block", "send_blocks", "x", "finish_blocks",
+    ]  # fmt: skip
+    assert b"call asphalt_send_block(asphalt_blocks_1, p, parts)" in (found.content or b"")
+
+
+def test_the_planes_of_a_broadcast(tmp_path: Path) -> None:
+    """They leave when the root has filled them, and the loop over them keeps its order."""
+    fill = at_root(loop("r(i,p) = r(i,p) + sqrt(dble(i*p))"))
+    found = optimised(tmp_path, program(fill + BCAST + loop("total = total + r(i,p)"), 5000))
+    assert statements(found) == [
+        "bcast_blocks", "r", "send_block", "send_blocks", "await_block", "finish_blocks",
+    ]  # fmt: skip
+    text = (found.content or b"").decode()
+    begin, later = text.index("call asphalt_bcast_blocks"), "asphalt_blocks_1, later=.true.)"
+    assert later in text[begin : begin + 160]
+    assert f"(r, n*np, {REAL}, root, MPI_COMM_WORLD, [n], " in text.replace(" &\n", " ").replace(
+        "  ", ""
+    )
+    assert "call asphalt_send_block(asphalt_blocks_1, p - 1, r)" in text
+    assert "call asphalt_finish_blocks(asphalt_blocks_1, r)" in text
+
+
+@pytest.mark.wide
+def test_work_beside_no_block_is_left_to_one_operation(tmp_path: Path) -> None:
+    found = optimised(tmp_path, program(ALLTOALL + WORK + "    x = x + sum(r)\n"))
+    assert statements(found) == ["ialltoall", "b", "wait_both"]
+    assert optimised(tmp_path, program(ALLTOALL + "    x = x + sum(r)\n")).content is None
+
+
+@pytest.mark.wide
+def test_a_loop_between_two_operations_belongs_to_the_first(tmp_path: Path) -> None:
+    both = loop("s(i,p) = 0.5d0*r(i,p)")
+    first = ALLTOALL.replace("s,", "parts,")
+    use = loop("x(i,p) = x(i,p) + cos(flat(n*(p - 1) + i))")
+    found = optimised(tmp_path, program(first + both + ALLTOALL.replace("r,", "flat,") + use))
+    names = [name for name in statements(found) if name.endswith("blocks")]
+    assert names == ["alltoall_blocks", "finish_blocks"] * 2
+
+
+@pytest.mark.wide
+def test_it_stands_alone(tmp_path: Path) -> None:
+    found = optimised(tmp_path, program(ALLTOALL + USE), (decomposition.NAME,))
+    assert "alltoall_blocks" in statements(found)
+    assert [step.transformation for step in found.steps] == [decomposition.NAME]
+    others = tuple(name for name in NAMES if name != decomposition.NAME)
+    assert optimised(tmp_path, program(ALLTOALL + USE), others).content is None
+
+
+ALLGATHERV = f"    call MPI_Allgatherv(a, counts(me), {REAL}, flat, counts, starts, {REAL}, {WORLD}"
+SLICE = "x(i,p) = x(i,p) + flat(starts(p-1) + i)"
+POINTED = f"    call MPI_Alltoall(s, {BLOCKS}, far, {BLOCKS}, {WORLD}"
+
+FLAT = "x(i,p) = x(i,p) + cos(flat(n*(p - 1) + i))"
+
+STAYS = {
+    "a-sum": (ALLTOALL + loop("total = total + r(i,p)"), "keep their order: lines 30 and 30"),
+    "a-recurrence": (ALLTOALL + loop("x(i,p) = x(i,p-1) + r(i,p)"), "keep their order"),
+    "another-block": (ALLTOALL + loop("x(i,p) = r(i,1)"), "use one block"),
+    "two-blocks": (
+        ALLTOALL + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), "use one block",
+    ),
+    "more-than-a-block": (
+        ALLGATHERV + loop(SLICE, count="counts(p-1) + 1"), "use one block",
+    ),
+    "one-dimension": (
+        f"    call MPI_Bcast(flat, n*np, {REAL}, root, {WORLD}"
+        + loop("x(i,p) = flat(n*(p - 1) + i)"), "one dimension",
+    ),
+    "sent-on-and-changed": (BCAST + loop("r(i,p) = r(i,p) + x(i,p)"), "sent on changes"),
+    "two-planes": (BCAST + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), "use one block"),
+    "types-change": (
+        ALLTOALLW + USE.replace("      do i", "      types(p) = MPI_REAL\n      do i"),
+        "types is changed later",
+    ),
+    "types-and-one-dimension": (
+        ALLTOALLW.replace("(s,", "(parts,").replace(" r,", " flat,") + loop(FLAT), "no planes",
+    ),
+    "types-and-two-planes": (
+        ALLTOALLW + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), "use one block",
+    ),
+    "types-and-more-to-send": (FILL + "    s(1,1) = 2\n" + ALLTOALLW, "no loop works"),
+    "types-and-what-is-sent-changes": (
+        ALLTOALLW + loop("s(i,p) = r(i,p)"), "changes s, which",
+    ),
+    "types-in-place": (
+        ALLTOALLW.replace("(s,", "(MPI_IN_PLACE,") + USE, "the buffer may be a copy",
+    ),
+    "not-from-a-plane": (BCAST.replace("(r,", "(r(2,1),") + USE, "to begin where r does"),
+    "sent-before-it-is-filled": (
+        at_root(loop("r(i,p) = x(i,p)") + "    r(1,1) = 7\n") + BCAST, "no loop works",
+    ),
+    "elsewhere": (ALLTOALL + "    b(1) = r(1,1)\n" + USE, "outside of a loop"),
+    "what-is-sent-changes": (ALLTOALL + loop("s(i,p) = r(i,p)"), "line 28 changes s, which"),
+    "what-is-sent-is-filled-again": (
+        ALLTOALL + loop("s(i,p) = x(i,p)") + USE, "line 28 changes s, which",
+    ),
+    "other-planes": (ALLTOALL.replace("n,", "n - 1,") + USE, "not made of planes"),
+    "not-from-its-beginning": (ALLTOALL.replace("r,", "r(2,1),") + USE, "to begin where r does"),
+    "other-type": (ALLTOALL.replace(f"r, n, {REAL}", "r, 2*n, MPI_REAL") + USE, "the datatype"),
+    "pointer": (POINTED + loop("x(i,p) = far(n*(p - 1) + i)"), None),
+    "message-between": (
+        ALLTOALL + "    call MPI_Barrier(MPI_COMM_WORLD, ierr)\n" + USE, "MPI_Barrier",
+    ),
+    "message-inside": (
+        ALLTOALL + loop("call MPI_Bcast(x(i,p), 1, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)"),
+        "MPI_Bcast",
+    ),
+    "output": (ALLTOALL + loop("print *, r(i,p)"), "input or output"),
+    "stop": (ALLTOALL + loop("if (r(i,p) > 9) stop"), "a stop"),
+    "way-out": (
+        ALLTOALL + USE.replace("      do i", "      if (x(1,p) > 9) exit\n      do i"), "a jump",
+    ),
+    "variable-read-behind": (ALLTOALL + USE + "    total = p\n", "p may be read behind"),
+    "backwards": (ALLTOALL + loop("x(i,p) = r(i,p)", "p = np, 1, -1"), "does not count"),
+    "bounds-change": (
+        ALLTOALL + loop("x(i,p) = r(i,p)", "p = 1, m").replace("  do i", "  m = np\n      do i"),
+        "that stay",
+    ),
+    "size-changes": (
+        ALLTOALL.replace("n,", "m,").replace(" s,", " parts,").replace(" r,", " flat,")
+        + "    m = n - 1\n" + loop("x(i,p) = flat(m*(p - 1) + i)", count="m"),
+        "line 28 changes m",
+    ),
+    "displacements-change": (
+        ALLGATHERV + "    starts(0) = 1\n" + loop(SLICE, count="counts(p-1)"),
+        None,
+    ),
+    "nothing-to-do": (
+        ALLTOALL + "    do p = 1, np\n      total = r(1,p)\n    end do\n", "does no work",
+    ),
+    "filled-beyond": (
+        loop("s(i,p+1) = i", "p = 1, np - 1") .replace("p+1", "p + 1 - mod(p, 2)") + ALLTOALL,
+        "no loop works",
+    ),
+    "one-line-if": (ALLTOALL.replace("    call", "    if (np > 1) call") + USE, None),
+    "in-place": (
+        f"    call MPI_Allgather(MPI_IN_PLACE, 0, {REAL}, r, {BLOCKS}, {WORLD}" + USE, None,
+    ),
+    "error-code": (ALLTOALL + USE + "    if (ierr /= MPI_SUCCESS) stop 1\n", None),
+    "some-ranks": (f"    if (me > 0) then\n{ALLTOALL}{USE}    end if\n", None),
+}  # fmt: skip
+QUICK = {"a-sum", "two-blocks", "more-than-a-block", "what-is-sent-is-filled-again", "way-out"}
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.wide) for n in STAYS]
+)
+def test_it_stays_one_operation(name: str, tmp_path: Path) -> None:
+    body, reason = STAYS[name]
+    facts = units(tmp_path, program(body))
+    assert decomposition.check(facts) == ()
+    refused = decomposition.refusals(facts)
+    assert all(one.code in block_codes.DECOMPOSITION and one.witness for one in refused)
+    kept = [one for one in nonblocking.splits(facts) if isinstance(one, Refused)]
+    reasons = [one.message for one in (*refused, *kept)]
+    if reason is not None:
+        assert any(reason in text for text in reasons), reasons
+
+
+def test_what_stays_is_told_by_the_lines_that_were_given(tmp_path: Path) -> None:
+    """Those of a text that other steps have made, nobody sees."""
+    body, _ = STAYS["what-is-sent-is-filled-again"]
+    facts = replace(units(tmp_path, program(body)), places=lambda line: ("given.f90", line + 100))
+    told = [one.message for one in decomposition.refusals(facts)]
+    uses = "given.f90:128 changes s, which is in use until the operation ends"
+    assert any(text.startswith("given.f90:1") and uses in text for text in told), told
+
+
+FILL_PARTS = loop("parts(n*p + i) = parts(n*p + i) + sqrt(dble(i*(p + me)))", "p = 0, np - 1")
+FILL_SLICES = loop(
+    "parts(starts(p) + i) = parts(starts(p) + i) + x(i,p)", "p = 0, np - 1", "counts(p)"
+)
+USE_SLICES = loop(SLICE, count="counts(p-1)")
+SUM_SLICES = loop("total = total + flat(starts(p-1) + i)", count="counts(p-1)")
+LISTED = f"counts, starts, {REAL}"
+ALL = (
+    FILL + ALLTOALL + WORK + USE,
+    f"    call MPI_Alltoall(parts, {BLOCKS}, flat, {BLOCKS}, {WORLD}" + loop(FLAT),
+    FILL_PARTS + f"    call MPI_Alltoall(parts, {BLOCKS}, flat, {BLOCKS}, {WORLD}" + WORK,
+    f"    call MPI_Alltoallv(parts, same, starts, {REAL}, flat, {LISTED}, {WORLD}" + USE_SLICES,
+    FILL + ALLTOALLW + WORK + USE,
+    f"    call MPI_Allgather(a, {BLOCKS}, flat, {BLOCKS}, {WORLD}" + loop(FLAT, "p = 2, np"),
+    ALLGATHERV + USE_SLICES,
+    f"    call MPI_Gather(a, {BLOCKS}, r, {BLOCKS}, root, {WORLD}"
+    + at_root(loop("total = total + r(i,p)")),
+    f"    call MPI_Gatherv(a, counts(me), {REAL}, flat, {LISTED}, root, {WORLD}"
+    + at_root(SUM_SLICES),
+    at_root(FILL_PARTS) + f"    call MPI_Scatter(parts, {BLOCKS}, a, {BLOCKS}, root, {WORLD}",
+    at_root(FILL_SLICES)
+    + f"    call MPI_Scatterv(parts, {LISTED}, b, counts(me), {REAL}, root, {WORLD}"
+    + loop("x(i,p) = x(i,p) + i"),
+    BCAST + USE,
+    at_root(loop("r(i,p) = r(i,p) + sqrt(dble(i*p))"))
+    + BCAST
+    + loop("total = total + r(i,p)", "p = 2, np"),
+    loop("x(i,p) = x(i,p) + me", "p = 0, np")
+    + f"    call MPI_Bcast(x(1,1), n*np, {REAL}, 0, {WORLD}"
+    + loop("s(i,p) = s(i,p) + x(i,p)"),
+)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize(("n", "parted"), [(61, 11), (2501, len(ALL))])
+@pytest.mark.parametrize("mpi", installed(), ids=str)
+def test_all_of_them_compute_the_same(mpi: Mpi, n: int, parted: int, tmp_path: Path) -> None:
+    """As messages, and with blocks that are too short for that, some of which stay whole in the
+    source, too; with blocks of length 0, and on numbers of ranks that divide nothing."""
+    text = program("".join(ALL), n)
+    found = optimised(tmp_path, text)
+    assert found.content is not None
+    assert len(found.transfers) == parted
+    flags = ["-O1", "-w", "-fallow-argument-mismatch", "-fcheck=all"]
+    numbers = (2, 3, 4) if mpi is SMPI else (1, 2, 3, 4)  # its MPI_Ibcast fails on one rank
+    results: dict[str, list[list[str]]] = {}
+    for kind, content in (("before", text.encode()), ("after", found.content)):
+        folder = tmp_path / kind
+        folder.mkdir()
+        (folder / "main.f90").write_bytes(content)
+        runtime = [] if kind == "before" else [RUNTIME]
+        built = build(mpi, [*runtime, folder / "main.f90"], folder, flags)
+        for ranks in numbers:
+            outcome = run(mpi, built, ranks)
+            assert outcome.code == 0, outcome.stderr
+            results.setdefault(kind, []).append(sorted(outcome.stdout.splitlines()))
+    assert results["before"] == results["after"]
+    assert [len(lines) for lines in results["after"]] == list(numbers)
+
+
+_WORKS = """\
+module works
+  implicit none
+  {external}
+contains
+  subroutine work(n, x, y)
+    integer, intent(in) :: n
+    real(8), intent(in) :: x(n)
+    real(8), intent(inout) :: y(n)
+    integer :: i
+    do i = 1, n
+      y(i) = y(i) + cos(x(i))
+    end do
+    {time}
+  end subroutine work
+end module works
+"""
+_TIMED = """\
+program main
+  use mpi
+  use works
+  implicit none
+  integer, parameter :: n = 65536
+  integer :: me, np, ierr, p
+  real(8) :: time
+  real(8), allocatable :: s(:,:), r(:,:), x(:,:), a(:), b(:)
+  integer, allocatable :: same(:), counts(:), bytes(:), types(:)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(s(n,np), r(n,np), x(n,np), a(n), b(n), same(np), counts(np), bytes(np), types(np))
+  same = n; counts = n; types = MPI_DOUBLE_PRECISION; bytes = [(8*n*(p - 1), p = 1, np)]
+  s = me; r = 0; x = 0; a = me; b = 0
+  time = MPI_Wtime()
+{body}  time = MPI_Wtime() - time
+  call MPI_Reduce(time, a, 1, MPI_DOUBLE_PRECISION, MPI_MAX, 0, MPI_COMM_WORLD, ierr)
+  if (me == 0) print '(f12.9)', a(1)
+  call MPI_Finalize(ierr)
+end program main
+"""
+_ASIDE = "    call work(n, a, b)\n"
+_EACH = "    do p = 1, np\n      call work(n, r(1,p), x(1,p))\n    end do\n"
+_FILLS = "    do p = 1, np\n      call work(n, x(1,p), s(1,p))\n    end do\n"
+_ROOT = _FILLS.replace("    do", "    if (me == 0) then\n    do").replace(
+    "end do", "end do\n    end if"
+)
+TIMED = {
+    "used-by-all": ALLTOALL + _ASIDE + _EACH,
+    "filled-and-used": _FILLS + ALLTOALL + _EACH,
+    "types": ALLTOALLW + _ASIDE + _EACH,
+    "filled-and-types": _FILLS + ALLTOALLW + _EACH,
+    "gathered": f"    call MPI_Allgather(a, {BLOCKS}, r, {BLOCKS}, {WORLD}" + _ASIDE + _EACH,
+    "at-the-root": f"    call MPI_Gather(a, {BLOCKS}, r, {BLOCKS}, 0, {WORLD}"
+    + _EACH.replace("x(1,p)", "b"),
+    "broadcast": f"    call MPI_Bcast(r, n*np, {REAL}, 0, {WORLD}" + _EACH,
+    "filled-and-broadcast": _ROOT
+    + f"    call MPI_Bcast(s, n*np, {REAL}, 0, {WORLD}"
+    + _EACH.replace("r(", "s("),
+    "scattered": _ROOT + f"    call MPI_Scatter(s, {BLOCKS}, b, {BLOCKS}, 0, {WORLD}",
+}
+
+
+@pytest.mark.wide
+@pytest.mark.skipif(not installed(SMPI), reason="SMPI is not installed")
+@pytest.mark.parametrize("name", TIMED)
+def test_it_is_faster_than_one_operation(name: str, tmp_path: Path) -> None:
+    """Than the blocking one, and than the non-blocking one, in simulated time."""
+    source = tmp_path / "source"
+    source.mkdir()
+    text = _TIMED.format(body=TIMED[name])
+    (source / "main.f90").write_text(text)
+    (source / "works.f90").write_text(_WORKS.format(external="", time=""))
+    tree = load_tree([source], Settings(cache=False, jobs=1))
+    (located,) = tree.units_of(str(source / "main.f90"))
+    whole = tuple(one for one in NAMES if one != decomposition.NAME)
+    texts = [text.encode()]
+    for passes in (whole, NAMES):
+        found = optimise(tree, located, passes).content
+        texts.append(text.encode() if found is None else found)
+    assert b"_blocks" in texts[2]
+    times: list[float] = []
+    for number, content in enumerate(texts):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "main.f90").write_bytes(content)
+        timed = _WORKS.format(
+            external="external :: smpi_execute_flops", time="call smpi_execute_flops(6.4d0*n)"
+        )
+        (folder / "works.f90").write_text(timed)
+        sources = [RUNTIME, folder / "works.f90", folder / "main.f90"]
+        outcome = run(SMPI, build(SMPI, sources, folder, ["-O1", "-w"]), 8)
+        assert outcome.code == 0, outcome.stderr
+        times.append(float(outcome.stdout))
+    assert times[2] < 0.95 * min(times[:2]), times

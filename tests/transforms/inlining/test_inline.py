@@ -1,0 +1,411 @@
+"""Inlining: what must hold for it, one program each, and that nothing else changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.mpi_run import MPICH, OPENMPI, installed
+from support.stepping import Stepped
+
+from asphalt.analysis.inlining.codes import CODES
+from asphalt.analysis.names.visibility import words_of
+from asphalt.diagnostics.examples import examples_of
+from asphalt.transforms.inlining import inline
+
+PROGRAM = """\
+module halo
+  use mpi
+  implicit none
+  integer :: above = MPI_PROC_NULL, shared = 1
+  integer, private :: hidden = 1
+contains
+  subroutine exchange(u, n, k)
+    {declare}
+    {body}
+    call MPI_Recv(u, n, MPI_INTEGER, above, k, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    {after}
+  end subroutine exchange
+end module halo
+subroutine step(v, w, m)
+  {use}
+  implicit none
+  {own}
+  integer :: v(0:4), w(5, 5), m, other
+  {call}
+end subroutine step
+"""
+DUMMIES = "integer :: n, k, u(n), ierr"
+CALL = "call exchange(v, 5, m)"
+
+
+def program(
+    body: str = "",
+    declare: str = DUMMIES,
+    after: str = "",
+    call: str = CALL,
+    own: str = "",
+    use: str = "use halo",
+) -> str:
+    return PROGRAM.format(
+        declare=declare, body=body, after=after, call=call, own=own, use=use
+    ).replace("    \n", "")
+
+
+INSIDE = """\
+  subroutine inside(k)
+    integer :: k
+    k = 1
+  end subroutine inside
+"""
+REFUSED = {
+    "calls-itself": ("ASP040", program(body="if (n > 3) call exchange(u, 2, k)")),
+    "entry": ("ASP041", program(after="entry other(u, n, k)")),
+    "return-in-a-loop": (
+        "ASP041",
+        program(body="do k = 1, n\nif (u(k) > 0) return\nend do", call="call exchange(v, 5, m)"),
+    ),
+    "alternate-return": (
+        "ASP041",
+        program(body="if (n > 3) return 1").replace("(u, n, k)", "(u, n, k, *)", 1),
+    ),
+    "saved": ("ASP042", program(declare=f"{DUMMIES}\ninteger, save :: t", body="t = k")),
+    "initialised": ("ASP042", program(declare=f"{DUMMIES}\ninteger :: t = 0", body="t = k")),
+    "data": ("ASP042", program(declare=f"{DUMMIES}\ninteger :: t\ndata t /0/", body="t = k")),
+    "all-saved": ("ASP042", program(declare=f"{DUMMIES}\ninteger :: t\nsave", body="t = k")),
+    "another-type": ("ASP043", program(declare="integer :: n, k, ierr\nreal :: u(n)")),
+    "another-kind": ("ASP043", program(declare="integer :: n, k, ierr\ninteger(8) :: u(n)")),
+    "a-value-is-changed": ("ASP043", program(body="n = n - 1")),
+    "an-element-is-changed-at-a-place-that-changes": (
+        "ASP043",
+        program(
+            declare=f"{DUMMIES}\ninteger :: at",
+            body="k = k + 1\nat = 3",
+            call="call exchange(v, v(m), m, w(m, 1))",
+        ).replace("(u, n, k)", "(u, n, k, at)", 1),
+    ),
+    "a-value-of-what-is-changed": (
+        "ASP043",
+        program(body="k = 2", call="call exchange(v, m+1, m)"),
+    ),
+    "other-extents": (
+        "ASP043",
+        program(declare="integer :: n, k, u(n, 2), ierr", call="call exchange(w, 3, m)"),
+    ),
+    "other-rank": ("ASP043", program(call="call exchange(w, 5, m)")),
+    "a-section": (
+        "ASP043",
+        program(call="call exchange(w(2, :), 5, m)"),
+    ),
+    "all-of-a-part": ("ASP043", program(after="u = 0", call="call exchange(v, 3, m)")),
+    "all-of-a-column": ("ASP043", program(after="u = 0", call="call exchange(w(1, m), 5, m)")),
+    "bounds": ("ASP043", program(after="u(1) = ubound(u, 1)")),
+    "optional-is-missing": (
+        "ASP043",
+        program(declare=f"{DUMMIES}\ninteger, optional :: o", body="if (present(o)) k = o").replace(
+            "(u, n, k)", "(u, n, k, o)", 1
+        ),
+    ),
+    "target": ("ASP043", program(declare="integer :: n, k, ierr\ninteger, target :: u(n)")),
+    "twice": (
+        "ASP044",
+        program(
+            declare="integer :: n, k, u(0:n-1), w(0:n-1), ierr",
+            body="u(1) = w(2)",
+            call="call exchange(v, 5, m, v)",
+        ).replace("(u, n, k)", "(u, n, k, w)", 1),
+    ),
+    "known-by-its-own-name": (
+        "ASP044",
+        program(body="k = 2\nn = shared", call="call exchange(v, other, shared)"),
+    ),
+    "private": ("ASP045", program(body="k = hidden")),
+    "private-procedure": (
+        "ASP045",
+        program(body="call inside(k)")
+        .replace("end module", INSIDE + "end module", 1)
+        .replace("contains", "private :: inside\ncontains", 1),
+    ),
+    "intrinsic-hidden": ("ASP045", program(body="k = max(n, 1)", own="integer :: max(3)")),
+    "common": (
+        "ASP045",
+        program(
+            declare=f"{DUMMIES}\ninteger :: c\ncommon /block/ c",
+            body="k = c",
+            own="integer :: d\ncommon /block/ d",
+        ),
+    ),
+    "common-with-other-things": (
+        "ASP045",
+        program(declare=f"{DUMMIES}\ncharacter c\ncommon /b/ c", body="k = ichar(c)"),
+    ),
+    "a-function-without-its-type": (
+        "ASP045",
+        program(declare=f"{DUMMIES}\ninteger, external :: f", body="k = f(n)")
+        + "integer function f(n)\ninteger :: n\nf = n\nend\n",
+    ),
+    "an-interface-that-is-not-seen": (
+        "ASP045",
+        program(
+            declare=f"{DUMMIES}\ninterface\nsubroutine g(a)\ninteger :: a(:)\n"
+            "end subroutine\nend interface",
+            body="call g(u)",
+        )
+        + "subroutine g(a)\ninteger :: a(:)\na = 1\nend\n",
+    ),
+    "statement-function": (
+        "ASP046",
+        program(declare=f"{DUMMIES}\ninteger :: f, x\nf(x) = x + 1", body="k = f(n)"),
+    ),
+    "namelist": ("ASP046", program(declare=f"{DUMMIES}\nnamelist /set/ k", body="read (5, set)")),
+    "equivalence": (
+        "ASP046",
+        program(declare=f"{DUMMIES}\ninteger :: a, b\nequivalence (a, b)", body="a = 1\nk = b"),
+    ),
+    "associate": ("ASP046", program(body="associate (m => k)\nm = 1\nend associate")),
+    "print-of-a-dummy": ("ASP046", program(body="print *, u(1)", call=CALL)),
+    "print-if": ("ASP046", program(body="if (k == 1) print *, 'one'")),
+    "openmp": ("ASP046", program(body="!$omp parallel\n!$omp end parallel")),
+    "conditional-line": ("ASP046", program(body="!$ k = 1")),
+    "two-on-a-line": ("ASP046", program(call=f"m = 1; {CALL}")),
+    "in-a-block": ("ASP046", program(call=f"block\ninteger :: k\n{CALL}\nend block")),
+    "openmp-around": ("ASP046", program(call=f"!$omp parallel\n{CALL}\n!$omp end parallel")),
+    "directive": ("ASP046", program(call=f"!dir$ noinline\n{CALL}")),
+    "ends-a-loop-and-is-jumped-to": (
+        "ASP046",
+        program(call=f"do 10 m = 1, 3\nif (v(m) > 0) goto 10\nv(m) = 1\n10 {CALL}"),
+    ),
+    "ends-a-loop-and-is-read-to": (
+        "ASP046",
+        program(call=f"do 10 m = 1, 3\nread (*, *, end=10) v(1)\n10 {CALL}"),
+    ),
+    "ends-a-loop-beside-an-assigned-goto": (
+        "ASP046",
+        program(call=f"assign 10 to k\ndo 10 m = 1, 3\nif (v(m) > 0) goto k\n10 {CALL}"),
+    ),
+    "long": ("ASP047", program(body="k = k + 1\n" * 251)),
+}
+
+
+def found(text: str, folder: Path, name: str = "a.f90") -> Stepped:
+    return Stepped.of(folder / "src", {name: text})
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_it_stays(name: str, tmp_path: Path) -> None:
+    code, text = REFUSED[name]
+    tree = found(text, tmp_path)
+    refused = tree.refusals(inline)
+    assert [one.code.id for one in refused] == [code] * len(refused), refused
+    assert refused
+    assert tree.applied(inline) == 0
+    assert tree.text("a.f90") == text
+
+
+@pytest.mark.parametrize(
+    ("call", "steps"),
+    [("w(1, 2), 5", 1), ("w(2, 2), 4", 1), ("w(1, 2), 6", 0), ("w(2, 2), 5", 0), ("w(m, 2), 5", 0)],
+)
+def test_a_dummy_ends_within_the_column_that_it_begins_in(
+    call: str, steps: int, tmp_path: Path
+) -> None:
+    # element 6 of the dummy is none of the column: subscripts would be out of their bounds
+    text = program(body="u(2) = 0", call=f"call exchange({call}, m)")
+    tree = found(text.replace("MPI_Recv(u,", "MPI_Recv(u(1),"), tmp_path)
+    assert [one.code.id for one in tree.refusals(inline)] == ["ASP043"] * (1 - steps)
+    assert len(tree.steps(inline)) == steps
+
+
+@pytest.mark.parametrize("code", sorted(code.id for code in CODES))
+def test_examples(code: str) -> None:
+    examples = examples_of(code)
+    assert examples.refused is not None
+    tree = Stepped.at(examples.refused)
+    assert {one.code.id for one in tree.refusals(inline)} == {code}
+    mended = Stepped.at(examples.accepted)
+    assert mended.refusals(inline) == []
+    assert len(mended.steps(inline)) == 1
+
+
+def test_refusals_have_programs_of_each_code() -> None:
+    assert {code for code, _ in REFUSED.values()} == {code.id for code in CODES}
+
+
+def test_only_procedures_that_communicate(tmp_path: Path) -> None:
+    text = program().replace("call MPI_Recv(u", "call MPI_Bcast(u").replace(", above, k", ", k")
+    text = text.replace(", MPI_STATUS_IGNORE", "")
+    tree = found(text, tmp_path)
+    assert tree.found(inline) == []
+
+
+def test_a_name_that_goes_on_in_the_next_line_is_taken(tmp_path: Path) -> None:
+    split = "subroutine step\n  fac&\n    &tor = 1\n  print *, fac&\n  &tor\nend subroutine"
+    (facts,) = Stepped.of(tmp_path, {"a.f90": split}).facts()
+    assert {"factor", "step"} <= words_of(facts.unit)
+
+
+def test_a_part_of_a_preprocessed_file(tmp_path: Path) -> None:
+    text = program(call=f"#ifdef MPI\n  {CALL}\n#endif").replace("  #", "#")
+    tree = found(text, tmp_path, "a.F90")
+    assert [one.code.id for one in tree.refusals(inline)] in ([], ["ASP046"])
+    assert tree.applied(inline) == 0
+
+
+def test_the_text_of_the_procedure_is_kept(tmp_path: Path) -> None:
+    body = "! what comes in\n    if (k  ==  n) &  ! both\n      k = 1  ! set"
+    tree = found(program(body=body, call="call exchange(v, n, k)", own="integer :: n, k"), tmp_path)
+    assert tree.applied(inline) == 1
+    lines = tree.text("a.f90").split("subroutine step")[1]
+    assert "  ! what comes in\n  if (k  ==  n) &  ! both\n    k = 1  ! set\n" in lines
+    assert "  ! asphalt: exchange of a.f90 stands here\n" in lines
+    assert "call MPI_Recv(v, n, MPI_INTEGER, above, k," in lines
+
+
+EXTERNAL = """\
+      subroutine give(a, n)
+      include 'mpif.h'
+      integer n, ierr
+      {kind} a(n)
+      call mpi_send(a, n, mpi_integer, 0, 1, mpi_comm_world, ierr)
+      end
+"""
+CALLER = """\
+      subroutine both(a, b)
+      include 'mpif.h'
+      integer ierr
+      {kind} a(5)
+      integer b(5)
+      call give(a, 5)
+      call mpi_send(b, 5, mpi_integer, 0, 2, mpi_comm_world, ierr)
+      end
+"""
+
+
+@pytest.mark.parametrize(("kind", "codes"), [("integer", []), ("real", ["ASP045"])])
+def test_calls_without_an_interface_stay_alike(kind: str, codes: list[str], tmp_path: Path) -> None:
+    files = {"give.f": EXTERNAL.format(kind=kind), "both.f": CALLER.format(kind=kind)}
+    tree = Stepped.of(tmp_path / "src", files)
+    assert [one.code.id for one in tree.refusals(inline)] == codes
+    assert len(tree.steps(inline)) == 1 - len(codes)
+
+
+def test_labels_of_formats_are_not_changed(tmp_path: Path) -> None:
+    body = "write (*, 10) n\n10 format (i3)"
+    for label, codes in ((10, ["ASP046"]), (11, [])):
+        call = f"{CALL}\n  write (*, {label}) m\n  {label} format (i4)"
+        text = program(body=body.replace(" n", " shared"), call=call)
+        tree = Stepped.of(tmp_path / str(label), {"a.f90": text})
+        assert [one.code.id for one in tree.refusals(inline)] == codes
+
+
+SIZES = "integer, parameter :: longest = 4\ninteger, parameter :: room = longest + 1\n"
+INCLUDING = program(
+    declare="include 'sizes.inc'\ninteger :: n, k, u(0:room), ierr, b(longest)",
+    body="b = u(1:longest)",
+    own="integer :: ldim\n",
+).replace("v(0:4)", "v(0:5)")
+
+
+def test_an_include_file_comes_along(tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path / "src", {"sizes.inc": SIZES, "a.f90": INCLUDING})
+    assert tree.applied(inline) == 1
+    text = tree.text("a.f90").split("subroutine step")[1]
+    assert "include 'sizes.inc'\n" in text
+    assert "integer :: b(longest)" in text
+
+
+def test_an_include_file_that_declares_what_is_there(tmp_path: Path) -> None:
+    text = INCLUDING.replace(":: ldim", ":: longest")
+    tree = Stepped.of(tmp_path / "src", {"sizes.inc": SIZES, "a.f90": text})
+    assert [one.code.id for one in tree.refusals(inline)] == ["ASP045"]
+
+
+def test_sizes_of_an_include_file_may_be_any(tmp_path: Path) -> None:
+    """Proved for the text of the file, not for the values that it has."""
+    text = INCLUDING.replace("v(0:5)", "v(0:room)").replace(
+        "integer :: ldim", "include 'sizes.inc'"
+    )
+    for wrong, steps in ((text, 1), (text.replace("v(0:room)", "v(0:5)"), 0)):
+        whole = wrong.replace("b = u(1:longest)", "u = 1")  # all of it: the extents must be equal
+        tree = Stepped.of(tmp_path / str(steps), {"sizes.inc": SIZES, "a.f90": whole})
+        tree.any_sizes = True
+        assert len(tree.steps(inline)) == steps
+
+
+ORDER = ("showing.f90", "modern.f90", "legacy.f", "main.f90")
+SOURCES = Path(__file__).parent / "programs"
+CALLERS = {"planes": 3, "columns": 1, "shapes": 1, "requests": 2, "values": 2, "sweep": 2}
+
+
+def test_programs_print_the_same(tmp_path: Path) -> None:
+    (mpi, *_) = installed(OPENMPI, MPICH)
+    files = {name: (SOURCES / name).read_text() for name in ORDER}
+    tree = Stepped.of(tmp_path / "src", files)
+    before = tree.result(mpi, tmp_path / "before", ORDER, 2, ("-O1", "-Wall"))
+    for unit, calls in CALLERS.items():
+        assert tree.applied(inline, unit=unit) == calls
+    after = tree.result(mpi, tmp_path / "after", ORDER, 2)
+    assert before == after
+    assert len(after.splitlines()) == 2 * len(CALLERS)
+
+
+def test_a_variable_and_a_number_stand_for_a_dummy_that_is_only_read(tmp_path: Path) -> None:
+    text = program(call="call exchange(v, 5, m + 1)")
+    tree = Stepped.of(tmp_path, {"halo.f90": text})
+    assert tree.applied(inline) == 1
+    assert "MPI_Recv(v, 5, MPI_INTEGER, above, (m + 1)," in tree.text("halo.f90")
+
+
+@pytest.mark.parametrize(
+    ("body", "stands"),
+    [
+        ("if (above > 9) shared = 60/(k - 1)", False),
+        ("if (above > 9) shared = int(log(dble(k - 1)))", False),
+        ("shared = merge(3, 4, k > 1)", True),
+        ("shared = 60/above*(k - 1)", True),
+    ],
+)
+def test_a_number_stands_for_a_dummy_where_no_compiler_may_refuse_it(
+    body: str, stands: bool, tmp_path: Path
+) -> None:
+    tree = Stepped.of(tmp_path, {"halo.f90": program(call="call exchange(v, 5, 1)", body=body)})
+    assert tree.applied(inline) == 1
+    step = tree.text("halo.f90").split("subroutine step")[1]
+    assert ("MPI_Recv(v, 5, MPI_INTEGER, above, 1," in step) is stands
+    assert ("k = 1\n" in step) is not stands
+
+
+@pytest.mark.parametrize(
+    ("value", "comes", "accepted"),
+    [("sqrt(x(i))", 1, ()), ("sin(x(i))", 0, ()), ("sin(x(i))", 1, ("bits",))],
+)
+def test_loops_that_compilers_may_vectorise_otherwise_stay(
+    value: str, comes: int, accepted: tuple[str, ...], tmp_path: Path
+) -> None:
+    """More is known of bounds and arrays in the caller: last digits may change."""
+    text = f"""\
+subroutine outer(x, y, to, from)
+  use mpi
+  implicit none
+  real(8) :: x(100), y(100)
+  integer :: to, from
+  call exchange(x, y, 100, to, from)
+end subroutine outer
+subroutine exchange(x, y, n, to, from)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, to, from
+  real(8) :: x(n), y(n)
+  integer :: ierr, i
+  do i = 1, n
+    x(i) = {value}
+  end do
+  call MPI_Sendrecv(x, n, MPI_REAL8, to, 1, y, n, MPI_REAL8, from, 1, MPI_COMM_WORLD, &
+                    MPI_STATUS_IGNORE, ierr)
+end subroutine exchange
+"""
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    tree.accepted = frozenset(accepted)
+    refusals = [one.code.id for one in tree.refusals(inline)]
+    assert refusals == ([] if comes else ["ASP063"])
+    assert tree.applied(inline, unit="outer") == comes
