@@ -25,7 +25,7 @@ from asphalt.config.limits import HEADER
 from asphalt.config.passes import PREPUSH, TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change as Change
-from asphalt.diagnostics.model import Problem, SiteReport
+from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.driver.assumed_outcomes import as_promised
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
@@ -34,7 +34,7 @@ from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.driver.overlap import Judges as Judges
 from asphalt.driver.overlap import Outcome as Outcome
 from asphalt.driver.overlap import (
-    Values,
+    TileValues,
     kept_blocking,
     kept_stores,
     kept_whole,
@@ -43,7 +43,7 @@ from asphalt.driver.overlap import (
 )
 from asphalt.driver.prepush import AskedFor, prepushed
 from asphalt.driver.program_starts import own_operations
-from asphalt.driver.sites import Judging, Site
+from asphalt.driver.sites import Site, SiteJudge
 from asphalt.driver.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.frontend.lexical.raw_text import called_names
 from asphalt.frontend.source_tree.tree import Tree, load_tree
@@ -71,10 +71,10 @@ class Project:
         return self._tree
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[ProblemReport, ...]:
         """What is wrong with the input."""
         found = (*self._tree.problems, *self._tree.notes)
-        return tuple(Problem(p.file, p.line, p.message, p.note) for p in found)
+        return tuple(ProblemReport(p.file, p.line, p.message, p.note) for p in found)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -198,7 +198,7 @@ class Project:
         return (*outcome.own, *more)
 
     @cached_property
-    def remarks(self) -> tuple[Problem, ...]:
+    def remarks(self) -> tuple[ProblemReport, ...]:
         """What keeps exchanges from being seen: directives that stand where they belong to none,
         modules that are defined more than once, statements that are not understood: notes."""
         used = {
@@ -211,13 +211,13 @@ class Project:
             "procedure, among its declarations"
         )
         directives = tuple(
-            Problem(directive.file, directive.line, message, note=True)
+            ProblemReport(directive.file, directive.line, message, note=True)
             for directive in self._for_exchanges
             if (directive.file, directive.line) not in used
         )
         return (*directives, *_ambiguities(self.sites()), *self._not_understood())
 
-    def _not_understood(self) -> Iterator[Problem]:
+    def _not_understood(self) -> Iterator[ProblemReport]:
         """A note for each statement that names an exchange and could not be interpreted."""
         operations = all_to_all_operations()
         for located in self._tree.site_units(operations):
@@ -227,12 +227,12 @@ class Project:
                     names = what.names.union(called_names(what.code, located.form))
                     for name in sorted(names & operations):
                         message = f"names {name.upper()}, and is not understood ({what.reason})"
-                        yield Problem(leaf.span.file, leaf.span.first, message, note=True)
+                        yield ProblemReport(leaf.span.file, leaf.span.first, message, note=True)
 
     @cached_property
     def _sites(self) -> tuple[Site, ...]:
         self._check_input()
-        return Judging(self._tree, self._analyses, self.settings).sites()
+        return SiteJudge(self._tree, self._analyses, self.settings).sites()
 
     def _check_input(self) -> None:
         """Raise InputError for directives and headers that make no sense, and UsageError for
@@ -285,7 +285,7 @@ class Project:
         wanted = [name for name in passes if name in TRANSFERS]
         wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
         limit = self.settings.clone_limit
-        given = Values(asked.given("tile", tile), asked.given("depth", depth))
+        given = TileValues(asked.given("tile", tile), asked.given("depth", depth))
         return optimised(
             self._analyses, changes, wanted, wrong, self.settings.assume, limit, given, judges
         )
@@ -299,7 +299,7 @@ def _is_for_transfer(directive: Directive, scope: Scope) -> bool:
     return call is not None and call.operation in nonblocking_operations()
 
 
-def _ambiguities(sites: Iterable[Site]) -> Iterator[Problem]:
+def _ambiguities(sites: Iterable[Site]) -> Iterator[ProblemReport]:
     """A note for each module that a site needs and that is defined more than once."""
     told: set[str] = set()
     for site in sites:
@@ -307,4 +307,4 @@ def _ambiguities(sites: Iterable[Site]) -> Iterator[Problem]:
             if module not in told:
                 told.add(module)
                 message = f"{text}: nothing of it is known here"
-                yield Problem(site.report.file, None, message, note=True)
+                yield ProblemReport(site.report.file, None, message, note=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.model import SiteReport
-from asphalt.frontend.source_tree.problems import Problem
+from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.program import MpiMention
@@ -33,8 +33,8 @@ class Coverage:
     statements: int
     opaque: int
     unread: tuple[MpiMention, ...]
-    problems: tuple[Problem, ...]
-    notes: tuple[Problem, ...]
+    problems: tuple[InputProblem, ...]
+    notes: tuple[InputProblem, ...]
     single: frozenset[tuple[str, int]]
     """File and line of the exchanges of one element for each rank: nothing to overlap."""
     lost: tuple[str, ...]
@@ -109,9 +109,9 @@ def calls_line_by_line(content: bytes, form: Form) -> int:
     return count
 
 
-def _relative(problem: Problem, root: Path) -> Problem:
+def _relative(problem: InputProblem, root: Path) -> InputProblem:
     file = problem.file.removeprefix(f"{root}/")
-    return Problem(file, problem.line, problem.message.replace(f"{root}/", ""), problem.note)
+    return InputProblem(file, problem.line, problem.message.replace(f"{root}/", ""), problem.note)
 
 
 def worth_lifting(sites: Iterable[SiteReport], count: int = 3) -> list[tuple[str, int, str]]:

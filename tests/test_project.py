@@ -7,9 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.cli_programs import MAIN, REFUSED_LINE, TRANSPOSES_LINE, write_tree
-from support.judging import CALL, SETTINGS, program, transformed
-from support.mpi_run import RUNTIME
 
 import asphalt
 from asphalt.config.passes import TRANSFERS
@@ -17,6 +14,9 @@ from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.project import DEFAULT_DEPTH, DEFAULT_TILE, Project
 from asphalt.unparse.unparse import unparse
+from support.cli_programs import MAIN, REFUSED_LINE, TRANSPOSES_LINE, write_tree
+from support.judging import CALL, SETTINGS, program, transformed
+from support.mpi_run import RUNTIME
 
 
 @pytest.fixture

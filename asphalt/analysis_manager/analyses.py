@@ -10,7 +10,7 @@ from asphalt.analysis.conditions.judge import judge
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.procedure_effects import Effects, Known, ProcedureKey
 from asphalt.analysis.effects.summary_provenance import Traces, Tracing
-from asphalt.analysis.exchange.named_sizes import Sizes, sizes_of
+from asphalt.analysis.exchange.named_sizes import NamedSizes, sizes_of
 from asphalt.analysis.exchange.open_coded_groups import message_operations
 from asphalt.analysis.exchange.open_coded_sites import open_coded_exchanges
 from asphalt.analysis.exchange.site import Exchange, all_to_all_operations, exchanges
@@ -183,7 +183,9 @@ class Analyses:
             return asking
         return general or _not_asked(judgement, sizes)
 
-    def _asking(self, found: Exchange, pure: Pure, judgement: Plan) -> tuple[Plan | None, Sizes]:
+    def _asking(
+        self, found: Exchange, pure: Pure, judgement: Plan
+    ) -> tuple[Plan | None, NamedSizes]:
         """The plan that holds where some constants have their values, which the run asks for."""
         for whole_unit in (False, True):
             sizes = sizes_of(judgement.producer, whole_unit)
@@ -230,7 +232,7 @@ def _edited_bodies(
     return frozenset(found)
 
 
-def _not_asked(plan: Plan, sizes: Sizes) -> Refused:
+def _not_asked(plan: Plan, sizes: NamedSizes) -> Refused:
     """Why a plan is worth nothing: it rests on values that may change and cannot be asked for."""
     site = plan.exchange.span
     needed = sizes.elsewhere or (("values of named constants", site),)

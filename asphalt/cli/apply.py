@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from asphalt.cli.command import Command
-from asphalt.cli.judging import Judging, judge_options
+from asphalt.cli.judging import JudgeOptions, judge_options
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
@@ -60,7 +60,7 @@ def apply(
     assume: tuple[str, ...],
     tile: int | None,
     depth: int | None,
-    judging: Judging,
+    judging: JudgeOptions,
     root: Path | None,
     report: Path | None,
     makefile: Path | None,

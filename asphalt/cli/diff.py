@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from asphalt.cli.command import Command
-from asphalt.cli.judging import Judging, judge_options
+from asphalt.cli.judging import JudgeOptions, judge_options
 from asphalt.cli.options import (
     CommonOptions,
     assume_option,
@@ -26,10 +26,10 @@ from asphalt.cli.unchanged import why_unchanged
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
 from asphalt.diagnostics.change import Change
-from asphalt.diagnostics.model import Problem
+from asphalt.diagnostics.model import ProblemReport
 from asphalt.report.steps import procedure_lines
 from asphalt.report.unified import unified_diff
-from asphalt.unparse.params import Parameter, kept_values, merge_header
+from asphalt.unparse.params import HeaderEntry, kept_values, merge_header
 
 
 @click.command(cls=Command)
@@ -46,7 +46,7 @@ def diff(
     assume: tuple[str, ...],
     tile: int | None,
     depth: int | None,
-    judging: Judging,
+    judging: JudgeOptions,
     check: bool,
 ) -> int:
     """Show what apply would change, as a unified diff, and write nothing.
@@ -80,7 +80,7 @@ def diff(
 
 def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:
     """The diffs of the changed sources, and of the header of each of their directories."""
-    parameters: dict[Path, list[Parameter]] = defaultdict(list)
+    parameters: dict[Path, list[HeaderEntry]] = defaultdict(list)
     for change in changes:
         yield unified_diff(str(change.path), change.before, change.after)
         parameters[change.path.parent].extend(change.parameters)
@@ -92,7 +92,7 @@ def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:
         existing = None if before is None else before.decode("latin-1")
         after = merge_header(existing, entries, path=header)
         for line, message in kept_values(header, entries):
-            warn_of([Problem(str(header), line, message, note=True)])
+            warn_of([ProblemReport(str(header), line, message, note=True)])
         yield unified_diff(str(header), before, after.encode("latin-1"))
 
 

@@ -30,7 +30,7 @@ MODEL, SIMULATION = "model", "simulation"
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class JudgeOptions:
     """What the user said about judging; None and () where nothing was given."""
 
     by: str
@@ -106,7 +106,7 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
         judge_timeout: float | None,
         **kwargs: Any,
     ) -> Any:
-        judging = Judging(
+        judging = JudgeOptions(
             judge,
             building,
             judge_flags,

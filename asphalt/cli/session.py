@@ -14,7 +14,7 @@ from asphalt.cli.options import CommonOptions
 from asphalt.cli.unchanged import missing_passes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
-from asphalt.diagnostics.model import Problem, SiteReport
+from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.project import Outcome, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
@@ -26,7 +26,7 @@ from asphalt.report.together import together
 _MOST_MODULES = 5  # named in a note
 
 
-class Output(Console):
+class PipeConsole(Console):
     """A console that leaves it to ``main`` what becomes of a reader that goes away."""
 
     def on_broken_pipe(self) -> None:
@@ -125,7 +125,7 @@ def reports_before(project: Project) -> tuple[SiteReport, ...]:
     )
 
 
-def warn_of(problems: Iterable[Problem]) -> None:
+def warn_of(problems: Iterable[ProblemReport]) -> None:
     """Tell problems that do not stop the run, one a line, on stderr."""
     for problem in problems:
         note(f"{'note' if problem.note else 'warning'}: {problem_line(problem)}")
@@ -140,7 +140,7 @@ def note(message: str) -> None:
 
 def show(lines: Iterable[Text | str]) -> None:
     """Print lines to stdout, in colour on a terminal, never folded or cut."""
-    console = Output(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    console = PipeConsole(soft_wrap=True, highlight=False, markup=False, emoji=False)
     for line in lines:
         console.print(line)
 

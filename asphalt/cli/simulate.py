@@ -23,8 +23,8 @@ from asphalt.cli.options import (
     output_option,
     tile_option,
 )
-from asphalt.cli.session import Output, open_project
-from asphalt.cli.simulate_runs import Wanted, run_study, run_sweep
+from asphalt.cli.session import PipeConsole, open_project
+from asphalt.cli.simulate_runs import SimulationRequest, run_study, run_sweep
 from asphalt.cli.simulated_program import FLAGS, RANKS, SECONDS, builder_of, warn_of_speeds
 from asphalt.config.limits import DEPTH, TILE
 from asphalt.machine.choose import DEFAULT, chosen
@@ -42,7 +42,7 @@ SUBJECTS = {"tile": {"tile"}, "depth": {"depth"}, "tile,depth": {"tile", "depth"
 
 def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
-        Output(highlight=False, soft_wrap=True).print(platforms_table())
+        PipeConsole(highlight=False, soft_wrap=True).print(platforms_table())
         ctx.exit()
 
 
@@ -162,7 +162,7 @@ def simulate(
     costs = load_machine(machine)
     warn_of_speeds(platforms, costs.speed)
     project = open_project(paths, common, assume)
-    wanted = Wanted(
+    wanted = SimulationRequest(
         _name(project, paths),
         platforms,
         costs.speed,

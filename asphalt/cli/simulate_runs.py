@@ -17,7 +17,7 @@ from asphalt.cli.options import (
     CommonOptions,
 )
 from asphalt.cli.progress import progress
-from asphalt.cli.session import Output, note
+from asphalt.cli.session import PipeConsole, note
 from asphalt.config.errors import UsageError
 from asphalt.diagnostics.change import Change
 from asphalt.machine.platform_files import Described
@@ -34,7 +34,7 @@ from asphalt.report.simulated import (
 )
 from asphalt.report.timeline_data import Drawing, Version
 from asphalt.report.timeline_html import write_timelines
-from asphalt.simulation.runs import Program, SimulationError, Simulator
+from asphalt.simulation.runs import BuiltProgram, SimulationError, Simulator
 from asphalt.simulation.study import Builder, Study, study
 from asphalt.simulation.sweep import Sweep, Tiling, sweep
 from asphalt.transforms.charging.program import NotCharged
@@ -48,7 +48,7 @@ _NO_MATPLOTLIB = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SimulationRequest:
     """What is simulated, and where the results go."""
 
     name: str
@@ -64,7 +64,7 @@ class Wanted:
 def run_study(
     project: Project,
     builder: Builder,
-    wanted: Wanted,
+    wanted: SimulationRequest,
     tile: int | None,
     depth: int | None,
     common: CommonOptions,
@@ -119,7 +119,7 @@ def run_study(
 def run_sweep(
     project: Project,
     builder: Builder,
-    wanted: Wanted,
+    wanted: SimulationRequest,
     choices: Sequence[Tiling],
     common: CommonOptions,
 ) -> int:
@@ -133,7 +133,7 @@ def run_sweep(
     with progress("simulating", total) as advance:
         original, not_charged = builder.build("original", ())
         advance()
-        programs: dict[Tiling, Program] = {}
+        programs: dict[Tiling, BuiltProgram] = {}
         for tiling in choices:
             changes = project.transform(*tiling, trial=True)
             name = f"K={tiling[0]} D={tiling[1]}".replace(" ", "-")
@@ -194,7 +194,7 @@ def _tilings(changes: Sequence[Change]) -> str:
 
 
 def _draw(
-    platform: Network | Described, found: Study, wanted: Wanted, tilings: str
+    platform: Network | Described, found: Study, wanted: SimulationRequest, tilings: str
 ) -> tuple[str, ...]:
     """Write the timelines of a study; the names of the files."""
     names = ("original", f"transformed{tilings}")
@@ -216,7 +216,9 @@ def _draw(
     return f"{stem}.html", f"{stem}.png"
 
 
-def _draw_sweep(platform: Network | Described, found: Sweep, wanted: Wanted) -> tuple[str, ...]:
+def _draw_sweep(
+    platform: Network | Described, found: Sweep, wanted: SimulationRequest
+) -> tuple[str, ...]:
     if find_spec("matplotlib") is None:
         note(_NO_MATPLOTLIB)
         return ()
@@ -236,7 +238,7 @@ def _keep(directory: Path, data: dict[str, Any]) -> None:
 
 def _show(common: CommonOptions, table: Table, lines: Iterable[str]) -> None:
     if common.format != "json":
-        console = Output(highlight=False, soft_wrap=True, emoji=False)
+        console = PipeConsole(highlight=False, soft_wrap=True, emoji=False)
         console.print(table)
         for line in lines:
             console.print(line, markup=False)

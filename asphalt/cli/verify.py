@@ -41,7 +41,7 @@ from asphalt.cli.verify_procedure import (
 from asphalt.config.errors import UsageError
 from asphalt.config.limits import DEPTH, TILE
 from asphalt.verify.builds import DEFAULT_BUILD, EXECUTABLE, RUN_PLACES, Commands
-from asphalt.verify.check import Trial
+from asphalt.verify.check import ComparisonSetup
 from asphalt.verify.check_all import check_all, comparisons
 from asphalt.verify.files import outputs
 from asphalt.verify.rendezvous import without_eager_sends
@@ -178,7 +178,7 @@ def verify(
         how = "is watched" if race else "is run without eager sends"
         note(f"nothing is transformed here, so the program itself {how} and nothing else")
         choices = ()
-    trial = Trial(copied, commands, compared, ranks, choices, keep is not None, race)
+    trial = ComparisonSetup(copied, commands, compared, ranks, choices, keep is not None, race)
     total = comparisons(trial, surroundings)
     with _work_directory(keep) as work, Progress("verifying", total) as progress:
         found = check_all(project, trial, surroundings, work, progress)

@@ -13,7 +13,7 @@ import click
 
 from asphalt.cli.options import CommonOptions
 from asphalt.cli.progress import Progress
-from asphalt.cli.session import Output, note, open_project
+from asphalt.cli.session import PipeConsole, note, open_project
 from asphalt.config.errors import InputError, UsageError
 from asphalt.report.verified import (
     verified_json,
@@ -134,7 +134,7 @@ def verify_procedure(
     if refused := _given(_PROGRAMS_ONLY):
         raise UsageError(f"{refused}: for whole programs; a procedure is compiled by --flags")
     require_mpi4py()
-    from asphalt.verify.procedures.compare import Wanted, compare
+    from asphalt.verify.procedures.compare import ComparisonRequest, compare
     from asphalt.verify.procedures.draws import Fixed
 
     chosen, left_out = _chosen(mpis)
@@ -144,7 +144,7 @@ def verify_procedure(
     project = open_project((file, *paths), common, assume)
     context = click.get_current_context()
     said = context.get_parameter_source("timeout") is click.core.ParameterSource.DEFAULT
-    wanted = Wanted(
+    wanted = ComparisonRequest(
         procedure=name,
         path=next((str(one) for one in project.files if one.samefile(file)), str(file)),
         first=drawing.first,
@@ -171,7 +171,7 @@ def tell(found: Checked, common: CommonOptions) -> None:
     if common.format == "json":
         print(verified_json(found.rows, found.failures))
     elif found.rows:
-        console = Output(highlight=False, soft_wrap=True, emoji=False)
+        console = PipeConsole(highlight=False, soft_wrap=True, emoji=False)
         console.print(verified_table(found.rows))
         for line in verified_lines(found.rows):
             console.print(line, markup=False)

@@ -15,7 +15,7 @@ from asphalt.config.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Assumption:
     """A kind of assumption.
 
     ``named``: it is about a procedure or a variable.  ``otherwise``: what goes wrong where it does
@@ -29,21 +29,21 @@ class Kind:
     in_source: bool = False
 
 
-CONTROL = Kind(
+CONTROL = Assumption(
     "control",
     "Whether, and how often, a rank comes to the call is the same on all ranks of the "
     "communicator, and they all enter the collective from this call.",
     "Ranks that come from elsewhere wait for a collective while the others send tiles: the "
     "program hangs.",
 )
-BITS = Kind(
+BITS = Assumption(
     "bits",
     "It does not matter in the last digits whether the compiler uses the scalar or the vector "
     "version of a function in the innermost loop that is cut into tiles, or in which order a "
     "reduction combines the values of the ranks.",
     "Results differ from the original's in their last digits.",
 )
-PURE = Kind(
+PURE = Assumption(
     "pure",
     "The procedure reads and changes nothing but its actual arguments: no files, no MPI, no stop, "
     "no module, COMMON or saved variables; and the same arguments give the same results.",
@@ -51,7 +51,7 @@ PURE = Kind(
     "messages; if it communicates, the program may hang.",
     named=True,
 )
-UNIFORM = Kind(
+UNIFORM = Assumption(
     "uniform",
     "The variable has the same value on all ranks of the communicator, at the statement behind "
     "the directive or, said among the declarations, in all of the unit.",
@@ -61,7 +61,7 @@ UNIFORM = Kind(
     in_source=True,
 )
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, Assumption] = MappingProxyType(
     {kind.word: kind for kind in (CONTROL, BITS, PURE, UNIFORM)}
 )
 _WRITTEN = re.compile(r"([a-z]+)(?::([a-z]\w*))?(?:@(\w+(?::\d+)?))?", re.ASCII)
@@ -109,7 +109,7 @@ def has_lines(accepted: Collection[str]) -> bool:
     return any(_OF_A_LINE.fullmatch(text) for text in accepted)
 
 
-def of_kind(kind: Kind, accepted: Collection[str], site: str | None = None) -> frozenset[str]:
+def of_kind(kind: Assumption, accepted: Collection[str], site: str | None = None) -> frozenset[str]:
     """The names about which assumptions of a kind are accepted: for all sites, or also for one."""
     found = set()
     for text in accepted:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.diagnostics.model import SiteReport
-from asphalt.unparse.params import Parameter
+from asphalt.unparse.params import HeaderEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,4 +17,4 @@ class Change:
     before: bytes
     after: bytes
     sites: tuple[SiteReport, ...]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[HeaderEntry, ...]

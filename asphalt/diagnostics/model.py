@@ -146,7 +146,7 @@ class SiteReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ProblemReport:
     """A file, or a part of one, that could not be used; ``line`` None: the whole file.
 
     A ``note`` kept nothing from being analysed: it says what the analysis did without.

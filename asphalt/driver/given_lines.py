@@ -18,7 +18,7 @@ from asphalt.driver.transfers import nonblocking_operations
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Optimised
 
 
@@ -26,7 +26,7 @@ def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
     """The same with lines of the tree ``given`` instead of the tree ``now`` that came of it."""
 
     def line(path: str, number: int) -> int:
-        return given_place(Place(path, number), now, given).line
+        return given_place(SourceLine(path, number), now, given).line
 
     return replace(
         found,
@@ -36,7 +36,7 @@ def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
     )
 
 
-def given_place(place: Place, now: Tree, given: Tree) -> Place:
+def given_place(place: SourceLine, now: Tree, given: Tree) -> SourceLine:
     """A place of the tree ``now`` as that of the tree ``given`` from which it came."""
     before, after = given.content(place.path), now.content(place.path)
     if before == after:

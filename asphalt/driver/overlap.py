@@ -42,11 +42,11 @@ from asphalt.ir.tree import leaves
 from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, unit_at
 from asphalt.optimiser.optimise import Done, Dropped, Optimised, optimise
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Transfer, Tried
 from asphalt.support.garbage_collection import collected_seldom, not_looked_through
 from asphalt.transforms.inlining import inline
-from asphalt.unparse.params import Parameter
+from asphalt.unparse.params import HeaderEntry
 
 DEFAULT_TILE = 0
 DEFAULT_DEPTH = USUAL_DEPTH
@@ -59,18 +59,18 @@ Judges = Callable[[tuple[Change, ...]], Judge]
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class TileValues:
     """K and D for nests in tiles, each with who asked for it (``--tile``, say); None: nobody."""
 
     tile: tuple[int, str] | None = None
     depth: tuple[int, str] | None = None
 
-    def parameters(self, found: Optimised) -> Iterator[Parameter]:
+    def parameters(self, found: Optimised) -> Iterator[HeaderEntry]:
         """The entries of a unit's nests in the header."""
         for one in found.tiled:
             source = f"{Path(one.path).name}:{one.line}"
             asked = {"k": self.tile, "d": self.depth}
-            yield Parameter(
+            yield HeaderEntry(
                 one.site,
                 one.operation,
                 source,
@@ -88,7 +88,7 @@ def optimised(
     wrong: Collection[tuple[str, str]] = (),
     accepted: frozenset[str] = frozenset(),
     clone_limit: int | None = None,
-    values: Values | None = None,
+    values: TileValues | None = None,
     judges: Judges | None = None,
     units: Collection[tuple[str, str]] | None = None,
 ) -> Outcome:
@@ -104,7 +104,7 @@ def optimised(
     if not passes:
         return Outcome(tuple(changes))
     with collected_seldom(), not_looked_through():
-        given = values or Values()
+        given = values or TileValues()
         return _optimised(
             analyses, changes, passes, wrong, accepted, clone_limit, given, judges, units
         )
@@ -117,7 +117,7 @@ def _optimised(
     wrong: Collection[tuple[str, str]],
     accepted: frozenset[str],
     clone_limit: int | None,
-    values: Values,
+    values: TileValues,
     judges: Judges | None,
     units: Collection[tuple[str, str]] | None,
 ) -> Outcome:
@@ -356,7 +356,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
     """
 
     def name(path: str, line: int) -> str:
-        own = unit_at(given, Place(path, line))
+        own = unit_at(given, SourceLine(path, line))
         return f"{'main' if own is None else own.unit.name or 'main'}:{line}"
 
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
@@ -394,7 +394,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             message=f"what was stored to {cleared.buffer} before the receive is left out",
             passes=passes,
             evidence=tuple(step.does for step in found.steps),
-            marks=marks_at(given, Place(cleared.path, cleared.line), "the store"),
+            marks=marks_at(given, SourceLine(cleared.path, cleared.line), "the store"),
             steps=steps,
             dropped=dropped,
             ended=found.ended,
@@ -403,7 +403,7 @@ def _reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
 
 def _marks(transfer: Transfer, given: Tree) -> tuple[MarkReport, ...]:
     """The call, what completes it, and what comes beside it."""
-    own = marks_at(given, Place(transfer.path, transfer.line), "the transfer")
+    own = marks_at(given, SourceLine(transfer.path, transfer.line), "the transfer")
     others = (marks_at(given, place, text, "path") for place, text in transfer.marks)
     return (*own, *(mark for marks in others for mark in marks))
 

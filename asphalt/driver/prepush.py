@@ -19,7 +19,7 @@ from asphalt.ir.tree import File, Unit
 from asphalt.transforms.prepush.prepush import prepush
 from asphalt.transforms.rewriting.declare import declare
 from asphalt.transforms.rewriting.edit import replace_unit
-from asphalt.unparse.params import Parameter
+from asphalt.unparse.params import HeaderEntry
 from asphalt.unparse.unparse import unparse
 
 
@@ -32,7 +32,7 @@ class AskedFor:
     settings: Settings
     trial: bool
 
-    def parameter(self, site: Site) -> Parameter:
+    def parameter(self, site: Site) -> HeaderEntry:
         """The entry of a site in the header."""
         plan = site.judgement
         assert isinstance(plan, Plan)
@@ -40,7 +40,7 @@ class AskedFor:
         tile, tile_from = self._chosen("tile", self.tile, said.tile)
         depth, depth_from = self._chosen("depth", self.depth, said.depth)
         sources = {"k": tile_from, "d": depth_from}
-        return Parameter(
+        return HeaderEntry(
             site.name,
             site.exchange.spelled,
             f"{Path(site.report.file).name}:{site.report.line}",

@@ -15,7 +15,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.acceptance import unit_at
 from asphalt.optimiser.blocking import calls_that_stay
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Staying
 from asphalt.optimiser.program_starts import staying_in
 from asphalt.optimiser.second_reader import disagreement
@@ -76,8 +76,8 @@ def _of_unit(
     untouched = untouched or disagreement(analyses.tree, located.path, chain)
     untouched = untouched or clashing_name(facts.scope)
 
-    def place(leaf: Leaf) -> Place:
-        return Place(located.path, line_of(leaf))
+    def place(leaf: Leaf) -> SourceLine:
+        return SourceLine(located.path, line_of(leaf))
 
     def calls() -> tuple[str, ...]:
         return calls_that_stay(analyses, located, accepted)

@@ -53,7 +53,7 @@ class Site:
         return None
 
 
-class Judging:
+class SiteJudge:
     """Judges the exchanges of a tree, as the settings say."""
 
     def __init__(self, tree: Tree, analyses: Analyses, settings: Settings) -> None:

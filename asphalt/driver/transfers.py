@@ -20,7 +20,7 @@ from asphalt.diagnostics.model import MarkReport, SiteReport
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 
 
 @cache
@@ -89,7 +89,7 @@ def mark_report(mark: Mark) -> MarkReport:
 
 
 def marks_at(
-    given: Tree, place: Place, text: str, role: Role = "exchange"
+    given: Tree, place: SourceLine, text: str, role: Role = "exchange"
 ) -> tuple[MarkReport, ...]:
     """The mark of the statement that begins in a line; (): none does."""
     spans = (leaf.span for leaf in leaves(given.file(place.path)))

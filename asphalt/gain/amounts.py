@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.trip_counts import TripCount
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import folded
@@ -93,12 +93,12 @@ def amount(expr: Expr, scope: Scope) -> Amount:
     return Amount.of(much / _LONG**unknown, unknown)
 
 
-def turns(trips: Trips | None, scope: Scope) -> Amount:
+def turns(trips: TripCount | None, scope: Scope) -> Amount:
     """How often a loop is taken to turn; None: it is no counted loop."""
     return Amount.of(1.0, 1) if trips is None else amount(trips.count, scope)
 
 
-def known(trips: Trips | None, scope: Scope) -> int | None:
+def known(trips: TripCount | None, scope: Scope) -> int | None:
     """How often a loop turns, where that is known."""
     value = None if trips is None else constants_in(trips.count, scope).value
     return None if value is None else max(0, value)

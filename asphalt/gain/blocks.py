@@ -19,7 +19,7 @@ _PREFIX = "asphalt_"
 _START = "_blocks"
 
 
-class Step(Enum):
+class BlockStep(Enum):
     """What a call does."""
 
     START = "starts it"
@@ -30,10 +30,10 @@ class Step(Enum):
 
 
 _STEPS = {
-    "asphalt_send_block": Step.SEND,
-    "asphalt_send_blocks": Step.REST,
-    "asphalt_await_block": Step.AWAIT,
-    "asphalt_finish_blocks": Step.FINISH,
+    "asphalt_send_block": BlockStep.SEND,
+    "asphalt_send_blocks": BlockStep.REST,
+    "asphalt_await_block": BlockStep.AWAIT,
+    "asphalt_finish_blocks": BlockStep.FINISH,
 }
 
 
@@ -42,7 +42,7 @@ class BlockCall:
     """One of these calls.  ``variable``: of the operation; of a start, ``count`` and ``datatype``
     of a block, None where each rank has its own, and whether blocks are filled ``later``."""
 
-    step: Step
+    step: BlockStep
     variable: str
     count: Expr | None = None
     datatype: Expr | None = None
@@ -70,8 +70,8 @@ def block_call(leaf: Leaf) -> BlockCall | None:
     types = [a for p, a in bound if p.kind == "DATATYPE"]
     later = len(given) < len(call.args)
     if not counts or not types:
-        return BlockCall(Step.START, _name(given[-1]), later=later)
-    return BlockCall(Step.START, _name(given[-1]), _value(counts[0]), _value(types[0]), later)
+        return BlockCall(BlockStep.START, _name(given[-1]), later=later)
+    return BlockCall(BlockStep.START, _name(given[-1]), _value(counts[0]), _value(types[0]), later)
 
 
 def _value(arg: Arg) -> Expr | None:
@@ -83,7 +83,7 @@ def _name(arg: Arg) -> str:
 
 
 @dataclass
-class Blocks:
+class BlocksInFlight:
     """An operation on its way: ``time`` is what it takes, in seconds, from ``posted`` on, or in
     parts from when they are sent; ``there``: when the parts are where they go."""
 
@@ -93,23 +93,23 @@ class Blocks:
     taken: int = 0
 
     @staticmethod
-    def started(now: float, time: float, *, later: bool) -> Blocks:
+    def started(now: float, time: float, *, later: bool) -> BlocksInFlight:
         """One that starts now; where blocks are filled ``later``, nothing is sent yet."""
-        blocks = Blocks(now, time)
+        blocks = BlocksInFlight(now, time)
         return blocks if later else blocks.sent(now, PEERS)
 
-    def sent(self, now: float, number: int = 1) -> Blocks:
+    def sent(self, now: float, number: int = 1) -> BlocksInFlight:
         """The same with some more blocks sent."""
         there = list(self.there)
         for _ in range(min(number, PEERS - len(there))):
             there.append(max(now, there[-1] if there else now) + self.time / PEERS)
-        return Blocks(self.posted, self.time, there, self.taken)
+        return BlocksInFlight(self.posted, self.time, there, self.taken)
 
-    def awaited(self) -> tuple[Blocks, float]:
+    def awaited(self) -> tuple[BlocksInFlight, float]:
         """The same with one more block taken, and when it is there."""
         taken = self.taken + 1
         there = self.there[min(taken, len(self.there)) - 1] if self.there else self.posted
-        return Blocks(self.posted, self.time, self.there, taken), there
+        return BlocksInFlight(self.posted, self.time, self.there, taken), there
 
     @property
     def end(self) -> float:

@@ -27,11 +27,11 @@ from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Way, called
 from asphalt.gain.amounts import PEERS, known
-from asphalt.gain.blocks import BlockCall, Step
-from asphalt.gain.conditions import Condition, Conditions, Open
-from asphalt.gain.post import Post
-from asphalt.gain.roles import Role, join
-from asphalt.gain.transfers import Transfer, Transfers, bytes_of
+from asphalt.gain.blocks import BlockCall, BlockStep
+from asphalt.gain.conditions import AtomicCondition, Conditions, Open
+from asphalt.gain.post import PostedMessages
+from asphalt.gain.roles import RankRole, join
+from asphalt.gain.transfers import PricedTransfer, Transfers, bytes_of
 from asphalt.gain.work import Work
 from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
@@ -55,7 +55,7 @@ class Clock:
         facts: UnitFacts,
         transfers: Transfers | None = None,
     ) -> None:
-        self.post = Post(network, [Role()])
+        self.post = PostedMessages(network, [RankRole()])
         self.work = work
         self.facts_of = facts_of
         self.facts = facts
@@ -65,7 +65,7 @@ class Clock:
         self._depth = 0
         self._exploring = False
         self._talking: dict[int, tuple[Node, bool]] = {}
-        self._parting: set[Condition] = set()
+        self._parting: set[AtomicCondition] = set()
 
     def run(self) -> float:
         """The seconds that the unit takes."""
@@ -156,7 +156,7 @@ class Clock:
         with self._inside(callee):
             return any(self._talks(node) for node in callee.unit.body)
 
-    def _transfer(self, leaf: Leaf) -> Transfer | None:
+    def _transfer(self, leaf: Leaf) -> PricedTransfer | None:
         return self.transfers.of(leaf, self.facts)
 
     def _callee(self, leaf: Leaf) -> UnitFacts | None:
@@ -225,9 +225,9 @@ class Clock:
     def _branch(self, branch: Branch) -> None:
         """Roles take their arms; where it is not told, their ranks take all of them, and are of one
         role again behind the branch."""
-        groups: dict[int, list[Role]] = {number: [] for number in range(len(branch.arms))}
-        done: list[Role] = []
-        torn: list[Role] = []
+        groups: dict[int, list[RankRole]] = {number: [] for number in range(len(branch.arms))}
+        done: list[RankRole] = []
+        torn: list[RankRole] = []
         waiting = [*self.active]
         while waiting:
             role = waiting.pop(0)
@@ -245,7 +245,7 @@ class Clock:
                 role.now += self.work.seconds((branch,), self.facts.scope)
             done += torn
             torn = []
-        copies: list[tuple[Role, list[Role]]] = []
+        copies: list[tuple[RankRole, list[RankRole]]] = []
         for role in torn:
             ends = [role.parted((id(branch), number)) for number in groups]
             for number, end in enumerate(ends):
@@ -260,23 +260,25 @@ class Clock:
             for end in ends[1:]:
                 self._replace(end, [])
 
-    def _may_part(self, role: Role, found: Open) -> bool:
+    def _may_part(self, role: RankRole, found: Open) -> bool:
         return role.whole and found.condition in self._parting and len(self.post.roles) < _ROLES
 
-    def _parted(self, role: Role, found: Open) -> list[Role]:
+    def _parted(self, role: RankRole, found: Open) -> list[RankRole]:
         assert found.condition is not None
         parts = [role.deciding(found.condition, value) for value in (True, False)]
         self._replace(role, parts)
         return parts
 
-    def _replace(self, role: Role, others: list[Role]) -> None:
+    def _replace(self, role: RankRole, others: list[RankRole]) -> None:
         """These in place of one role."""
         for roles in (self.post.roles, self.active):
             places = [n for n, one in enumerate(roles) if one is role]
             for place in places:
                 roles[place : place + 1] = others
 
-    def _arms(self, branch: Branch, groups: dict[int, list[Role]], done: list[Role]) -> None:
+    def _arms(
+        self, branch: Branch, groups: dict[int, list[RankRole]], done: list[RankRole]
+    ) -> None:
         """All roles in their arms; the others wait."""
         exploring, before = self._exploring, self.post.known
         taken = [number for number, roles in groups.items() if roles]
@@ -305,8 +307,8 @@ class Clock:
             self._call(leaf)
             return
         condition, own = leaf.what.condition, self.conditions
-        passing: list[Role] = []
-        taking: list[Role] = []
+        passing: list[RankRole] = []
+        taking: list[RankRole] = []
         waiting = [*self.active]
         while waiting:
             role = waiting.pop(0)
@@ -332,10 +334,10 @@ class Clock:
                     self._list(callee.unit.body)
 
     def _block_size(self, leaf: Leaf, call: BlockCall) -> float:
-        if call.step is not Step.START:
+        if call.step is not BlockStep.START:
             return 0.0
         return bytes_of(call.count, call.datatype, leaf, self.facts)
 
-    def _in_order(self, roles: list[Role]) -> list[Role]:
+    def _in_order(self, roles: list[RankRole]) -> list[RankRole]:
         present = {id(role) for role in roles}
         return [role for role in self.post.roles if id(role) in present]

@@ -18,7 +18,7 @@ _SHARED = (Origin.MODULE, Origin.HOST, Origin.PARAMETER)
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class AtomicCondition:
     """One without negations, ANDs and ORs.  ``owner``: the identity of the unit whose variables it
     is about; None: it means the same in all units."""
 
@@ -26,7 +26,7 @@ class Condition:
     owner: int | None
 
 
-Decided = Mapping[Condition, bool]
+Decided = Mapping[AtomicCondition, bool]
 """What holds for some ranks, and what does not."""
 
 
@@ -34,7 +34,7 @@ Decided = Mapping[Condition, bool]
 class Open:
     """What is not told of some ranks.  ``condition``: the first one that would have to be."""
 
-    condition: Condition | None
+    condition: AtomicCondition | None
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Conditions:
     """The conditions of a unit."""
 
     facts: UnitFacts
-    _found: dict[int, tuple[Branch, tuple[Arg | None, ...], frozenset[Condition]]] = field(
+    _found: dict[int, tuple[Branch, tuple[Arg | None, ...], frozenset[AtomicCondition]]] = field(
         default_factory=dict
     )
 
@@ -74,11 +74,11 @@ class Conditions:
         known = decided.get(one)
         return Open(one) if known is None else known is held
 
-    def within(self, branch: Branch) -> frozenset[Condition]:
+    def within(self, branch: Branch) -> frozenset[AtomicCondition]:
         """The conditions of which those of a branch are made."""
         return self._of(branch)[1]
 
-    def tells_ranks_apart(self, condition: Condition) -> bool:
+    def tells_ranks_apart(self, condition: AtomicCondition) -> bool:
         """Whether it has the same value in all turns of all loops; else, it tells turns apart."""
         names = names_in(condition.what)
         return bool(names) and not names & self._changing
@@ -97,7 +97,7 @@ class Conditions:
                 found.add(target.name)
         return frozenset(found)
 
-    def _of(self, branch: Branch) -> tuple[tuple[Arg | None, ...], frozenset[Condition]]:
+    def _of(self, branch: Branch) -> tuple[tuple[Arg | None, ...], frozenset[AtomicCondition]]:
         """The condition of each arm, and all of which they are made."""
         if id(branch) not in self._found:
             arms = tuple(_conditions(branch))
@@ -105,7 +105,7 @@ class Conditions:
             self._found[id(branch)] = branch, arms, parts
         return self._found[id(branch)][1:]
 
-    def parts(self, condition: Arg) -> Iterator[Condition]:
+    def parts(self, condition: Arg) -> Iterator[AtomicCondition]:
         """The conditions of which one is made."""
         match condition:
             case Op(op="()" | ".not.", operands=(inner,)):
@@ -116,12 +116,12 @@ class Conditions:
             case _:
                 yield self._plain(condition)[0]
 
-    def _plain(self, condition: Arg) -> tuple[Condition, bool]:
+    def _plain(self, condition: Arg) -> tuple[AtomicCondition, bool]:
         """A condition, or its opposite, whichever stands for both; and whether it is itself."""
         what, held = folded(condition), True
         if isinstance(what, Op) and what.op in _OPPOSITES and len(what.operands) == 2:
             what, held = Op(_OPPOSITES[what.op], what.operands), False
-        return Condition(what, None if self._is_shared(what) else id(self.facts.unit)), held
+        return AtomicCondition(what, None if self._is_shared(what) else id(self.facts.unit)), held
 
     def _is_shared(self, what: Arg) -> bool:
         symbols = (self.facts.scope.lookup(name) for name in names_in(what))

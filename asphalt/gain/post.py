@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from asphalt.analysis.messages.messages import Part, Way
+from asphalt.analysis.messages.messages import Stage, Way
 from asphalt.gain.amounts import PEERS, typical
-from asphalt.gain.blocks import BlockCall, Blocks, Step
-from asphalt.gain.roles import Message, Role
-from asphalt.gain.transfers import Letter, Transfer
+from asphalt.gain.blocks import BlockCall, BlocksInFlight, BlockStep
+from asphalt.gain.roles import MessageInFlight, RankRole
+from asphalt.gain.transfers import Letter, PricedTransfer
 from asphalt.machine.platforms import GB, US, Network
 
 COPY_BANDWIDTH = 10 * GB
@@ -22,55 +22,55 @@ GROUP = 16
 
 
 @dataclass
-class Post:
+class PostedMessages:
     """The messages between ``roles``.  ``known``: what has been seen of roles in other arms of the
     branches around; ``received``: the tags of messages whose receive is seen; ``again``: receives
     are some of several at the same time, from different ranks."""
 
     network: Network
-    roles: list[Role]
-    known: list[Role] = field(default_factory=list)
+    roles: list[RankRole]
+    known: list[RankRole] = field(default_factory=list)
     received: set[str] = field(default_factory=set)
     again: bool = False
 
-    def execute(self, transfer: Transfer, active: Sequence[Role]) -> None:
+    def execute(self, transfer: PricedTransfer, active: Sequence[RankRole]) -> None:
         """Some roles come to a call."""
         match transfer.part:
-            case Part.START:
+            case Stage.START:
                 self._start(transfer, active)
-            case Part.COMPLETE:
+            case Stage.COMPLETE:
                 for role in active:
                     self._complete(role, transfer)
-            case Part.OTHER if not transfer.letters:
+            case Stage.OTHER if not transfer.letters:
                 posted = _all_there(active)
                 for role in active:
-                    self._finish(role, Message(posted, transfer.size, None))
-            case Part.BOTH | Part.OTHER if transfer.queue is not None:
+                    self._finish(role, MessageInFlight(posted, transfer.size, None))
+            case Stage.BOTH | Stage.OTHER if transfer.queue is not None:
                 for role in active:
                     self._take(role, transfer.queue)
-            case Part.BOTH | Part.OTHER:
+            case Stage.BOTH | Stage.OTHER:
                 self._exchange(transfer, active)
-            case Part.NOTHING:
+            case Stage.NOTHING:
                 pass
 
-    def execute_block(self, call: BlockCall, size: float, active: Sequence[Role]) -> None:
+    def execute_block(self, call: BlockCall, size: float, active: Sequence[RankRole]) -> None:
         """Some roles come to a call for an operation that was decomposed; ``size``: bytes of a
         block, where it starts."""
         name, posted = call.variable, _all_there(active)
         for role in active:
-            blocks = role.blocks.get(name, Blocks(role.now, 0.0))
+            blocks = role.blocks.get(name, BlocksInFlight(role.now, 0.0))
             match call.step:
-                case Step.START:
+                case BlockStep.START:
                     time = self._together(size)
-                    role.blocks[name] = Blocks.started(posted, time, later=call.later)
-                case Step.SEND:
+                    role.blocks[name] = BlocksInFlight.started(posted, time, later=call.later)
+                case BlockStep.SEND:
                     role.blocks[name] = blocks.sent(role.now)
-                case Step.REST:
+                case BlockStep.REST:
                     role.blocks[name] = blocks.sent(role.now, PEERS)
-                case Step.AWAIT:
+                case BlockStep.AWAIT:
                     role.blocks[name], there = blocks.awaited()
                     role.now = max(role.now, there)
-                case Step.FINISH:
+                case BlockStep.FINISH:
                     role.now = max(role.now, blocks.end)
 
     def end(self, last: bool) -> float:
@@ -86,7 +86,7 @@ class Post:
         own = slowest if last else (slowest + sum(times) / len(times)) / 2
         return max(own, *unseen, 0.0)
 
-    def _start(self, transfer: Transfer, active: Sequence[Role]) -> None:
+    def _start(self, transfer: PricedTransfer, active: Sequence[RankRole]) -> None:
         size, letters = transfer.size, (*transfer.going(Way.IN), *transfer.letters)
         letter = letters[0] if letters else None
         for role in active:
@@ -94,7 +94,7 @@ class Post:
         together = _all_there(active)
         for role in active:
             posted = together if letter is None else role.now
-            message = Message(posted, size, letter, transfer.leaf, transfer.request)
+            message = MessageInFlight(posted, size, letter, transfer.leaf, transfer.request)
             if transfer.queue is not None:
                 role.now += QUEUED
                 queued = role.queues.get(transfer.queue, ())
@@ -105,7 +105,7 @@ class Post:
                 role.now += self.network.sending_cost(size)
                 self._leave(role, one, size)
 
-    def _complete(self, role: Role, transfer: Transfer) -> None:
+    def _complete(self, role: RankRole, transfer: PricedTransfer) -> None:
         """Where it is not known what a wait completes, it is what may have its request."""
         if transfer.starts is None:
             named = transfer.request
@@ -117,7 +117,7 @@ class Post:
         for message in ended:
             self._finish(role, message)
 
-    def _take(self, role: Role, queue: str) -> None:
+    def _take(self, role: RankRole, queue: str) -> None:
         """A message out of a queue."""
         size, queued = typical(1), role.queues.get(queue, ())
         if queued:
@@ -126,7 +126,7 @@ class Post:
             self._finish(role, queued[0])
         role.now += QUEUED + size / COPY_BANDWIDTH
 
-    def _exchange(self, transfer: Transfer, active: Sequence[Role]) -> None:
+    def _exchange(self, transfer: PricedTransfer, active: Sequence[RankRole]) -> None:
         """What is sent leaves from all roles before one of them receives it."""
         size = transfer.size
         for role in active:
@@ -137,17 +137,17 @@ class Post:
                     role.now += QUEUED + size / COPY_BANDWIDTH
                 self._leave(role, letter, size)
                 if not transfer.copied:
-                    self._finish(role, Message(role.now, size, letter))
+                    self._finish(role, MessageInFlight(role.now, size, letter))
         for role in active:
             for letter in transfer.going(Way.IN):
-                self._finish(role, Message(role.now, size, letter))
+                self._finish(role, MessageInFlight(role.now, size, letter))
 
-    def _leave(self, role: Role, letter: Letter, size: float) -> None:
+    def _leave(self, role: RankRole, letter: Letter, size: float) -> None:
         role.sent[letter.tag] = (*role.sent.get(letter.tag, ()), role.now)
         way = self.network.latency + size / self.network.bandwidth
         role.there[letter.tag] = role.now + way
 
-    def _finish(self, role: Role, message: Message) -> None:
+    def _finish(self, role: RankRole, message: MessageInFlight) -> None:
         """A role goes on to when a message is there, or its buffer is free again."""
         network, letter = self.network, message.letter
         if letter is None:
@@ -167,7 +167,7 @@ class Post:
         role.link = there
         role.now = max(role.now, there) + network.receiving_cost(message.size)
 
-    def _when_sent(self, role: Role, message: Message, letter: Letter) -> float:
+    def _when_sent(self, role: RankRole, message: MessageInFlight, letter: Letter) -> float:
         """When the slowest of the roles that have sent such a message did; if none has come to
         that, it is when the message is asked for."""
         tag = letter.tag
@@ -188,11 +188,11 @@ class Post:
         return math.log2(GROUP) * (ends + network.latency + size / network.bandwidth)
 
 
-def _all_there(active: Iterable[Role]) -> float:
+def _all_there(active: Iterable[RankRole]) -> float:
     """When the last role comes to what ranks do all together."""
     return max((role.now for role in active), default=0.0)
 
 
-def _replacing(transfer: Transfer) -> float:
+def _replacing(transfer: PricedTransfer) -> float:
     """The seconds for the copy of a message that leaves from where another comes to."""
     return transfer.size / COPY_BANDWIDTH if transfer.one_buffer else 0.0

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from asphalt.gain.blocks import Blocks
-from asphalt.gain.conditions import Condition
+from asphalt.gain.blocks import BlocksInFlight
+from asphalt.gain.conditions import AtomicCondition
 from asphalt.gain.transfers import Letter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Message:
+class MessageInFlight:
     """One on its way.  ``started``: the identity of the statement; ``letter``: None where ranks
     communicate all together."""
 
@@ -24,7 +24,7 @@ class Message:
 
 
 @dataclass(eq=False)
-class Role:
+class RankRole:
     """What has happened up to ``now``, in seconds.
 
     ``name``: the decisions that made it, the first one first; ``decided``: what holds for its
@@ -35,19 +35,19 @@ class Role:
     """
 
     name: tuple[object, ...] = ()
-    decided: Mapping[Condition, bool] = field(default_factory=dict)
+    decided: Mapping[AtomicCondition, bool] = field(default_factory=dict)
     now: float = 0.0
     link: float = 0.0
-    pending: tuple[Message, ...] = ()
-    queues: dict[str, tuple[Message, ...]] = field(default_factory=dict)
+    pending: tuple[MessageInFlight, ...] = ()
+    queues: dict[str, tuple[MessageInFlight, ...]] = field(default_factory=dict)
     sent: dict[str, tuple[float, ...]] = field(default_factory=dict)
     there: dict[str, float] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
-    blocks: dict[str, Blocks] = field(default_factory=dict)
+    blocks: dict[str, BlocksInFlight] = field(default_factory=dict)
     turns: tuple[tuple[float, float], ...] = ()
     whole: bool = True
 
-    def copy(self) -> Role:
+    def copy(self) -> RankRole:
         """One that goes on by itself."""
         return replace(
             self,
@@ -58,31 +58,31 @@ class Role:
             blocks=dict(self.blocks),
         )
 
-    def parted(self, why: object) -> Role:
+    def parted(self, why: object) -> RankRole:
         """One that goes on by itself, under its own name."""
         other = self.copy()
         other.name = (*self.name, why)
         return other
 
-    def deciding(self, condition: Condition, value: bool) -> Role:
+    def deciding(self, condition: AtomicCondition, value: bool) -> RankRole:
         """The ranks of this role for which a condition holds, or does not."""
         other = self.parted((condition, value))
         other.decided = {**self.decided, condition: value}
         return other
 
-    def go_on(self, other: Role) -> None:
+    def go_on(self, other: RankRole) -> None:
         """The ranks of this role are where those of another one are."""
         self.now, self.link, self.turns = other.now, other.link, other.turns
         self.pending, self.queues, self.blocks = other.pending, other.queues, other.blocks
         self.sent, self.there, self.taken = other.sent, other.there, other.taken
 
-    def has_ranks_of(self, other: Role) -> bool:
+    def has_ranks_of(self, other: RankRole) -> bool:
         """Whether one of both came of the other."""
         length = min(len(self.name), len(other.name))
         return self.name[:length] == other.name[:length]
 
 
-def join(began: Role, ends: Sequence[Role]) -> None:
+def join(began: RankRole, ends: Sequence[RankRole]) -> None:
     """A role goes on whose ranks were in several arms of a branch, one of them where each end is.
 
     The next thing that they do together waits for the slowest; in between, the others may go ahead:
@@ -111,7 +111,9 @@ def join(began: Role, ends: Sequence[Role]) -> None:
     for name in _keys(end.blocks for end in ordered):
         changed = (end.blocks[name] for end in ordered if name in end.blocks)
         old = began.blocks.get(name)
-        found.blocks[name] = next((one for one in changed if one is not old), old or Blocks(0, 0))
+        found.blocks[name] = next(
+            (one for one in changed if one is not old), old or BlocksInFlight(0, 0)
+        )
     began.go_on(found)
 
 
@@ -120,8 +122,8 @@ def _keys(maps: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def _still(
-    before: tuple[Message, ...], after: Sequence[tuple[Message, ...]]
-) -> tuple[Message, ...]:
+    before: tuple[MessageInFlight, ...], after: Sequence[tuple[MessageInFlight, ...]]
+) -> tuple[MessageInFlight, ...]:
     """The messages that were on their way before some arms and are so behind all of them, and what
     has been started in any."""
     kept = [one for one in before if all(one in messages for messages in after)]

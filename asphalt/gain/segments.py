@@ -20,7 +20,7 @@ WHOLE_VECTORS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SegmentedMessage:
     """One message, its sizes those of one iteration of the nests around it.
 
     ``tile``: iterations of a segment; ``depth``: segments in flight, where a segment waits for
@@ -36,7 +36,7 @@ class Message:
     between: float
     depth: int
 
-    def whole(self) -> Message:
+    def whole(self) -> SegmentedMessage:
         """The same in one segment."""
         return replace(self, tile=self.iterations)
 
@@ -57,7 +57,7 @@ def usual_tile(iterations: int, work: float) -> int:
     return max(1, min(iterations, tile))
 
 
-def seconds(message: Message, network: Network) -> float:
+def seconds(message: SegmentedMessage, network: Network) -> float:
     """From the begin of the first nest to the end of the second one."""
     now, link = 0.0, 0.0
     there: list[float] = []
@@ -77,6 +77,6 @@ def seconds(message: Message, network: Network) -> float:
     return now
 
 
-def saved(message: Message, network: Network) -> float:
+def saved(message: SegmentedMessage, network: Network) -> float:
     """What the message in segments saves; below zero: what it loses."""
     return seconds(message.whole(), network) - seconds(message, network)

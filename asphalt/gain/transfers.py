@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.derived_datatypes import type_map
-from asphalt.analysis.messages.messages import Envelope, Messages, Part, Way, part_of
+from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.symbol import Origin
 from asphalt.gain.amounts import amount, typical
@@ -24,7 +24,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class PricedTransfer:
     """What a call does.
 
     ``leaf``: the identity of its statement; ``size``: bytes of a message; ``queue``: where its
@@ -36,7 +36,7 @@ class Transfer:
     """
 
     leaf: int
-    part: Part
+    part: Stage
     size: float
     letters: tuple[Letter, ...]
     queue: str | None
@@ -55,10 +55,10 @@ class Transfer:
 class Transfers:
     """The calls of units, each looked at once."""
 
-    _transfers: dict[int, tuple[Leaf, Transfer | None]] = field(default_factory=dict)
+    _transfers: dict[int, tuple[Leaf, PricedTransfer | None]] = field(default_factory=dict)
     _blocks: dict[int, tuple[Leaf, BlockCall | None]] = field(default_factory=dict)
 
-    def of(self, leaf: Leaf, facts: UnitFacts) -> Transfer | None:
+    def of(self, leaf: Leaf, facts: UnitFacts) -> PricedTransfer | None:
         """What the MPI call in a statement of a unit does; None: there is none."""
         found = self._transfers.get(id(leaf))
         if found is None:
@@ -85,15 +85,15 @@ def bytes_of(count: Expr | None, datatype: Expr | None, leaf: Leaf, facts: UnitF
     return number * amount(made.elements.expression(), facts.scope).value * bytes_
 
 
-def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> Transfer:
+def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> PricedTransfer:
     part = part_of(call)
     exchange = call.procedure.exchange
     messages = facts.once(Messages)
-    started = messages.completed_by(leaf) if part is Part.COMPLETE else ()
-    from_queue = call.queue is not None and part is not Part.START
+    started = messages.completed_by(leaf) if part is Stage.COMPLETE else ()
+    from_queue = call.queue is not None and part is not Stage.START
     envelopes = () if from_queue else messages.envelopes(call) or ()
     requests = [(p, a) for p, a in call.bound() if p.kind == "REQUEST"]
-    return Transfer(
+    return PricedTransfer(
         id(leaf),
         part,
         _size(leaf, call, facts),

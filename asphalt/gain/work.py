@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.cost.declared_extents import factors
-from asphalt.analysis.cost.trip_counts import Trips, loop_trips
+from asphalt.analysis.cost.trip_counts import TripCount, loop_trips
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages.messages import called
@@ -138,7 +138,7 @@ def _passed(call: Call, callee: tuple[Located, Scope], scope: Scope, given: Give
     return tuple(found)
 
 
-def _known(trips: Trips | None, given: Given) -> Trips | None:
+def _known(trips: TripCount | None, given: Given) -> TripCount | None:
     if trips is None or not given:
         return trips
     return replace(trips, count=_in_numbers(trips.count, given))

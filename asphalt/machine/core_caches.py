@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from asphalt.analysis.cost.classes import Cache
+from asphalt.analysis.cost.classes import CoreCache
 
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1024, "M": 1024**2}
 
 
-def own_cache(system: Path = SYSTEM) -> Cache:
+def own_cache(system: Path = SYSTEM) -> CoreCache:
     """The size of the second level, and the sets of the first; 0 for what is not known."""
     size = ways = way = 0
     for index in sorted(system.glob("index*")):
@@ -22,7 +22,7 @@ def own_cache(system: Path = SYSTEM) -> Cache:
             way = _bytes(_text(index, "size")) // ways if ways else 0
     if way & (way - 1):
         ways = way = 0
-    return Cache(size, ways, way)
+    return CoreCache(size, ways, way)
 
 
 def _text(index: Path, name: str) -> str:

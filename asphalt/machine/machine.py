@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, Cache
+from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, CoreCache
 from asphalt.config.errors import InputError
 
 BUILT_IN = Path(__file__).resolve().parent.parent / "data" / "machine.toml"
@@ -41,7 +41,7 @@ class Machine:
     seconds: Mapping[str, float]
     latency: Mapping[str, float] = field(default_factory=dict)
     window: float = 0.0
-    cache: Cache = UNKNOWN
+    cache: CoreCache = UNKNOWN
 
     @property
     def speed(self) -> float:
@@ -94,7 +94,7 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     if "load" in latency:
         latency.setdefault("store", latency["load"])
     window = _time(file, "window", table.get("window", 0.0))
-    cache = Cache(*(_number(file, key, table.get(key, 0)) for key in _CACHE))
+    cache = CoreCache(*(_number(file, key, table.get(key, 0)) for key in _CACHE))
     if cache.way & (cache.way - 1):
         raise InputError(str(file), None, f"way: must be a power of two, not {cache.way}")
     name, compiler = str(table["name"]), str(table["compiler"])

@@ -40,7 +40,7 @@ class Platform(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CostSegment:
     """What messages of at least ``size`` bytes cost: seconds each, and seconds a byte."""
 
     size: int
@@ -64,8 +64,8 @@ class Network:
     latency: float
     copy_bandwidth: float
     copy_latency: float
-    sending: tuple[Piece, ...]
-    receiving: tuple[Piece, ...]
+    sending: tuple[CostSegment, ...]
+    receiving: tuple[CostSegment, ...]
     test: float
     eager: int
     collectives: str
@@ -115,7 +115,7 @@ class Network:
 
     def free(self) -> Network:
         """The same with a network and messages that cost nothing."""
-        nothing = (Piece(0, 0.0),)
+        nothing = (CostSegment(0, 0.0),)
         return replace(
             self,
             bandwidth=INSTANT,
@@ -150,11 +150,11 @@ PLAIN = {
 """Settings of every simulation: nothing is timed on the host, and no factor on a platform file."""
 
 
-def _pieces(pieces: tuple[Piece, ...]) -> str:
+def _pieces(pieces: tuple[CostSegment, ...]) -> str:
     return ";".join(f"{piece.size}:{piece.message:.9g}:{piece.byte:.9g}" for piece in pieces)
 
 
-def _of_senders(network: Network) -> tuple[Piece, ...]:
+def _of_senders(network: Network) -> tuple[CostSegment, ...]:
     """What SMPI is to charge to senders.
 
     It charges a receive only where the message was sent eagerly; in an exchange, where each rank
@@ -168,16 +168,16 @@ def _of_senders(network: Network) -> tuple[Piece, ...]:
     )
 
 
-def _both(network: Network, size: int) -> Piece:
+def _both(network: Network, size: int) -> CostSegment:
     sending, receiving = _piece(network.sending, size), _piece(network.receiving, size)
-    return Piece(size, sending.message + receiving.message, sending.byte + receiving.byte)
+    return CostSegment(size, sending.message + receiving.message, sending.byte + receiving.byte)
 
 
-def _piece(pieces: tuple[Piece, ...], size: float) -> Piece:
+def _piece(pieces: tuple[CostSegment, ...], size: float) -> CostSegment:
     return [piece for piece in pieces if piece.size <= size][-1]
 
 
-def _cost(pieces: tuple[Piece, ...], size: float) -> float:
+def _cost(pieces: tuple[CostSegment, ...], size: float) -> float:
     last = _piece(pieces, size)
     return last.message + last.byte * size
 
@@ -187,8 +187,8 @@ def _cost(pieces: tuple[Piece, ...], size: float) -> float:
 # Understanding Host Network Stack Overheads, SIGCOMM 2021, sections 3.1 and 3.5): 0.19 and 0.1 ns
 # a byte.  A system call with its socket work is taken as 2 us at either end: assumed, within a
 # bound (a byte through the loopback costs its sender 5.5 us, with what the receiving stack does).
-_TCP_SEND = (Piece(0, 2 * US, 0.1 * NS),)
-_TCP_RECEIVE = (Piece(0, 2 * US, 0.19 * NS),)
+_TCP_SEND = (CostSegment(0, 2 * US, 0.1 * NS),)
+_TCP_RECEIVE = (CostSegment(0, 2 * US, 0.19 * NS),)
 _TCP_TEST = 0.5 * US  # one poll() of a socket: 0.43 us on a virtual machine
 _TCP_EAGER = 64 * 1024  # Open MPI's btl_tcp_eager_limit
 # Payload of TCP in Ethernet frames of 1500 bytes: 1448 of 1538 on the wire, 0.9415 of the rate.
@@ -238,8 +238,8 @@ INFINIBAND_HDR = Network(
     copy_latency=0.2 * US,
     # To post a work request takes 0.2 us (assumed); what is smaller than 8 KiB (the range of UCX's
     # default) is copied once at either end, what is larger is read out of the user's memory.
-    sending=(Piece(0, 0.2 * US, 1 / _COPY), Piece(8192, 0.3 * US)),
-    receiving=(Piece(0, 0.2 * US, 1 / _COPY), Piece(8192, 0.3 * US)),
+    sending=(CostSegment(0, 0.2 * US, 1 / _COPY), CostSegment(8192, 0.3 * US)),
+    receiving=(CostSegment(0, 0.2 * US, 1 / _COPY), CostSegment(8192, 0.3 * US)),
     test=0.05 * US,  # assumed: a look at a completion queue in cache
     eager=8192,
     collectives="mvapich2",
@@ -256,8 +256,8 @@ INFINIBAND_DDR_2009 = Network(
     copy_latency=0.5 * US,
     # 0.5 us at either end (assumed); what is smaller than 8 KiB is copied, what is larger is read
     # out of the user's memory
-    sending=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
-    receiving=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
+    sending=(CostSegment(0, 0.5 * US, 1 / _COPY_2007), CostSegment(8192, 1 * US)),
+    receiving=(CostSegment(0, 0.5 * US, 1 / _COPY_2007), CostSegment(8192, 1 * US)),
     test=0.1 * US,
     eager=8192,
     collectives="mvapich2",
@@ -274,8 +274,8 @@ MYRINET_2007 = Network(
     copy_latency=0.5 * US,
     # 0.5 us at either end (assumed); MX copies what is smaller than 32 KiB, and hands the rest to
     # the card, which does the rendezvous by itself
-    sending=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(32768, 1 * US)),
-    receiving=(Piece(0, 0.5 * US, 1 / _COPY_2007), Piece(32768, 1 * US)),
+    sending=(CostSegment(0, 0.5 * US, 1 / _COPY_2007), CostSegment(32768, 1 * US)),
+    receiving=(CostSegment(0, 0.5 * US, 1 / _COPY_2007), CostSegment(32768, 1 * US)),
     test=0.2 * US,  # assumed
     eager=32768,
     collectives="mpich",
@@ -293,8 +293,8 @@ RDMA_ETHERNET_2007 = Network(
     copy_bandwidth=_COPY_2007,
     copy_latency=0.5 * US,
     # 1 us at either end (assumed): a request is written to the card, which does all else
-    sending=(Piece(0, 1 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
-    receiving=(Piece(0, 1 * US, 1 / _COPY_2007), Piece(8192, 1 * US)),
+    sending=(CostSegment(0, 1 * US, 1 / _COPY_2007), CostSegment(8192, 1 * US)),
+    receiving=(CostSegment(0, 1 * US, 1 / _COPY_2007), CostSegment(8192, 1 * US)),
     test=0.2 * US,  # assumed
     eager=8192,
     collectives="mpich",

@@ -16,7 +16,7 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import leaves
-from asphalt.optimiser.origins import Origins, Place
+from asphalt.optimiser.origins import Origins, SourceLine
 
 Key = tuple[str, tuple[str, ...]]
 """The file of a unit, and its name and those of its hosts, from the outermost one."""
@@ -83,7 +83,7 @@ def _lines(located: Located) -> set[int]:
     return found
 
 
-def unit_at(tree: Tree, place: Place) -> Located | None:
+def unit_at(tree: Tree, place: SourceLine) -> Located | None:
     """The innermost unit that a line belongs to."""
     around = (
         one

@@ -8,7 +8,7 @@ from dataclasses import replace
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.inlining.runtime_names import clashing_name
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.verdicts.pipelining_codes import PARTS
 from asphalt.analysis.verdicts.splitting_codes import ORDER
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
@@ -17,7 +17,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.empty_windows import EmptyWindow, EmptyWindows
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Tried
 from asphalt.optimiser.second_reader import disagreement
 from asphalt.transforms.buffers import receive_queues, redundant_stores
@@ -141,7 +141,7 @@ def _own_that_stay(
         leaf.span: call.procedure.spelled
         for leaf, call in facts.once(Messages).own_calls()
         if call.binding != "runtime"
-        and part_of(call) is Part.START
+        and part_of(call) is Stage.START
         and line_of(leaf) not in overlapped
     }
     told = {one.span: one for one in reversed(tuple(segments)) if one.span in started}
@@ -195,7 +195,7 @@ def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str]]:
     for stop in (window.behind, window.before):
         if stop is None or stop.span is None:
             continue
-        place = Place(stop.span.file, stop.span.first)
+        place = SourceLine(stop.span.file, stop.span.first)
         whole = tried.whole.get(place)
         if whole is not None:
             told.append(whole.message)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Done, Dropped, Optimised
 from asphalt.optimiser.phases import MOST_STEPS
-from asphalt.optimiser.unit_state import State, Workshop
+from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.rewriting.step import Step
 
 IDLE = "no more work comes beside transfers by it"
@@ -53,7 +53,7 @@ def together_not_kept(
     return (found if why is None else replace(found, why=why),)
 
 
-def with_dropped(state: State, *more: Dropped) -> State:
+def with_dropped(state: UnitState, *more: Dropped) -> UnitState:
     """The state with more steps that were tried from there."""
     return replace(state, dropped=(*state.dropped, *more))
 
@@ -79,7 +79,7 @@ def _dropped(
     shop: Workshop,
     transformation: str,
     does: str,
-    place: Place,
+    place: SourceLine,
     prices: tuple[Price, Price] | None,
 ) -> Dropped:
     if prices is None:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.exchange.site import Place, statements
+from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall, runtime_call
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call
@@ -144,7 +144,7 @@ class EmptyWindows:
                     return stopped or siblings[position]
         return stopped
 
-    def _has_work(self, place: Place, forwards: bool) -> bool:
+    def _has_work(self, place: StatementPosition, forwards: bool) -> bool:
         """Whether there is work on a way: in the unit, or around its calls."""
         if self.is_called:
             return True
@@ -221,11 +221,11 @@ class EmptyWindows:
         for leaf, one in self.messages.calls(other):
             part = part_of(one)
             where = f"line {line_of(leaf)}: {one.procedure.spelled}"
-            if part is Part.NOTHING or (part is Part.COMPLETE and forwards):
+            if part is Stage.NOTHING or (part is Stage.COMPLETE and forwards):
                 continue
-            if part is Part.OTHER and id(leaf) not in self.splits:
+            if part is Stage.OTHER and id(leaf) not in self.splits:
                 return f"a statement that keeps its place ({where})"
-            late = forwards or part is not Part.START
+            late = forwards or part is not Stage.START
             why = self.order.calls.depends_on_time if late else None
             if why is None and not forwards:
                 why = self.order.calls.overtaking(one, call)

@@ -34,7 +34,7 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Model
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import Key, key_of
-from asphalt.optimiser.origins import Place, itself
+from asphalt.optimiser.origins import SourceLine, itself
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
@@ -57,7 +57,7 @@ def optimise(
     model: Judge | None = None,
     changed: Collection[Key] = (),
     wrong: Collection[tuple[str, str]] = (),
-    given: Callable[[Place], Place] = itself,
+    given: Callable[[SourceLine], SourceLine] = itself,
     analyses: Analyses | None = None,
 ) -> Optimised:
     """The best that the given transformations make of a unit of a tree.

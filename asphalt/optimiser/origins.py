@@ -11,14 +11,14 @@ from asphalt.ir.tree import File, leaves
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class SourceLine:
     """A line of a file as it was given."""
 
     path: str
     line: int
 
 
-def itself(place: Place) -> Place:
+def itself(place: SourceLine) -> SourceLine:
     """The place."""
     return place
 
@@ -50,19 +50,19 @@ class Origins:
             spans = tuple(leaf.span for leaf in leaves(file))
             self._made.setdefault(tree, _Made(before, line, spans))
 
-    def place(self, tree: Tree, line: int) -> Place | None:
+    def place(self, tree: Tree, line: int) -> SourceLine | None:
         """Where the statement in a line of a tree stood; None: it is new."""
         return self._traced(tree, line, new=False)
 
-    def about(self, tree: Tree, line: int) -> Place | None:
+    def about(self, tree: Tree, line: int) -> SourceLine | None:
         """The same; of a new statement, where that stood which the step was about that made it."""
         return self._traced(tree, line, new=True)
 
-    def _traced(self, tree: Tree, line: int, new: bool) -> Place | None:
+    def _traced(self, tree: Tree, line: int, new: bool) -> SourceLine | None:
         path = self._path
         while tree is not self._given:
             if path != self._path:
-                return Place(path, line)  # nothing else has changed
+                return SourceLine(path, line)  # nothing else has changed
             made = self._made.get(tree)
             number = None if made is None else self._number(tree, line)
             if made is None or number is None or number >= len(made.spans):
@@ -75,7 +75,7 @@ class Origins:
             else:
                 return None
             tree = made.before
-        return Place(path, line)
+        return SourceLine(path, line)
 
     def _number(self, tree: Tree, line: int) -> int | None:
         """Which of the statements of a tree is the first one in a line."""

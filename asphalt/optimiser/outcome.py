@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from asphalt.analysis.verdicts.verdict import Code, Refused, Role
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.wording import changes_text
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 
 FIXPOINT = "no transformation finds another step"
 UNGAINED = "these passes gain nothing by themselves"
@@ -29,7 +29,7 @@ class Done:
     transformation: str
     does: str
     evidence: tuple[str, ...]
-    place: Place
+    place: SourceLine
     gained: Mapping[str, float] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ class Dropped:
 
     transformation: str
     does: str
-    place: Place
+    place: SourceLine
     why: str
     before: Mapping[str, float] = field(default_factory=dict)
     tried: Mapping[str, float] = field(default_factory=dict)
@@ -64,14 +64,14 @@ class Tried:
     from being divided, by where they stand in what the user gave."""
 
     dropped: tuple[Dropped, ...] = ()
-    whole: Mapping[Place, Refused] = field(default_factory=dict)
+    whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
 
     @property
     def ending(self) -> Dropped | None:
         """All steps together, where the unit stays as it was for what they cost."""
         return next((d for d in self.dropped if d.why == LOSING), None)
 
-    def about(self, place: Place) -> Iterator[str]:
+    def about(self, place: SourceLine) -> Iterator[str]:
         """What was tried with the nest at a place and not kept, with what the model said, in a
         clause each."""
         for one in self.dropped:
@@ -96,7 +96,7 @@ class Transfer:
     path: str = ""
     inlined: bool = False
     does: str = "overlaps with the work in its window"
-    marks: tuple[tuple[Place, str], ...] = ()
+    marks: tuple[tuple[SourceLine, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,11 @@ class Staying:
     call stands in what the user gave, the MPI procedure, and why, as a refusal has it.  ``marks``:
     other places that have to do with it, with their roles and what is told of them."""
 
-    place: Place
+    place: SourceLine
     operation: str
     code: Code
     message: str
-    marks: tuple[tuple[Place, Role, str], ...] = ()
+    marks: tuple[tuple[SourceLine, Role, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +161,4 @@ class Optimised:
     trees: tuple[Tree, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     staying: tuple[Staying, ...] = ()
-    whole: Mapping[Place, Refused] = field(default_factory=dict)
+    whole: Mapping[SourceLine, Refused] = field(default_factory=dict)

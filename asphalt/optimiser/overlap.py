@@ -22,7 +22,7 @@ from asphalt.optimiser.dropped import (
     told_with,
     with_dropped,
 )
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import (
     FIXPOINT,
     LOSING,
@@ -45,7 +45,7 @@ from asphalt.optimiser.phases import (
     STORING,
     WIDENING,
 )
-from asphalt.optimiser.unit_state import State, Workshop
+from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.loops import branch_fission
@@ -62,7 +62,7 @@ class Overlap:
     def __init__(self, shop: Workshop) -> None:
         self.shop = shop
 
-    def of(self, begin: State) -> Optimised:
+    def of(self, begin: UnitState) -> Optimised:
         """All transfers overlapped; collective operations whose blocks are filled or used one by
         one become messages unless one operation overlaps with more, or costs less."""
         whole, blocks = self._formed(begin, ()), self._in_blocks(begin)
@@ -81,7 +81,7 @@ class Overlap:
             whole, *(not_kept(self.shop, begin.tree, DECOMPOSING.name, s, prices) for s in steps)
         )
 
-    def _in_blocks(self, begin: State) -> tuple[Transfer, ...]:
+    def _in_blocks(self, begin: UnitState) -> tuple[Transfer, ...]:
         """The collective operations that can become messages, one for each block."""
         if decomposition.NAME not in self.shop.passes:
             return ()
@@ -90,7 +90,7 @@ class Overlap:
             for part in decomposition.parts_of(self.shop.facts(begin.tree))
         )
 
-    def _decomposed(self, state: State, blocks: tuple[Transfer, ...]) -> State:
+    def _decomposed(self, state: UnitState, blocks: tuple[Transfer, ...]) -> UnitState:
         facts = self.shop.facts(state.tree)
         for step in DECOMPOSING.check(facts) if blocks else ():
             if isinstance(step, decomposition.Decompose) and len(step.parts) == len(blocks):
@@ -98,7 +98,7 @@ class Overlap:
                 return replace(state, ahead=(*state.ahead, *blocks))
         return state
 
-    def _formed(self, begin: State, blocks: tuple[Transfer, ...]) -> Optimised:
+    def _formed(self, begin: UnitState, blocks: tuple[Transfer, ...]) -> Optimised:
         """All transfers split that overlap with work; with receives posted ahead and sends from
         copies only if the copies cost less than what they hide.  ``blocks``: become messages."""
         ahead = self._ahead(begin)
@@ -115,8 +115,8 @@ class Overlap:
         return self._result(begin, state, refused)
 
     def _overlapped(
-        self, begin: State, ahead: tuple[Transfer, ...], blocks: tuple[Transfer, ...]
-    ) -> tuple[State, tuple[Refused, ...]]:
+        self, begin: UnitState, ahead: tuple[Transfer, ...], blocks: tuple[Transfer, ...]
+    ) -> tuple[UnitState, tuple[Refused, ...]]:
         """The transfers split whose windows get work, with the receives ``ahead`` posted, and
         ``blocks`` as messages."""
         # where messages can be cut as they stand, no nest is divided, no send leaves from a copy
@@ -134,7 +134,7 @@ class Overlap:
                 return self._decomposed(state, blocks), refused
             left |= idle
 
-    def _departed(self, begin: State, state: State, left: frozenset[int]) -> State:
+    def _departed(self, begin: UnitState, state: UnitState, left: frozenset[int]) -> UnitState:
         """What is still a blocking send leaves from a copy, if the unit gains by the copy; or if it
         loses nothing by it, and something waits for the send."""
         waiting = [
@@ -160,7 +160,7 @@ class Overlap:
                 return with_dropped(state, *lost)
         return state
 
-    def _ahead(self, begin: State) -> tuple[Transfer, ...]:
+    def _ahead(self, begin: UnitState) -> tuple[Transfer, ...]:
         """The receives that are posted ahead, and not split."""
         if receive_queues.NAME not in self.shop.passes or self.shop.tilings(begin):
             return ()
@@ -172,7 +172,9 @@ class Overlap:
             for line, operation in step.operations
         )
 
-    def _widened(self, begin: State, state: State, dividings: Sequence[Transformation]) -> State:
+    def _widened(
+        self, begin: UnitState, state: UnitState, dividings: Sequence[Transformation]
+    ) -> UnitState:
         """The windows filled, with parts of what ``dividings`` divide, too; branches are split only
         if there is more work in windows then, and no more transfers go without, or if nothing else
         gains."""
@@ -192,12 +194,12 @@ class Overlap:
         split = [step for step in new if step.transformation == branch_fission.NAME]
         return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))
 
-    def _all_divided(self, state: State, dividings: Sequence[Transformation]) -> State:
+    def _all_divided(self, state: UnitState, dividings: Sequence[Transformation]) -> UnitState:
         for dividing in dividings:
             state = self._divided(state, dividing)
         return self._shared(state) if dividings else state
 
-    def _shared(self, state: State) -> State:
+    def _shared(self, state: UnitState) -> UnitState:
         """Nests in the window of one transfer cut into parts, for those behind it too, where that
         gains; as the last of all, since code motion would bring them together again before they
         are marked as parts.  Behind that, it finds more: waits go behind a part, too."""
@@ -218,7 +220,9 @@ class Overlap:
                 state = with_dropped(state, lost)
         return state
 
-    def split(self, state: State, left: frozenset[int]) -> tuple[State, tuple[Refused, ...]]:
+    def split(
+        self, state: UnitState, left: frozenset[int]
+    ) -> tuple[UnitState, tuple[Refused, ...]]:
         """All blocking transfers made non-blocking, but those of the lines ``left``."""
         facts = self.shop.facts(state.tree)
         found = facts.once(nonblocking.check)
@@ -240,7 +244,7 @@ class Overlap:
             split.append(Transfer(one.line, one.operation, len(one.sides), one.assumed))
         return replace(state, split=tuple(split)), refused
 
-    def _divided(self, state: State, dividing: Transformation) -> State:
+    def _divided(self, state: UnitState, dividing: Transformation) -> UnitState:
         """Waits or nests split wherever the window of a transfer gains by it."""
         tried: set[tuple[str, ...]] = set()
         while dividing.name in self.shop.passes and len(state.steps) < MOST_STEPS:
@@ -264,7 +268,7 @@ class Overlap:
                 state = with_dropped(state, lost)
         return state
 
-    def _idle(self, begin: State, state: State) -> frozenset[int]:
+    def _idle(self, begin: UnitState, state: UnitState) -> frozenset[int]:
         """The lines of the split transfers whose windows have no work in them."""
         busy = code_motion.busy_requests(self.shop.facts(state.tree))
         number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
@@ -276,7 +280,7 @@ class Overlap:
                 idle.add(transfer.line)
         return frozenset(idle)
 
-    def _beside(self, begin: State, state: State) -> tuple[Transfer, ...]:
+    def _beside(self, begin: UnitState, state: UnitState) -> tuple[Transfer, ...]:
         """The split transfers, each with the work in its window."""
         work = work_beside(self.shop.facts(state.tree))
         number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
@@ -290,12 +294,12 @@ class Overlap:
             found.append(replace(transfer, beside=tuple(texts), marks=marks))
         return tuple(found)
 
-    def _marks(self, state: State, lines: Iterable[int]) -> tuple[tuple[Place, str], ...]:
+    def _marks(self, state: UnitState, lines: Iterable[int]) -> tuple[tuple[SourceLine, str], ...]:
         """Where work in windows stands in what was given."""
         places = (self.shop.given(self.shop.place(state.tree, line)) for line in lines)
         return tuple((place, "comes beside it") for place in dict.fromkeys(places))
 
-    def _own(self, begin: State, state: State) -> Iterator[Transfer]:
+    def _own(self, begin: UnitState, state: UnitState) -> Iterator[Transfer]:
         """The operations that the program itself starts, and that have other work beside them."""
         after = started(self.shop.facts(state.tree))
         for request, before in started(self.shop.facts(begin.tree)).items():
@@ -310,7 +314,9 @@ class Overlap:
                 one = Transfer(before.line, before.operation, 1, beside=beside, marks=marks)
                 yield self.shop.placed(begin.tree, one)
 
-    def _result(self, begin: State, state: State, refused: tuple[Refused, ...]) -> Optimised:
+    def _result(
+        self, begin: UnitState, state: UnitState, refused: tuple[Refused, ...]
+    ) -> Optimised:
         content = state.tree.content(self.shop.path)
         gained = any(step.transformation in GAINING for step in state.steps)
         changed = gained and content != self.shop.tree.content(self.shop.path)
@@ -340,7 +346,7 @@ class Overlap:
             dropped=distinct(state.dropped, state.steps if changed else ()),
         )
 
-    def _cleared(self, begin: State, state: State) -> tuple[Cleared, ...]:
+    def _cleared(self, begin: UnitState, state: UnitState) -> tuple[Cleared, ...]:
         """The stores that are left out, as they stood."""
         steps = redundant_stores.check(self.shop.facts(begin.tree)) if state.cleared else ()
         return tuple(

@@ -39,7 +39,7 @@ from asphalt.optimiser.phases import (
 )
 from asphalt.optimiser.second_reader import disagreement
 from asphalt.optimiser.segmenting import Segmenting
-from asphalt.optimiser.unit_state import State, Workshop
+from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.optimiser.waves import Waves
 from asphalt.transforms.buffers.array_expansion import ExpandBuffers
 from asphalt.transforms.inlining import inline
@@ -70,7 +70,7 @@ class Driver:
         kept if more transfers overlap with work by it, and more time is saved than without it, or
         than in the called procedures as they stand.
         """
-        begin = State(self.shop.tree, ())
+        begin = UnitState(self.shop.tree, ())
         plain = found = self._cloned(begin)
         prepared = self.shop.closure(begin, PREPARING)
         if len(prepared.steps) >= MOST_STEPS:
@@ -98,7 +98,7 @@ class Driver:
         """The same, which tells of these steps that they are not kept."""
         return told_with(found, *together_not_kept(self.shop, steps, prices, why))
 
-    def _opened(self, prepared: State, found: Optimised) -> Optimised:
+    def _opened(self, prepared: UnitState, found: Optimised) -> Optimised:
         """The same with procedures inlined that compute what is behind receives, and with the
         first work of an iteration behind the receives of the one before, if that gains."""
         rotated = self.shop.closure(prepared, (ROTATING,))
@@ -110,7 +110,9 @@ class Driver:
             found = self._without(found, rotated.steps[len(prepared.steps) :])
         return self._with_opened(prepared, found, needed=True)
 
-    def _with_opened(self, prepared: State, found: Optimised, *, needed: bool = False) -> Optimised:
+    def _with_opened(
+        self, prepared: UnitState, found: Optimised, *, needed: bool = False
+    ) -> Optimised:
         """The same with such procedures inlined, if that gains; ``needed``: if there are none, it
         is not tried, and if it does not gain, it is told."""
         opened = self.shop.closure(prepared, (OPENING,))
@@ -134,7 +136,7 @@ class Driver:
         """
         if found.content is None or not {TURNING.name, TAKING.name} <= set(self.shop.passes):
             return found
-        begin = State(self.shop.known.tree(found.content), found.steps, found.trees)
+        begin = UnitState(self.shop.known.tree(found.content), found.steps, found.trees)
         for loop in sends_first.loops(self.shop.facts(begin.tree)):
             for apart, later in self._taking_later(begin, loop):
                 before = begin if self.shop.model.executes else apart
@@ -146,7 +148,9 @@ class Driver:
                 found = self._without(found, later.steps[len(begin.steps) :], prices)
         return found
 
-    def _taking_later(self, begin: State, loop: tuple[int, ...]) -> Iterator[tuple[State, State]]:
+    def _taking_later(
+        self, begin: UnitState, loop: tuple[int, ...]
+    ) -> Iterator[tuple[UnitState, UnitState]]:
         """What a loop takes from queues behind the first work of its next iteration, with as much
         of that work as possible first; with the state before, where its branches are split."""
         parting = replace(PARTING, check=partial(sends_first.check, loop=loop))
@@ -196,7 +200,7 @@ class Driver:
         price = self.shop.model.price(tree, self.shop.located(tree))
         return price.saved(self.shop.price(self.shop.tree))
 
-    def _pipelined(self, found: Optimised, prepared: State) -> Optimised:
+    def _pipelined(self, found: Optimised, prepared: UnitState) -> Optimised:
         """The same with nests and the messages before and behind them cut into tiles, where that is
         enough work; nothing but that where more nests can be tiled so: the next rank begins
         earlier by it, while an overlapped transfer only makes this one end earlier.
@@ -211,8 +215,8 @@ class Driver:
             return after
         return self._without(alone, found.steps, None, IN_TILES) if found.steps else alone
 
-    def _tiled(self, found: Optimised, prepared: State) -> Optimised:
-        begin = State(self.shop.tree, found.steps)
+    def _tiled(self, found: Optimised, prepared: UnitState) -> Optimised:
+        begin = UnitState(self.shop.tree, found.steps)
         if found.content is not None:
             begin = replace(begin, tree=self.shop.known.tree(found.content))
         elif not self.shop.tilings(begin):
@@ -249,7 +253,7 @@ class Driver:
             )
         return found
 
-    def _cloned(self, begin: State) -> Optimised:
+    def _cloned(self, begin: UnitState) -> Optimised:
         """All transfers overlapped, with buffers renamed and expanded where that is worth it."""
         state, found = self._renamed(begin, self.overlap.of(begin))
         tried: set[tuple[int, ...]] = set()
@@ -261,14 +265,14 @@ class Driver:
             state, found = self._expanded(state, found, step)
         return found
 
-    def _expansions(self, state: State) -> Iterator[ExpandBuffers]:
+    def _expansions(self, state: UnitState) -> Iterator[ExpandBuffers]:
         """The loops whose iterations can have message buffers of their own."""
         facts = self.shop.facts(state.tree)
         return (s for s in self.shop.cloning.check(facts) if isinstance(s, ExpandBuffers))
 
     def _expanded(
-        self, state: State, found: Optimised, step: ExpandBuffers
-    ) -> tuple[State, Optimised]:
+        self, state: UnitState, found: Optimised, step: ExpandBuffers
+    ) -> tuple[UnitState, Optimised]:
         """The same with buffers for each iteration of a loop, which its waits may leave then, if
         the unit takes less time with them, or no more and has more work beside transfers.
 
@@ -289,7 +293,7 @@ class Driver:
                     lost.append(not_kept(self.shop, begin.tree, CLONING.name, one, prices))
         return with_dropped(state, *lost), told_with(found, *lost)
 
-    def _renamed(self, begin: State, found: Optimised) -> tuple[State, Optimised]:
+    def _renamed(self, begin: UnitState, found: Optimised) -> tuple[UnitState, Optimised]:
         """The same with the buffers of some transfers renamed: one after the other, each if more
         work comes beside transfers by it; then all others at once, if that brings more.  First,
         what it was made from."""

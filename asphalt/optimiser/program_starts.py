@@ -13,7 +13,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Role
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.blocking import NOT_BROUGHT, calls_that_stay
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Optimised, Staying, Tried
 from asphalt.optimiser.program_windows import OwnStart, OwnWindows, own_starts
 from asphalt.optimiser.unit_state import Workshop
@@ -29,7 +29,7 @@ def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
     facts = shop.facts(tree)
     told = {(one.path, one.line, one.operation) for one in found.transfers}
 
-    def place(leaf: Leaf) -> Place:
+    def place(leaf: Leaf) -> SourceLine:
         return shop.given(shop.place(tree, line_of(leaf)))
 
     def calls() -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
 def staying_in(
     facts: UnitFacts,
     passes: Collection[str],
-    place: Callable[[Leaf], Place],
+    place: Callable[[Leaf], SourceLine],
     calls: Callable[[], tuple[str, ...]],
     tried: Tried = _NOTHING,
     untouched: str | None = None,
@@ -63,7 +63,7 @@ def staying_in(
             message = f"nothing of its procedure is changed: {untouched}"
         elif reasons := list(_reasons(one, windows, place, calls, tried, passes)):
             message += f": {'; '.join(reasons)}"
-        marks: list[tuple[Place, Role, str]] = [
+        marks: list[tuple[SourceLine, Role, str]] = [
             (place(stop.head), "offending", stop.why) for stop in one.stops
         ]
         marks += [(place(end), "path", "what completes it") for end in one.ends]
@@ -73,7 +73,7 @@ def staying_in(
 def _reasons(
     one: OwnStart,
     windows: OwnWindows,
-    place: Callable[[Leaf], Place],
+    place: Callable[[Leaf], SourceLine],
     calls: Callable[[], tuple[str, ...]],
     tried: Tried,
     passes: Collection[str],

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, verdict
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.requests.matching import Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
@@ -23,7 +23,7 @@ from asphalt.optimiser.empty_windows import Stop, is_called, need
 from asphalt.optimiser.overlapped_work import work_texts
 from asphalt.transforms.loops import peeling, splitting
 from asphalt.transforms.motion import code_motion
-from asphalt.transforms.motion.windows import Window, in_window, is_work, windows_of
+from asphalt.transforms.motion.windows import OverlapWindow, in_window, is_work, windows_of
 from asphalt.transforms.rewriting.checked_sizes import can_check
 from asphalt.transforms.rewriting.edit import lists_in
 
@@ -54,7 +54,7 @@ def own_starts(facts: UnitFacts, windows: OwnWindows) -> Iterator[OwnStart]:
     """All of a unit that are not complete when the call returns, in source order."""
     for match in facts.once(Messages).matches:
         call = match.call
-        starts = part_of(call) is Part.START and call.binding != "runtime"
+        starts = part_of(call) is Stage.START and call.binding != "runtime"
         if starts and not (isinstance(match, Matched) and match.is_blocking):
             yield windows.of(match)
 
@@ -103,7 +103,9 @@ class OwnWindows:
         one = OwnStart(start, operation, ends, NOTHING_BESIDE, beside=tuple(inside))
         return self._with_ways(one, siblings, window)
 
-    def _with_ways(self, one: OwnStart, siblings: tuple[Node, ...], window: Window) -> OwnStart:
+    def _with_ways(
+        self, one: OwnStart, siblings: tuple[Node, ...], window: OverlapWindow
+    ) -> OwnStart:
         behind = self._way(siblings, window.last, forwards=True)
         before = self._way(siblings, window.first, forwards=False)
         work = next((way for way in (behind, before) if isinstance(way, Do | Branch | Leaf)), None)
@@ -175,7 +177,7 @@ class OwnWindows:
     def _is_message(self, node: Node) -> bool:
         """Whether a statement starts or completes transfers, and does nothing else."""
         return isinstance(node, Leaf) and any(
-            part_of(call) in (Part.START, Part.COMPLETE) for _, call in self.messages.calls(node)
+            part_of(call) in (Stage.START, Stage.COMPLETE) for _, call in self.messages.calls(node)
         )
 
     def _stop(self, node: Node, other: Node, forwards: bool) -> str | None:
@@ -208,7 +210,7 @@ class OwnWindows:
             for leaf, call in self.messages.calls(node)
             for a in (
                 self.messages.pending(leaf)
-                if part_of(call) is Part.COMPLETE
+                if part_of(call) is Stage.COMPLETE
                 else self.messages.touched(leaf, call)
             )
             or ()

@@ -18,21 +18,21 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.limits import HEADER, USUAL_DEPTH
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Model, Price
-from asphalt.gain.segments import Message, saved, usual_tile
+from asphalt.gain.segments import SegmentedMessage, saved, usual_tile
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf, Node
 from asphalt.optimiser.dropped import not_kept, together_not_kept, told_with
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS, SEGMENTING, WAITING, WIDENING
-from asphalt.optimiser.unit_state import State, Workshop
+from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.nonblocking.single_waits import SplitWait
 from asphalt.transforms.tiling.pipelining import LEAST_WORK
-from asphalt.transforms.tiling.segment_tiles import Side
+from asphalt.transforms.tiling.segment_tiles import SegmentEnd
 from asphalt.transforms.tiling.segmented_sides import Segmented
 
 IN_SEGMENTS = "messages leave and come in segments without it"
@@ -46,19 +46,19 @@ class Segmenting:
         self.overlap = overlap
         self.model = shop.model if isinstance(shop.model, Model) else Model()
 
-    def of(self, found: Optimised, prepared: State) -> Optimised:
+    def of(self, found: Optimised, prepared: UnitState) -> Optimised:
         """The same with messages in segments; ``prepared``: where to look for them if nothing else
         was gained."""
         if not {SEGMENTING.name, nonblocking.NAME} <= set(self.shop.passes):
             return found
-        begin = State(self.shop.tree, found.steps, found.trees)
+        begin = UnitState(self.shop.tree, found.steps, found.trees)
         if found.content is not None:
             begin = replace(begin, tree=self.shop.known.tree(found.content))
         after = self._all(found, begin, begin.tree)
         if after.tiled:
             return after
         nothing = replace(after, content=None, steps=(), transfers=(), cleared=(), trees=())
-        for other in (State(self.shop.tree, ()), prepared):
+        for other in (UnitState(self.shop.tree, ()), prepared):
             if other.tree is not begin.tree:
                 more = self._all(nothing, other, begin.tree)
                 if more.tiled and not (other.steps and self._stay_apart()):
@@ -76,12 +76,12 @@ class Segmenting:
                 chain = tuple(unit.name for unit in callee.chain)
                 shop = self.shop.beside(tree, callee.path, chain)
                 nothing = Optimised(callee.path, chain[-1], None, (), (), (), FIXPOINT)
-                begin = State(tree, ())
+                begin = UnitState(tree, ())
                 if Segmenting(shop, Overlap(shop)).of(nothing, begin).tiled:
                     return True
         return False
 
-    def _all(self, found: Optimised, begin: State, before: Tree) -> Optimised:
+    def _all(self, found: Optimised, begin: UnitState, before: Tree) -> Optimised:
         """The messages that can be found in a state; ``before``: what the first has to cost less
         than."""
         tried = 0
@@ -96,12 +96,12 @@ class Segmenting:
                 before = begin.tree
         return found
 
-    def _pairs(self, state: State) -> list[tuple[Leaf, Leaf]]:
+    def _pairs(self, state: UnitState) -> list[tuple[Leaf, Leaf]]:
         return list(_pairs(self.shop.facts(state.tree)))
 
     def _one(
-        self, found: Optimised, begin: State, number: int, before: Tree
-    ) -> Optimised | tuple[State, Optimised]:
+        self, found: Optimised, begin: UnitState, number: int, before: Tree
+    ) -> Optimised | tuple[UnitState, Optimised]:
         """The state with one message in segments, if it can be and that gains; ``number``: among
         those of the unit."""
         state, step = self._found(begin, *self._pairs(begin)[number])
@@ -117,7 +117,9 @@ class Segmenting:
             return told_with(found, lost)
         return self._applied(found, begin, state, step, prices)
 
-    def _found(self, begin: State, send: Leaf, receive: Leaf) -> tuple[State, Segmented | None]:
+    def _found(
+        self, begin: UnitState, send: Leaf, receive: Leaf
+    ) -> tuple[UnitState, Segmented | None]:
         """The state in which one message can be cut."""
         lines = {line_of(send), line_of(receive)}
         calls = nonblocking.check(self.shop.facts(begin.tree))
@@ -127,7 +129,7 @@ class Segmenting:
         ways = (self._possible(self.shop.closure(split, way)) for way in (WIDENING, whole))
         return next((way for way in ways if way is not None), (split, None))
 
-    def _waits_apart(self, begin: State, send: Leaf, receive: Leaf) -> State:
+    def _waits_apart(self, begin: UnitState, send: Leaf, receive: Leaf) -> UnitState:
         """The state in which a message that the program starts itself is waited for alone."""
         for leaf in (send, receive) if WAITING.name in self.shop.passes else ():
             facts = self.shop.facts(begin.tree)
@@ -137,7 +139,7 @@ class Segmenting:
                     return self.shop.applied(begin, facts, WAITING, step)
         return begin
 
-    def _possible(self, state: State) -> tuple[State, Segmented] | None:
+    def _possible(self, state: UnitState) -> tuple[UnitState, Segmented] | None:
         """A message that can be cut, where its nests are worth two tiles."""
         facts = self.shop.facts(state.tree)
         steps = (s for s in SEGMENTING.check(facts) if isinstance(s, Segmented))
@@ -147,24 +149,26 @@ class Segmenting:
     def _applied(
         self,
         found: Optimised,
-        begin: State,
-        state: State,
+        begin: UnitState,
+        state: UnitState,
         step: Segmented,
         prices: tuple[Price, Price],
-    ) -> tuple[State, Optimised]:
+    ) -> tuple[UnitState, Optimised]:
         step = replace(step, site=self.shop.new_site(state.tree, step.site))
         does = f"is cut into segments along {step.along}, K and D of {step.site} in {HEADER}"
         new = [replace(self.shop.placed(begin.tree, one), does=does) for one in state.split]
         lines = [line_of(end.message.start) for end in (step.receive, step.send)]
         places = [self.shop.place(state.tree, line) for line in lines]
         told = [
-            replace(one, does=does, beside=()) if Place(one.path, one.line) in places else one
+            replace(one, does=does, beside=()) if SourceLine(one.path, one.line) in places else one
             for one in found.transfers
         ]
-        new += self._own(state, step, does, {Place(one.path, one.line) for one in (*told, *new)})
+        new += self._own(
+            state, step, does, {SourceLine(one.path, one.line) for one in (*told, *new)}
+        )
         place = self.shop.place(state.tree, step.line)
         operation = next(
-            (one.operation for one in (*new, *told) if Place(one.path, one.line) == place),
+            (one.operation for one in (*new, *told) if SourceLine(one.path, one.line) == place),
             step.send.message.operation,
         )
         tiled = Tiled(step.site, place.line, operation, step.along, place.path)
@@ -183,15 +187,15 @@ class Segmenting:
         return after, found
 
     def _own(
-        self, state: State, step: Segmented, does: str, told: Collection[Place]
+        self, state: UnitState, step: Segmented, does: str, told: Collection[SourceLine]
     ) -> list[Transfer]:
         """The ends of a message that the program starts itself, of which nothing is told yet."""
         ends = (Transfer(line_of(one.message.start), one.message.operation, 1, does=does)
                 for one in (step.receive, step.send) if one.message.is_own)  # fmt: skip
         placed = (self.shop.placed(state.tree, one) for one in ends)
-        return [one for one in placed if Place(one.path, one.line) not in told]
+        return [one for one in placed if SourceLine(one.path, one.line) not in told]
 
-    def _prices(self, tree: Tree, state: State, step: Segmented) -> tuple[Price, Price] | None:
+    def _prices(self, tree: Tree, state: UnitState, step: Segmented) -> tuple[Price, Price] | None:
         """What the unit costs before, and with a message in segments; None: its sizes are not
         known."""
         message = self._message(state, step)
@@ -205,7 +209,7 @@ class Segmenting:
         seconds = tuple(w - g for w, g in zip(whole.seconds, gains, strict=True))
         return before, Price(seconds)
 
-    def _message(self, state: State, step: Segmented) -> Message | None:
+    def _message(self, state: UnitState, step: Segmented) -> SegmentedMessage | None:
         facts = self.shop.facts(state.tree)
         seconds = self.model.seconds(state.tree, self.shop.located(state.tree))
         plain = Scopes(facts.scope.program).of(facts.located)
@@ -217,7 +221,7 @@ class Segmenting:
         each = constant(parts.each.expression(), plain)
         if not number or each is None or element is None:
             return None
-        return Message(
+        return SegmentedMessage(
             number,
             usual_tile(number, step.amount / number),
             float(each * element),
@@ -228,7 +232,7 @@ class Segmenting:
         )
 
 
-def _loops(side: Side) -> tuple[Node, ...]:
+def _loops(side: SegmentEnd) -> tuple[Node, ...]:
     return tuple(loop for group in side.groups for loop in group.loops)
 
 

@@ -19,7 +19,7 @@ from asphalt.gain.model import Judge, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key, accepted_now
-from asphalt.optimiser.origins import Origins, Place, itself
+from asphalt.optimiser.origins import Origins, SourceLine, itself
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
 from asphalt.optimiser.phases import (
     CLONING,
@@ -49,7 +49,7 @@ from asphalt.unparse.unparse import unparse
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class UnitState:
     """The tree after some steps; ``trees``: after each of them; ``split``: the transfer behind each
     new request; ``ahead``: the receives that are posted ahead; ``cleared``: where the stores stood
     that are left out; ``dropped``: the steps that were tried from there, or on the way there, and
@@ -60,7 +60,7 @@ class State:
     trees: tuple[Tree, ...] = ()
     split: tuple[Transfer, ...] = ()
     ahead: tuple[Transfer, ...] = ()
-    cleared: frozenset[Place] = frozenset()
+    cleared: frozenset[SourceLine] = frozenset()
     dropped: tuple[Dropped, ...] = ()
 
 
@@ -86,7 +86,7 @@ class Workshop:
         model: Judge,
         changed: Collection[Key] = (),
         wrong: Collection[tuple[str, str]] = (),
-        given: Callable[[Place], Place] = itself,
+        given: Callable[[SourceLine], SourceLine] = itself,
         analyses: Analyses | None = None,
     ) -> None:
         self.first = tree
@@ -106,7 +106,9 @@ class Workshop:
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._prices: dict[bytes, Price] = {}
         self._once_called: frozenset[str] = frozenset()
-        self.whole: dict[Place, Refused] = {}  # what kept nests from being divided, by their place
+        self.whole: dict[
+            SourceLine, Refused
+        ] = {}  # what kept nests from being divided, by their place
         self._brought: set[str] = set()  # the names that inlining has declared, folded
         self.renaming = replace(RENAMING, check=partial(renaming.check, limit=clone_limit))
         self.cloning = replace(CLONING, check=partial(array_expansion.check, limit=clone_limit))
@@ -187,11 +189,11 @@ class Workshop:
         inlined = place.path != self.path or not own
         return replace(transfer, line=place.line, path=place.path, inlined=inlined)
 
-    def place(self, tree: Tree, line: int) -> Place:
+    def place(self, tree: Tree, line: int) -> SourceLine:
         """Where the statement in a line of a tree stood in what was given; for one that is new,
         what it was made for, or the head of the unit."""
         first = next(leaves(self.located(self.first).unit))
-        return self.origins.about(tree, line) or Place(self.path, line_of(first))
+        return self.origins.about(tree, line) or SourceLine(self.path, line_of(first))
 
     def note_whole(self, tree: Tree, found: Iterable[Found]) -> None:
         """Keep in mind what keeps nests of a tree from being divided."""
@@ -204,7 +206,7 @@ class Workshop:
         place = self.given(self.place(tree, line))
         return place.path, place.line
 
-    def tilings(self, state: State) -> tuple[Pipeline, ...]:
+    def tilings(self, state: UnitState) -> tuple[Pipeline, ...]:
         """The nests with enough work to be cut into tiles together with messages, each as if it
         were the only one."""
         if TILING.name not in self.passes:
@@ -236,7 +238,7 @@ class Workshop:
             return not self._tiled[key]
         return isinstance(found, Step)
 
-    def closure(self, state: State, transformations: Sequence[Transformation]) -> State:
+    def closure(self, state: UnitState, transformations: Sequence[Transformation]) -> UnitState:
         """These transformations until none of them finds a step."""
         while len(state.steps) < MOST_STEPS:
             facts = self.facts(state.tree)
@@ -253,8 +255,8 @@ class Workshop:
         return state
 
     def applied(
-        self, state: State, facts: UnitFacts, transformation: Transformation, step: Step
-    ) -> State:
+        self, state: UnitState, facts: UnitFacts, transformation: Transformation, step: Step
+    ) -> UnitState:
         """The state after one step; ``facts``: those that it was found with."""
         unit = transformation.apply(facts, step)
         file = replace_unit(state.tree.file(self.path), facts.unit, unit)

@@ -13,7 +13,7 @@ from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import usual_tile
 from asphalt.gain.waves import Wave, saved
 from asphalt.optimiser.phases import TILING
-from asphalt.optimiser.unit_state import State, Workshop
+from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.tiling.wave_pipelines import Pipeline
 
 
@@ -23,7 +23,7 @@ class Waves:
     def __init__(self, shop: Workshop) -> None:
         self.shop = shop
 
-    def prices(self, state: State, step: Pipeline) -> tuple[Price, Price]:
+    def prices(self, state: UnitState, step: Pipeline) -> tuple[Price, Price]:
         """What the unit costs before, and with a nest in tiles."""
         before, model = self.shop.price(state.tree), self.shop.model
         if not isinstance(model, Model):
@@ -33,7 +33,7 @@ class Waves:
         gains = [saved(wave, network) for network in model.networks]
         return before, Price(tuple(b - g for b, g in zip(before.seconds, gains, strict=True)))
 
-    def _wave(self, state: State, step: Pipeline, model: Model) -> Wave:
+    def _wave(self, state: UnitState, step: Pipeline, model: Model) -> Wave:
         """The wave, with the sizes of now: the amount of its work was found with them."""
         facts = self.shop.facts(state.tree)
         plain = Scopes(facts.scope.program).of(facts.located)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import InputError, UsageError
-from asphalt.diagnostics.model import Problem
+from asphalt.diagnostics.model import ProblemReport
 from asphalt.output.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from asphalt.output.ledger import FOLDER
 
@@ -21,7 +21,7 @@ SKIPPED = frozenset({".git", ".hg", ".svn", FOLDER, ".asphalt-cache"})
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MirroredFile:
     """One file of the mirrored tree.
 
     ``destination`` and ``source`` are absolute.  ``data`` is the transformed content, None for a
@@ -45,9 +45,9 @@ class Mirror:
 
     base: Path
     output: Path
-    entries: tuple[Entry, ...]
+    entries: tuple[MirroredFile, ...]
     directories: tuple[Path, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[ProblemReport, ...]
 
 
 def absolute(path: Path) -> Path:
@@ -70,9 +70,9 @@ def plan_mirror(
     """
     base = absolute(root) if root is not None else base_of(paths)
     output = absolute(output)
-    entries: dict[Path, Entry] = {}
+    entries: dict[Path, MirroredFile] = {}
     directories: list[Path] = []
-    problems: list[Problem] = []
+    problems: list[ProblemReport] = []
     for path in paths:
         source = absolute(path)
         if not source.is_relative_to(base):
@@ -87,7 +87,7 @@ def plan_mirror(
             try:
                 entry = _entry(file, destination, changed, source)
             except _NotAFileError as error:
-                problems.append(Problem(str(file), None, str(error)))
+                problems.append(ProblemReport(str(file), None, str(error)))
                 continue
             if os.path.realpath(destination) == os.path.realpath(file) and entry.link is None:
                 raise UsageError(f"{path}: --output would overwrite it; use --in-place for that")
@@ -125,7 +125,9 @@ def _walk(tree: Path, directories: list[Path]) -> Iterator[Path]:
                 yield here / name
 
 
-def _entry(file: Path, destination: Path, changed: Mapping[Path, bytes], tree: Path) -> Entry:
+def _entry(
+    file: Path, destination: Path, changed: Mapping[Path, bytes], tree: Path
+) -> MirroredFile:
     """How ``file`` is mirrored.
 
     A symbolic link to something in the same tree stays a link; one that leads to a file elsewhere
@@ -135,10 +137,10 @@ def _entry(file: Path, destination: Path, changed: Mapping[Path, bytes], tree: P
         target = os.readlink(file)
         inside = Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tree))
         if inside and not os.path.isabs(target):
-            return Entry(destination, file, 0, link=target)
+            return MirroredFile(destination, file, 0, link=target)
         if not file.is_file():
-            return Entry(destination, file, 0, link=str(absolute(file.parent / target)))
+            return MirroredFile(destination, file, 0, link=str(absolute(file.parent / target)))
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         raise _NotAFileError("is no regular file; it was not mirrored")
-    return Entry(destination, file, stat.S_IMODE(status.st_mode), changed.get(file))
+    return MirroredFile(destination, file, stat.S_IMODE(status.st_mode), changed.get(file))

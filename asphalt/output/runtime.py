@@ -9,13 +9,13 @@ from pathlib import Path
 
 from asphalt.analysis.mpi.runtime_module import STATUSES
 from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
-from asphalt.output.mirror import Entry
+from asphalt.output.mirror import MirroredFile
 
 _MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
 _STATUSES = re.compile(rf"^\s*(?:use|module)\s+{STATUSES}\b".encode(), re.IGNORECASE | re.MULTILINE)
 
 
-def runtime_entry(top: Path, directories: Sequence[Path], sources: Iterable[bytes]) -> Entry:
+def runtime_entry(top: Path, directories: Sequence[Path], sources: Iterable[bytes]) -> MirroredFile:
     """The runtime's place: where it is already, at or above the transformed files but not above
     ``top``; else the deepest directory that holds them all.
 
@@ -36,7 +36,7 @@ def runtime_entry(top: Path, directories: Sequence[Path], sources: Iterable[byte
     before = [there.read_bytes()] if there.is_file() else []
     if any(_STATUSES.search(text) for text in (*before, *sources)):
         data += shipped(RUNTIME_F08).read_bytes()
-    return Entry(there, source, 0o644, data)
+    return MirroredFile(there, source, 0o644, data)
 
 
 def is_runtime(path: Path) -> bool:

@@ -17,15 +17,15 @@ from typing import Protocol
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
-from asphalt.diagnostics.model import Problem
+from asphalt.diagnostics.model import ProblemReport
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
-from asphalt.output.mirror import Entry, Mirror, absolute, base_of, plan_mirror
+from asphalt.output.mirror import Mirror, MirroredFile, absolute, base_of, plan_mirror
 from asphalt.output.runtime import is_runtime, runtime_entry
-from asphalt.unparse.params import Parameter, kept_values, merge_header, update_header
+from asphalt.unparse.params import HeaderEntry, kept_values, merge_header, update_header
 
 
-class Change(Protocol):
+class TransformedFile(Protocol):
     """One file that is transformed: its bytes before and after, and its part of the header."""
 
     @property
@@ -35,7 +35,7 @@ class Change(Protocol):
     @property
     def after(self) -> bytes: ...
     @property
-    def parameters(self) -> tuple[Parameter, ...]: ...
+    def parameters(self) -> tuple[HeaderEntry, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Written:
     rewritten: tuple[Path, ...]
     headers: tuple[Path, ...]
     runtime: Path | None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ProblemReport, ...] = ()
 
 
 def write_tree(
     paths: Sequence[Path],
-    changes: Sequence[Change],
+    changes: Sequence[TransformedFile],
     output: Path,
     *,
     root: Path | None = None,
@@ -77,12 +77,12 @@ def write_tree(
     planned = {entry.source: entry for entry in mirror.entries if entry.link is None}
     mirrored = {os.path.realpath(entry.source) for entry in mirror.entries}
     problems = [
-        Problem(str(path), None, "is reached by a symbolic link only; it was not mirrored")
+        ProblemReport(str(path), None, "is reached by a symbolic link only; it was not mirrored")
         for path in changed
         if path not in planned and os.path.realpath(path) not in mirrored
     ]
     transformed = {planned[path]: change for path, change in changed.items() if path in planned}
-    parameters: dict[Path, list[Parameter]] = defaultdict(list)
+    parameters: dict[Path, list[HeaderEntry]] = defaultdict(list)
     for entry, change in transformed.items():
         parameters[entry.destination.parent].extend(change.parameters)
     entries = _with_headers(mirror, tuple(transformed))
@@ -113,7 +113,7 @@ def write_tree(
 
 
 def write_in_place(
-    paths: Sequence[Path], changes: Sequence[Change], *, force: bool = False
+    paths: Sequence[Path], changes: Sequence[TransformedFile], *, force: bool = False
 ) -> Written:
     """Replace the sources that ``changes`` names, after their headers and the runtime.
 
@@ -122,20 +122,20 @@ def write_in_place(
     """
     named = {absolute(path) for path in paths}
     trees = [os.path.realpath(path) for path in paths if path.is_dir()]
-    parameters: dict[Path, list[Parameter]] = defaultdict(list)
-    entries: list[Entry] = []
-    problems: list[Problem] = []
+    parameters: dict[Path, list[HeaderEntry]] = defaultdict(list)
+    entries: list[MirroredFile] = []
+    problems: list[ProblemReport] = []
     for change in changes:
         _refuse_stale(change)
         real = Path(os.path.realpath(change.path))
         if absolute(change.path) not in named and not any(map(real.is_relative_to, trees)):
             message = f"is a link to {real}, outside; name the link itself to have that changed"
-            problems.append(Problem(str(change.path), None, message))
+            problems.append(ProblemReport(str(change.path), None, message))
             continue
         if not os.access(real.parent, os.W_OK) or not os.access(real, os.W_OK):
             raise InputError(str(change.path), None, "cannot be written; check its permissions")
         parameters[real.parent].extend(change.parameters)
-        entries.append(Entry(real, real, stat.S_IMODE(real.stat().st_mode), change.after))
+        entries.append(MirroredFile(real, real, stat.S_IMODE(real.stat().st_mode), change.after))
     if not entries:
         return Written((), (), (), (), None, tuple(problems))
     texts = [entry.content() for entry in entries]
@@ -155,12 +155,12 @@ def write_in_place(
     )
 
 
-def _refuse_stale(change: Change) -> None:
+def _refuse_stale(change: TransformedFile) -> None:
     if change.path.read_bytes() != change.before:
         raise InputError(str(change.path), None, "has changed while asphalt worked; run it again")
 
 
-def _with_headers(mirror: Mirror, transformed: Sequence[Entry]) -> list[Entry]:
+def _with_headers(mirror: Mirror, transformed: Sequence[MirroredFile]) -> list[MirroredFile]:
     """The entries to be written.  A parameter header that is there already is merged later, not
     copied; one that stands beside a transformed source is where a new header starts from."""
     entries = {entry.destination: entry for entry in mirror.entries}
@@ -168,13 +168,13 @@ def _with_headers(mirror: Mirror, transformed: Sequence[Entry]) -> list[Entry]:
         header, source = entry.destination.with_name(HEADER), entry.source.with_name(HEADER)
         if source.is_file():
             mode = stat.S_IMODE(source.stat().st_mode)
-            entries.setdefault(header, Entry(header, source, mode))
+            entries.setdefault(header, MirroredFile(header, source, mode))
     return [
         entry for path, entry in entries.items() if path.name != HEADER or not os.path.lexists(path)
     ]
 
 
-def _refuse_foreign(output: Path, entries: Sequence[Entry], force: bool) -> None:
+def _refuse_foreign(output: Path, entries: Sequence[MirroredFile], force: bool) -> None:
     """Raise ``UsageError`` if writing would lose a file of somebody else."""
     ledger = read_ledger(output)
     real_output = Path(os.path.realpath(output))
@@ -195,7 +195,7 @@ def _refuse_foreign(output: Path, entries: Sequence[Entry], force: bool) -> None
             )
 
 
-def _refuse_bad_headers(parameters: Mapping[Path, Sequence[Parameter]]) -> None:
+def _refuse_bad_headers(parameters: Mapping[Path, Sequence[HeaderEntry]]) -> None:
     """Raise ``InputError`` for a header that somebody has edited into something else."""
     for directory, entries in parameters.items():
         header = directory / HEADER
@@ -203,16 +203,16 @@ def _refuse_bad_headers(parameters: Mapping[Path, Sequence[Parameter]]) -> None:
             merge_header(header.read_bytes().decode("latin-1"), entries, path=header)
 
 
-def _kept_values(parameters: Mapping[Path, Sequence[Parameter]]) -> list[Problem]:
+def _kept_values(parameters: Mapping[Path, Sequence[HeaderEntry]]) -> list[ProblemReport]:
     """Notes about values in headers that stay although others were asked for."""
     return [
-        Problem(str(directory / HEADER), line, message, note=True)
+        ProblemReport(str(directory / HEADER), line, message, note=True)
         for directory, entries in parameters.items()
         for line, message in kept_values(directory / HEADER, entries)
     ]
 
 
-def _fingerprint(entry: Entry) -> str:
+def _fingerprint(entry: MirroredFile) -> str:
     return fingerprint(
         entry.content() if entry.link is None else b"link to " + os.fsencode(entry.link)
     )
@@ -224,7 +224,7 @@ def _fingerprint_on_disk(path: Path) -> str:
     return fingerprint(path.read_bytes())
 
 
-def _write(entry: Entry) -> bool:
+def _write(entry: MirroredFile) -> bool:
     if entry.link is not None:
         return link_atomically(entry.destination, entry.link)
     durable = entry.data is not None
@@ -232,7 +232,7 @@ def _write(entry: Entry) -> bool:
 
 
 def _write_all(
-    entries: Sequence[Entry], parameters: Mapping[Path, Sequence[Parameter]]
+    entries: Sequence[MirroredFile], parameters: Mapping[Path, Sequence[HeaderEntry]]
 ) -> tuple[Path, ...]:
     """Write copies, then headers, then what needs them; the files whose content changed."""
     rewritten = [entry.destination for entry in entries if entry.data is None and _write(entry)]

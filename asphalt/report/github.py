@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asphalt.diagnostics.model import FINDING, Problem, SiteReport
+from asphalt.diagnostics.model import FINDING, ProblemReport, SiteReport
 
 
-def annotation_lines(sites: Sequence[SiteReport], problems: Sequence[Problem] = ()) -> list[str]:
+def annotation_lines(
+    sites: Sequence[SiteReport], problems: Sequence[ProblemReport] = ()
+) -> list[str]:
     """One ``::notice`` a site and one ``::warning`` a finding or a problem."""
     lines = [
         _command(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from asphalt.diagnostics.model import Problem, SiteReport
+from asphalt.diagnostics.model import ProblemReport, SiteReport
 
 VERSION = 1
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -16,7 +16,7 @@ SCHEMA = Path(__file__).with_name("schema.json")
 def report_text(
     files: Sequence[str],
     sites: Sequence[SiteReport],
-    problems: Sequence[Problem] = (),
+    problems: Sequence[ProblemReport] = (),
     changed: Collection[str] = (),
 ) -> str:
     """The report on ``files``, of which ``changed`` were (or would be) transformed."""

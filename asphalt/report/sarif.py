@@ -19,7 +19,7 @@ from urllib.parse import quote
 from asphalt import __version__
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.diagnostics.catalogue import ALL_CODES
-from asphalt.diagnostics.model import FINDING, MarkReport, Problem, SiteReport
+from asphalt.diagnostics.model import FINDING, MarkReport, ProblemReport, SiteReport
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -40,7 +40,7 @@ _LEVELS = {"refused": "note", FINDING: "warning"}
 
 def sarif_text(
     sites: Sequence[SiteReport],
-    problems: Sequence[Problem] = (),
+    problems: Sequence[ProblemReport] = (),
     sources: Mapping[str, bytes] | None = None,
 ) -> str:
     """The log of one run.  ``sources``: the bytes of the files, for columns in characters."""
@@ -146,7 +146,7 @@ def _fingerprint(site: SiteReport) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def _notification(problem: Problem) -> dict[str, Any]:
+def _notification(problem: ProblemReport) -> dict[str, Any]:
     found: dict[str, Any] = {
         "level": "note" if problem.note else "warning",
         "message": {"text": problem.message},

@@ -10,7 +10,7 @@ from rich.text import Text
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.assumptions import KINDS
 from asphalt.diagnostics.examples import examples_of
-from asphalt.diagnostics.model import FINDING, Problem, SiteReport
+from asphalt.diagnostics.model import FINDING, ProblemReport, SiteReport
 from asphalt.report.steps import dropped_text
 
 _STYLES = {
@@ -56,7 +56,7 @@ def _counted(counts: Counter[str], what: str) -> str:
 _NONE = "no exchange found"
 
 
-def problem_line(problem: Problem) -> str:
+def problem_line(problem: ProblemReport) -> str:
     """A problem with its place, e.g. ``src/a.f90:3: is not text``."""
     where = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
     return f"{where}: {problem.message}"

@@ -8,38 +8,38 @@ from dataclasses import asdict
 
 from rich.table import Table
 
-from asphalt.verify.rows import COMPARED, Kind, Row, counted_ranks
+from asphalt.verify.rows import COMPARED, ComparisonRow, ResultKind, counted_ranks
 from asphalt.verify.stacks import rendered
 
 _COUNTED = {
-    Kind.EQUAL: "equal",
-    Kind.NOT_TILED: "equal but not tiled",
-    Kind.DIFFERS: "different",
-    Kind.HANGS: "hanging",
-    Kind.RACES: "with a race",
-    Kind.UNSTABLE: "where the original's own output changes",
-    Kind.ORIGINAL_FAILS: "where the original fails",
-    Kind.ORIGINAL_HANGS: "where the original hangs",
-    Kind.NOT_BUILT: "not built",
-    Kind.SAME_PROGRAM: "where both builds are the same program",
-    Kind.CLEAN: "clean",
-    Kind.ENDS: "ending well",
+    ResultKind.EQUAL: "equal",
+    ResultKind.NOT_TILED: "equal but not tiled",
+    ResultKind.DIFFERS: "different",
+    ResultKind.HANGS: "hanging",
+    ResultKind.RACES: "with a race",
+    ResultKind.UNSTABLE: "where the original's own output changes",
+    ResultKind.ORIGINAL_FAILS: "where the original fails",
+    ResultKind.ORIGINAL_HANGS: "where the original hangs",
+    ResultKind.NOT_BUILT: "not built",
+    ResultKind.SAME_PROGRAM: "where both builds are the same program",
+    ResultKind.CLEAN: "clean",
+    ResultKind.ENDS: "ending well",
 }
 _CELLS = {
-    **{kind: kind.replace("-", " ") for kind in Kind},
-    Kind.NOT_TILED: "equal, not tiled",
-    Kind.RACES: "races",
+    **{kind: kind.replace("-", " ") for kind in ResultKind},
+    ResultKind.NOT_TILED: "equal, not tiled",
+    ResultKind.RACES: "races",
 }
 _MOST_IN_TABLE = 60  # characters of a difference that the table shows; all of it stands below
 
 
-def verified_json(rows: Sequence[Row], failures: Sequence[str]) -> str:
+def verified_json(rows: Sequence[ComparisonRow], failures: Sequence[str]) -> str:
     """The comparisons as JSON, version 1; ``failures``: what could not be tried."""
     runs = [asdict(row) for row in rows]
     return json.dumps({"version": 1, "runs": runs, "failures": list(failures)}, indent=2)
 
 
-def verified_table(rows: Sequence[Row]) -> Table:
+def verified_table(rows: Sequence[ComparisonRow]) -> Table:
     """A line for each comparison, the MPI where it was chosen."""
     named = any(row.mpi is not None for row in rows)
     wrong = any(not row.passed for row in rows)
@@ -58,7 +58,7 @@ def verified_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def verified_lines(rows: Sequence[Row]) -> Iterator[str]:
+def verified_lines(rows: Sequence[ComparisonRow]) -> Iterator[str]:
     """What differs in each comparison, with the stacks of ranks that hang, and what is known."""
     for row in rows:
         if row.difference is not None:
@@ -70,7 +70,7 @@ def verified_lines(rows: Sequence[Row]) -> Iterator[str]:
     yield from dict.fromkeys(text for row in rows for text in row.notes)
 
 
-def verified_summary(rows: Sequence[Row]) -> str:
+def verified_summary(rows: Sequence[ComparisonRow]) -> str:
     """How many comparisons there were and what they came to; the original by itself is no
     comparison, nor is what had nothing to be compared with."""
     parts = (
@@ -81,40 +81,40 @@ def verified_summary(rows: Sequence[Row]) -> str:
     return "; ".join(filter(None, parts)) or "nothing was run"
 
 
-def _compared(rows: list[Row]) -> str:
+def _compared(rows: list[ComparisonRow]) -> str:
     if not rows:
         return ""
     count = "1 comparison" if len(rows) == 1 else f"{len(rows)} comparisons"
     if not all(row.passed for row in rows):
         return f"{count}: {', '.join(_counts(rows))}"
-    idle = sum(row.kind is Kind.NOT_TILED for row in rows)
+    idle = sum(row.kind is ResultKind.NOT_TILED for row in rows)
     none_tiled = f", {'none' if idle == len(rows) else f'{idle} not'} tiled" if idle else ""
     return f"{count}, all equal{none_tiled}"
 
 
-def _others(title: str, rows: list[Row], left_out: frozenset[Kind]) -> str:
+def _others(title: str, rows: list[ComparisonRow], left_out: frozenset[ResultKind]) -> str:
     counted = [row for row in rows if row.kind not in left_out]
     return f"{title}: {', '.join(_counts(counted))}" if counted else ""
 
 
-def _counts(rows: list[Row]) -> Iterator[str]:
+def _counts(rows: list[ComparisonRow]) -> Iterator[str]:
     for kind, words in _COUNTED.items():
         if count := sum(row.kind is kind for row in rows):
             yield f"{count} {words}"
 
 
-def _result(row: Row) -> str:
+def _result(row: ComparisonRow) -> str:
     return _CELLS[row.kind] if row.passed else f"[red]{_CELLS[row.kind]}[/red]"
 
 
-def _short(row: Row) -> str:
+def _short(row: ComparisonRow) -> str:
     texts = [row.difference.message] if row.difference is not None else []
     text = "; ".join((*texts, *row.findings))
     text = text if len(text) <= _MOST_IN_TABLE else text[:_MOST_IN_TABLE] + "..."
     return text.replace("[", "\\[")
 
 
-def _name(row: Row) -> str:
+def _name(row: ComparisonRow) -> str:
     name = f"K={row.tile} D={_or(row.depth, 'default')}"
     if row.tile is None:
         name = "the original itself"

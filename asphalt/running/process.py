@@ -22,7 +22,7 @@ _GRACE = 5.0  # seconds that a launcher has to stop its ranks
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandResult:
     """How a command ended; ``status`` None: it hangs, and ``hang`` says how that was seen."""
 
     status: int | None
@@ -110,7 +110,7 @@ def run(
     settings: Mapping[str, str] | None = None,
     stdin: Path | None = None,
     at_timeout: Callable[[int], None] | None = None,
-) -> Outcome:
+) -> CommandResult:
     """Run a command in ``directory`` for at most ``timeout`` seconds.
 
     ``settings`` are more environment variables, ``stdin`` is what it reads (nothing by default).
@@ -150,7 +150,7 @@ def run(
             running.ended(process)
         for stream in (stdout, stderr):
             stream.seek(0)
-        return Outcome(status, stdout.read(), stderr.read())
+        return CommandResult(status, stdout.read(), stderr.read())
 
 
 def _text(value: str | Sequence[str]) -> str:

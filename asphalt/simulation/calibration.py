@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, Cache, Counts
-from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, CoreCache, Counts
+from asphalt.analysis.cost.trip_counts import TripCount
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.config.errors import UsageError
@@ -134,7 +134,7 @@ def _units() -> dict[str, _Unit]:
         tree.close()
 
 
-def _counts(unit: _Unit, cache: Cache = UNKNOWN) -> dict[str, float]:
+def _counts(unit: _Unit, cache: CoreCache = UNKNOWN) -> dict[str, float]:
     """The operations of a loop by class."""
     found: dict[str, float] = {}
     for charge in unit.charges(Costs({}, {}, 0.0, cache)):
@@ -177,7 +177,11 @@ def _window(
 
 
 def _beside(
-    kind: str, loops: Mapping[str, _Unit], times: Mapping[str, float], costs: Costs, cache: Cache
+    kind: str,
+    loops: Mapping[str, _Unit],
+    times: Mapping[str, float],
+    costs: Costs,
+    cache: CoreCache,
 ) -> float:
     """Seconds of what a cache has lost, a line or a conflict: what loops take beside all else,
     least squares of relative errors; 0 where they lose none."""
@@ -189,7 +193,7 @@ def _beside(
     return max(0.0, found / weight) if weight else 0.0
 
 
-def _times(trips: tuple[Trips, ...]) -> float:
+def _times(trips: tuple[TripCount, ...]) -> float:
     product = 1.0
     for one in trips:
         value = poly(one.count, _known).value

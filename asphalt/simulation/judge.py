@@ -11,7 +11,7 @@ from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.ir.program import Located
-from asphalt.simulation.runs import Part, Program, SimulationError, Simulator
+from asphalt.simulation.runs import BuiltProgram, SimulationError, Simulator, TimedPart
 from asphalt.simulation.study import Builder
 
 _Text = tuple[tuple[str, bytes], ...]
@@ -87,9 +87,9 @@ class SimulatedTimes:
             return Price(tuple(seconds))
 
 
-def _seconds(simulator: Simulator, program: Program, count: int, name: str) -> float:
+def _seconds(simulator: Simulator, program: BuiltProgram, count: int, name: str) -> float:
     try:
-        return simulator.run(program, count, Part.WHOLE).seconds
+        return simulator.run(program, count, TimedPart.WHOLE).seconds
     except SimulationError as error:
         raise SimulationError(f"the {name} program on {_ranks(count)}: {error}") from None
 

@@ -17,7 +17,15 @@ from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
 from typing import Protocol
 
-from asphalt.simulation.timeline import Call, Doing, Interval, Lane, Timeline, merged, without_busy
+from asphalt.simulation.timeline import (
+    Doing,
+    Interval,
+    Lane,
+    TimedCall,
+    Timeline,
+    merged,
+    without_busy,
+)
 
 _RANK = re.compile(r"rank-(\d+)")
 _KEY = re.compile(r"(\d+)_(\d+)_(-?\d+)_\d+")  # sender, receiver, tag, a number
@@ -42,7 +50,7 @@ class _Rank:
     stack: list[tuple[str, float]] = field(default_factory=list)
     since: float = 0.0
     intervals: list[Interval] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[TimedCall] = field(default_factory=list)
     told: list[_Told] = field(default_factory=list)
 
 
@@ -132,7 +140,7 @@ class _Reader:
                 if not rank.stack:
                     self._count_told(rank, _call(state))
                 if _is_call(state) and _folded(state) not in self._not_waiting:
-                    rank.calls.append(Call(_call(state), start, time))
+                    rank.calls.append(TimedCall(_call(state), start, time))
 
     def _advance(self, rank: _Rank, time: float) -> None:
         if time > rank.since:

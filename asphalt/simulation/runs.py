@@ -13,7 +13,7 @@ from asphalt.analysis.mpi.procedures import table
 from asphalt.config.errors import AsphaltError
 from asphalt.machine.platforms import Platform
 from asphalt.running.mpi import SMPI
-from asphalt.running.process import Outcome, run
+from asphalt.running.process import CommandResult, run
 from asphalt.simulation.deadlock import TELL_BLOCKED, deadlock_text, is_deadlock, ranks_text
 from asphalt.simulation.paje import read_trace
 from asphalt.simulation.timeline import Timeline
@@ -54,7 +54,7 @@ class SimulationError(AsphaltError):
     """A run that ended otherwise than it should."""
 
 
-class Part(Enum):
+class TimedPart(Enum):
     """Which part of a program takes time."""
 
     WHOLE = "whole"
@@ -63,7 +63,7 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class BuiltProgram:
     """A program that is built: it runs in its directory, with these arguments."""
 
     directory: Path
@@ -104,10 +104,12 @@ class Simulator:
     timeout: float
     compared: Outputs = _STANDARD_OUTPUT
 
-    def run(self, program: Program, ranks: int, part: Part, trace: bool = False) -> Simulation:
+    def run(
+        self, program: BuiltProgram, ranks: int, part: TimedPart, trace: bool = False
+    ) -> Simulation:
         """One run; ``trace``: with its timeline.  Raises ``SimulationError`` if it fails."""
-        platform = self.platform.free() if part is Part.COMPUTATION else self.platform
-        text = platform.xml(ranks, self.speed, at_once=part is Part.COMMUNICATION)
+        platform = self.platform.free() if part is TimedPart.COMPUTATION else self.platform
+        text = platform.xml(ranks, self.speed, at_once=part is TimedPart.COMMUNICATION)
         settings = platform.settings()
         if not program.arguments:  # of which a copy of the library knows nothing
             settings |= _OWN_UNITS
@@ -128,7 +130,7 @@ class Simulator:
             if is_deadlock(told):
                 fresh_copy(program.directory, place)
                 blocked = ranks_text(told)
-                if part is Part.WHOLE:  # the parts stand where the whole stands
+                if part is TimedPart.WHOLE:  # the parts stand where the whole stands
                     blocked = deadlock_text(told, launcher, words, place, self.timeout, variables)
                 raise SimulationError(f"it ends in a deadlock: {blocked}")
             seconds = self._seconds(outcome)
@@ -136,7 +138,7 @@ class Simulator:
             timeline = _timeline(paje, seconds, platform) if trace else None
         return Simulation(seconds, outcome.stdout, files, patterns, timeline)
 
-    def _seconds(self, outcome: Outcome) -> float:
+    def _seconds(self, outcome: CommandResult) -> float:
         told = outcome.stderr.decode("utf-8", "backslashreplace")
         if outcome.status is None:
             raise SimulationError(

@@ -18,11 +18,11 @@ from asphalt.running.process import run
 from asphalt.simulation.charged import charge_tree
 from asphalt.simulation.hideable import Hideable, hideable
 from asphalt.simulation.runs import (
-    Part,
-    Program,
+    BuiltProgram,
     Simulation,
     SimulationError,
     Simulator,
+    TimedPart,
     output_difference,
 )
 from asphalt.simulation.timeline import Timeline
@@ -46,7 +46,9 @@ class Builder:
     settings: Settings
     work: Path
 
-    def build(self, name: str, changes: Sequence[Change]) -> tuple[Program, tuple[NotCharged, ...]]:
+    def build(
+        self, name: str, changes: Sequence[Change]
+    ) -> tuple[BuiltProgram, tuple[NotCharged, ...]]:
         """Build one version, and tell what of its computation takes no time.
 
         Raises ``UsageError`` with the compiler's first error.
@@ -66,7 +68,7 @@ class Builder:
         built = build(paths, changes, self.work / name, self.commands, setup, keep=False)
         if not isinstance(built, Built):
             raise UsageError(f"the {name} program does not build: {built}")
-        return Program(built.directory, built.executable, self.arguments), not_charged
+        return BuiltProgram(built.directory, built.executable, self.arguments), not_charged
 
     def _runtime(self, source: Path) -> Path:
         """A library of what charged programs call, for builds that do not compile all sources."""
@@ -130,8 +132,8 @@ class Study:
 
 def study(
     simulator: Simulator,
-    original: Program,
-    transformed: Program | None,
+    original: BuiltProgram,
+    transformed: BuiltProgram | None,
     ranks: int,
     operations: Collection[str],
     workers: int,
@@ -143,7 +145,7 @@ def study(
     when a run has ended.  Raises ``SimulationError`` if one fails.
     """
 
-    def one(task: tuple[str, Program, Part, bool]) -> Simulation:
+    def one(task: tuple[str, BuiltProgram, TimedPart, bool]) -> Simulation:
         name, program, part, trace = task
         try:
             found = simulator.run(program, ranks, part, trace)
@@ -153,12 +155,12 @@ def study(
         return found
 
     tasks = [
-        ("the original", original, Part.WHOLE, True),
-        ("the original's computation alone", original, Part.COMPUTATION, False),
-        ("the original's communication alone", original, Part.COMMUNICATION, False),
+        ("the original", original, TimedPart.WHOLE, True),
+        ("the original's computation alone", original, TimedPart.COMPUTATION, False),
+        ("the original's communication alone", original, TimedPart.COMMUNICATION, False),
     ]
     if transformed is not None:
-        tasks.append(("the transformed program", transformed, Part.WHOLE, True))
+        tasks.append(("the transformed program", transformed, TimedPart.WHOLE, True))
     with ThreadPoolExecutor(workers) as pool:
         whole, computation, communication, *rest = pool.map(one, tasks)
     after = rest[0] if rest else None

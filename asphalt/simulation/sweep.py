@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from asphalt.simulation.runs import (
-    Part,
-    Program,
+    BuiltProgram,
     Simulation,
     SimulationError,
     Simulator,
+    TimedPart,
     output_difference,
 )
 
@@ -51,8 +51,8 @@ class Sweep:
 
 def sweep(
     simulator: Simulator,
-    original: Program,
-    transformed: Mapping[Tiling, Program],
+    original: BuiltProgram,
+    transformed: Mapping[Tiling, BuiltProgram],
     ranks: int,
     workers: int,
     advance: Callable[[], None],
@@ -62,7 +62,7 @@ def sweep(
     Raises ``SimulationError`` if the original cannot be run.
     """
 
-    def one(task: tuple[Program, Part]) -> Simulation | SimulationError:
+    def one(task: tuple[BuiltProgram, TimedPart]) -> Simulation | SimulationError:
         try:
             found: Simulation | SimulationError = simulator.run(task[0], ranks, task[1])
         except SimulationError as error:
@@ -70,8 +70,8 @@ def sweep(
         advance()
         return found
 
-    tasks = [(original, Part.WHOLE), (original, Part.COMPUTATION)]
-    tasks += [(program, Part.WHOLE) for program in transformed.values()]
+    tasks = [(original, TimedPart.WHOLE), (original, TimedPart.COMPUTATION)]
+    tasks += [(program, TimedPart.WHOLE) for program in transformed.values()]
     with ThreadPoolExecutor(workers) as pool:
         whole, computation, *rest = pool.map(one, tasks)
     for found in (whole, computation):

@@ -27,7 +27,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TimedCall:
     """One call of an MPI procedure, from entry to return."""
 
     name: str
@@ -45,7 +45,7 @@ class Lane:
 
     rank: int
     intervals: tuple[Interval, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[TimedCall, ...]
     underway: tuple[tuple[float, float], ...]
 
 

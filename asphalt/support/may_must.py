@@ -17,7 +17,7 @@ class Reply(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MayMustAnswer:
     """An answer; ``reason``: why, as the end of a sentence that begins with the object's name;
     ``span``: the statement that shows it."""
 
@@ -41,16 +41,16 @@ class Finding:
         return self.reply is Reply.UNKNOWN
 
 
-def yes(reason: str, span: Span | None = None) -> Finding:
+def yes(reason: str, span: Span | None = None) -> MayMustAnswer:
     """It is so."""
-    return Finding(Reply.YES, reason, span)
+    return MayMustAnswer(Reply.YES, reason, span)
 
 
-def no(reason: str, span: Span | None = None) -> Finding:
+def no(reason: str, span: Span | None = None) -> MayMustAnswer:
     """It is not so."""
-    return Finding(Reply.NO, reason, span)
+    return MayMustAnswer(Reply.NO, reason, span)
 
 
-def unknown(reason: str, span: Span | None = None) -> Finding:
+def unknown(reason: str, span: Span | None = None) -> MayMustAnswer:
     """It may or may not be so."""
-    return Finding(Reply.UNKNOWN, reason, span)
+    return MayMustAnswer(Reply.UNKNOWN, reason, span)

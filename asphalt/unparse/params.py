@@ -48,7 +48,7 @@ _WRITTEN = re.compile(r"written as: (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class HeaderEntry:
     """What the header says about one site; ``source`` is ``file:line``, ``loop`` what is tiled.
 
     ``asked``: who gave the values, by ``k`` and ``d`` (``--tile``, say), as far as somebody did.
@@ -85,7 +85,7 @@ class _Site:
 
 def merge_header(
     existing: str | None,
-    entries: Sequence[Parameter],
+    entries: Sequence[HeaderEntry],
     drop: Collection[str] = (),
     path: str | Path = HEADER,
 ) -> str:
@@ -125,7 +125,7 @@ def check_header(path: Path) -> None:
         merge_header(content.decode("latin-1"), (), path=path)
 
 
-def kept_values(path: Path, entries: Sequence[Parameter]) -> list[tuple[int, str]]:
+def kept_values(path: Path, entries: Sequence[HeaderEntry]) -> list[tuple[int, str]]:
     """The lines of the header at ``path`` that hold values of a person, where somebody asked for
     others: line numbers from 1, and what to tell."""
     content = _content(path)
@@ -149,7 +149,7 @@ def kept_values(path: Path, entries: Sequence[Parameter]) -> list[tuple[int, str
     return sorted(found)
 
 
-def update_header(path: Path, entries: Sequence[Parameter], drop: Collection[str] = ()) -> bool:
+def update_header(path: Path, entries: Sequence[HeaderEntry], drop: Collection[str] = ()) -> bool:
     """Merge ``entries`` into the header at ``path``; True if that changed it.
 
     Several processes may do this at once.  The file is replaced as a whole, so that a reader, or a
@@ -253,7 +253,7 @@ class _Edits:
         return result
 
 
-def _refresh(site: _Site, entry: Parameter, edits: _Edits) -> None:
+def _refresh(site: _Site, entry: HeaderEntry, edits: _Edits) -> None:
     """Bring the lines of a site up to date; values that somebody changed stay."""
     if site.comment is not None:
         ending = "\r" if edits.lines[site.comment].endswith("\r") else ""
@@ -280,7 +280,7 @@ def _place_for(name: str, sites: dict[str, _Site], lines: Sequence[str]) -> int:
     return min(starts, default=len(lines))
 
 
-def _lines_of(entry: Parameter, what: str) -> list[str]:
+def _lines_of(entry: HeaderEntry, what: str) -> list[str]:
     """The definition of K or D, valid in both source forms."""
     code = f"asphalt_{what}_{entry.site} = {entry.of(what)}"
     note = f"  ! written as: {entry.of(what)}"

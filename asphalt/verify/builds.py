@@ -18,7 +18,7 @@ from asphalt.diagnostics.change import Change
 from asphalt.output.modules import compile_order, is_fortran, used_modules
 from asphalt.output.write import write_tree
 from asphalt.running.diagnostics import essence
-from asphalt.running.process import Outcome, fill, refuse_other_places, run
+from asphalt.running.process import CommandResult, fill, refuse_other_places, run
 from asphalt.verify.compilers import compilers
 from asphalt.verify.setups import CannotError, Setup
 
@@ -203,7 +203,7 @@ def _refuse_unavailable_module(setup: Setup, sources: Sequence[Path]) -> None:
         )
 
 
-def _reason(outcome: Outcome, commands: Commands) -> str:
+def _reason(outcome: CommandResult, commands: Commands) -> str:
     if outcome.status is None:
         limit = max(commands.timeout, _LEAST_SECONDS)
         return f"'{commands.build}' did not end in {limit:g} s; --timeout gives it longer"

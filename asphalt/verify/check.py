@@ -23,7 +23,7 @@ from asphalt.verify.files import Outputs
 from asphalt.verify.findings import Finding, new_in
 from asphalt.verify.race import watched
 from asphalt.verify.records import RECORDS
-from asphalt.verify.rows import Kind, Row, counted_ranks, kind_of
+from asphalt.verify.rows import ComparisonRow, ResultKind, counted_ranks, kind_of
 from asphalt.verify.runs import Result, difference_at, result_difference, run_built
 from asphalt.verify.setups import Setup
 from asphalt.verify.stacks import Stacks
@@ -38,7 +38,7 @@ _WATCHED = "results differ where buffers of pending receives are poisoned, or by
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ComparisonSetup:
     """What is compared under every setup: the program and its commands, numbers of ranks, (K, D).
 
     ``depth`` None in a choice: as the settings say.  ``keep``: the builds stay.  ``race``: all runs
@@ -56,12 +56,12 @@ class Trial:
 
 def check(
     project: Project,
-    trial: Trial,
+    trial: ComparisonSetup,
     setup: Setup,
     work: Path,
     progress: Callable[[str], None],
     outputs_seen: set[str] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[ComparisonRow]:
     """Compare original and transformed programs for each (K, D) and each number of ranks.
 
     ``work`` is an empty directory.  ``progress`` is told what is being done.  The patterns of
@@ -71,7 +71,7 @@ def check(
     return _Check(project, trial, setup, work, progress, outputs_seen).rows()
 
 
-def alone(trial: Trial, setup: Setup) -> bool:
+def alone(trial: ComparisonSetup, setup: Setup) -> bool:
     """Whether there are runs of the original by itself."""
     watched_too = trial.race and not setup.simulated
     return watched_too or (setup.rendezvous and not trial.choices)
@@ -89,14 +89,14 @@ class _Watched:
 class _Compared:
     """What came of one comparison; ``run`` is the run that tells."""
 
-    kind: Kind
+    kind: ResultKind
     difference: Difference | None
     notes: tuple[str, ...]
     run: Result
 
 
-_ENDED = frozenset({Kind.EQUAL, Kind.NOT_TILED})
-_UNCOMPARED = frozenset({Kind.ORIGINAL_FAILS, Kind.ORIGINAL_HANGS})
+_ENDED = frozenset({ResultKind.EQUAL, ResultKind.NOT_TILED})
+_UNCOMPARED = frozenset({ResultKind.ORIGINAL_FAILS, ResultKind.ORIGINAL_HANGS})
 
 
 class _Check:
@@ -105,7 +105,7 @@ class _Check:
     def __init__(
         self,
         project: Project,
-        trial: Trial,
+        trial: ComparisonSetup,
         setup: Setup,
         work: Path,
         progress: Callable[[str], None],
@@ -121,9 +121,9 @@ class _Check:
         self._progress = progress
         self._expected: dict[int, Result] = {}
         self._again: dict[int, Result] = {}
-        self._failures: dict[int, tuple[Kind, Difference] | None] = {}
+        self._failures: dict[int, tuple[ResultKind, Difference] | None] = {}
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ComparisonRow]:
         self._say("building the original")
         original = self._build((), "original")
         if isinstance(original, str):
@@ -141,11 +141,15 @@ class _Check:
             built = self._build(changes, f"transformed-{name.replace(' ', '-')}")
             if isinstance(built, str):
                 failure = Difference(f"does not build: {built}")
-                yield Row(tile, depth, None, Kind.NOT_BUILT, failure, mpi=self._setup.name)
+                yield ComparisonRow(
+                    tile, depth, None, ResultKind.NOT_BUILT, failure, mpi=self._setup.name
+                )
                 continue
             if built.digests and built.digests == original.digests:
                 same = Difference(_SAME)
-                yield Row(tile, depth, None, Kind.SAME_PROGRAM, same, mpi=self._setup.name)
+                yield ComparisonRow(
+                    tile, depth, None, ResultKind.SAME_PROGRAM, same, mpi=self._setup.name
+                )
                 continue
             for ranks in self._trial.ranks:
                 self._say(f"running {name} on {counted_ranks(ranks)}")
@@ -153,11 +157,11 @@ class _Check:
                 findings = compared.run.findings
                 if compared.kind in _ENDED and self._watch is not None:
                     findings += self._watch_transformed(built, name, ranks, self._watch)
-                yield Row(
+                yield ComparisonRow(
                     tile,
                     depth,
                     ranks,
-                    Kind.RACES if findings and compared.kind in _ENDED else compared.kind,
+                    ResultKind.RACES if findings and compared.kind in _ENDED else compared.kind,
                     compared.difference,
                     (
                         *compared.notes,
@@ -176,23 +180,25 @@ class _Check:
             if not _has_tiles(changes):
                 break  # nothing depends on K and D
 
-    def _run_original(self, original: Built, ranks: int) -> Row:
+    def _run_original(self, original: Built, ranks: int) -> ComparisonRow:
         """Whether the original ends where no send ends before its receive."""
         self._say(f"running the original on {counted_ranks(ranks)}")
         run = self._expected_run(original, ranks)
         failed = self._failure(original, ranks)
-        kind, found = (Kind.ENDS, None) if failed is None else failed
+        kind, found = (ResultKind.ENDS, None) if failed is None else failed
         stood, name = run.stacks, self._setup.name
-        return Row(None, None, ranks, kind, found, _remarks(stood), name, stacks=stood.found)
+        return ComparisonRow(
+            None, None, ranks, kind, found, _remarks(stood), name, stacks=stood.found
+        )
 
-    def _watch_original(self, original: Built, ranks: int, watch: Setup) -> Row:
+    def _watch_original(self, original: Built, ranks: int, watch: Setup) -> ComparisonRow:
         """What is wrong with the original by itself.
 
         A run that the watch stopped takes the place of one without, which may not end.
         """
         self._say(f"watching the original on {counted_ranks(ranks)}")
         run = self._run(original, ranks, watch, "-watched")
-        kind, found = Kind.CLEAN, None
+        kind, found = ResultKind.CLEAN, None
         if run.outcome.status != 0 and run.findings:
             self._expected[ranks] = run
         elif failed := self._failure(original, ranks):
@@ -200,13 +206,13 @@ class _Check:
         else:
             found = result_difference(self._expected_run(original, ranks), run, self._trial.outputs)
             found = found and replace(found, message=f"{_WATCHED}: {found.message}")
-        if run.findings or (found is not None and kind is Kind.CLEAN):
-            kind = Kind.RACES
+        if run.findings or (found is not None and kind is ResultKind.CLEAN):
+            kind = ResultKind.RACES
         self._own[ranks] = _Watched(run.findings, found is None)
         texts = tuple(finding.text for finding in run.findings)
         notes = _remarks(run.stacks)
         name = self._setup.name
-        return Row(None, None, ranks, kind, found, notes, name, texts, run.stacks.found)
+        return ComparisonRow(None, None, ranks, kind, found, notes, name, texts, run.stacks.found)
 
     def _watch_transformed(
         self, built: Built, name: str, ranks: int, watch: Setup
@@ -240,7 +246,7 @@ class _Check:
         self._say(f"running the original on {counted_ranks(ranks)} once more")
         again = self._run_again(original, ranks)
         changed = difference_at(found.place, expected, again, self._trial.outputs)
-        kind = kind if changed is None else Kind.UNSTABLE
+        kind = kind if changed is None else ResultKind.UNSTABLE
         return _Compared(kind, found, tuple(causes(found, changed, changes)), run)
 
     def _run_again(self, original: Built, ranks: int) -> Result:
@@ -249,7 +255,7 @@ class _Check:
             self._again[ranks] = self._run(original, ranks, how="-again")
         return self._again[ranks]
 
-    def _failure(self, original: Built, ranks: int) -> tuple[Kind, Difference] | None:
+    def _failure(self, original: Built, ranks: int) -> tuple[ResultKind, Difference] | None:
         """Why there is nothing to compare with on so many ranks; None: there is.
 
         Raises ``UsageError`` if no program was started.
@@ -258,7 +264,7 @@ class _Check:
             self._failures[ranks] = self._failed(original, ranks)
         return self._failures[ranks]
 
-    def _failed(self, original: Built, ranks: int) -> tuple[Kind, Difference] | None:
+    def _failed(self, original: Built, ranks: int) -> tuple[ResultKind, Difference] | None:
         outcome = self._expected_run(original, ranks).outcome
         if outcome.status == 0:
             return None
@@ -269,13 +275,13 @@ class _Check:
                 self._say(f"running the original on {counted_ranks(ranks)} with eager sends")
                 ends = self._run(original, ranks, self._setup.eager, "-eager").outcome.status == 0
                 message += _BUFFERED if ends else _ALWAYS
-            return Kind.ORIGINAL_HANGS, Difference(message, hang=True)
+            return ResultKind.ORIGINAL_HANGS, Difference(message, hang=True)
         if refused := refusal(outcome.status, told):
             command = self._trial.commands.run
             raise UsageError(f"{self._prefix}--run '{command}' starts nothing: {refused}")
         words = last_words(told)
         message = f"the original ended with status {outcome.status}: nothing is compared"
-        return Kind.ORIGINAL_FAILS, Difference(f"{message} ({words})" if words else message)
+        return ResultKind.ORIGINAL_FAILS, Difference(f"{message} ({words})" if words else message)
 
     def _build(self, changes: Sequence[Change], name: str) -> Built | str:
         trial = self._trial

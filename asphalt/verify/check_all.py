@@ -8,15 +8,15 @@ from typing import Protocol
 
 from asphalt.config.errors import UsageError
 from asphalt.project import Project
-from asphalt.verify.check import Trial, alone, check
+from asphalt.verify.check import ComparisonSetup, alone, check
 from asphalt.verify.files import never_written
 from asphalt.verify.race import NEEDS_REAL_MPI
 from asphalt.verify.rendezvous import prove_rendezvous
-from asphalt.verify.rows import Checked, Row
+from asphalt.verify.rows import Checked, ComparisonRow
 from asphalt.verify.setups import CannotError, Setup, require_places
 
 
-class Progress(Protocol):
+class ProgressListener(Protocol):
     """Whom it is told what is being done, and how much of it is."""
 
     def say(self, message: str) -> None:
@@ -28,17 +28,17 @@ class Progress(Protocol):
 
 def check_all(
     project: Project,
-    trial: Trial,
+    trial: ComparisonSetup,
     setups: Sequence[Setup],
     work: Path,
-    progress: Progress,
+    progress: ProgressListener,
 ) -> Checked:
     """Compare under each setup, in directories of their own below ``work`` if they have names.
 
     What cannot be done under one of several setups is told, and the others are tried.  Raises
     ``UsageError`` if nothing can be tried at all.
     """
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     failures: list[str] = []
     remarks: list[str] = []
     seen: set[str] = set()
@@ -68,7 +68,7 @@ def check_all(
     return Checked(tuple(rows), tuple(failures), tuple(remarks))
 
 
-def comparisons(trial: Trial, setups: Sequence[Setup]) -> int:
+def comparisons(trial: ComparisonSetup, setups: Sequence[Setup]) -> int:
     """How many rows ``check_all`` is going to give, where all can be built."""
     by_itself = sum(alone(trial, setup) for setup in setups)
     return len(trial.ranks) * (len(setups) * len(trial.choices) + by_itself)

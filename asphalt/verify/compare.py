@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from asphalt.running.launch import last_words
-from asphalt.running.process import Outcome
+from asphalt.running.process import CommandResult
 
 # a number that no letter, digit or point stands before; "0.5D-03", and "0.5-103" as Fortran
 # prints large exponents
@@ -50,7 +50,7 @@ EXACT = Likeness()
 
 
 def difference(
-    original: Outcome, transformed: Outcome, likeness: Likeness = EXACT
+    original: CommandResult, transformed: CommandResult, likeness: Likeness = EXACT
 ) -> Difference | None:
     """The first difference in exit status or standard output; None: equal."""
     found = end_difference(original, transformed)
@@ -58,14 +58,14 @@ def difference(
 
 
 def printed_difference(
-    original: Outcome, transformed: Outcome, likeness: Likeness
+    original: CommandResult, transformed: CommandResult, likeness: Likeness
 ) -> Difference | None:
     """The first line of standard output that differs; None: equal."""
     found = text_difference(original.stdout, transformed.stdout, likeness)
     return found and replace(found, place=STANDARD_OUTPUT)
 
 
-def end_difference(original: Outcome, transformed: Outcome) -> Difference | None:
+def end_difference(original: CommandResult, transformed: CommandResult) -> Difference | None:
     """How two runs end differently; None: with the same status.
 
     A run that did not end in time counts as a hang, whatever it printed.

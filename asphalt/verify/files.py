@@ -22,7 +22,7 @@ _Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ComparedOutput:
     """What is compared: a file name or pattern below the tree (``-``: standard output), and how
     far numbers in it may differ (relatively; None: bit for bit)."""
 
@@ -37,7 +37,7 @@ class Outputs:
     ``any_order``: lines of standard output may come in another order, as from several ranks.
     """
 
-    files: tuple[Output, ...] = ()
+    files: tuple[ComparedOutput, ...] = ()
     ignored: tuple[re.Pattern[bytes], ...] = ()
     standard_tolerance: float | None = None
     any_order: bool = False
@@ -81,7 +81,7 @@ def outputs(texts: Sequence[str], ignored: Sequence[str], any_order: bool = Fals
     )
 
 
-def _output(text: str) -> Output:
+def _output(text: str) -> ComparedOutput:
     """``FILE``, ``FILE:TOLERANCE``, or ``FILE:`` for a file with a colon in its name."""
     name, colon, number = text.rpartition(":")
     tolerance = None
@@ -92,7 +92,7 @@ def _output(text: str) -> Output:
     path = PurePosixPath(name)
     if not name or path.is_absolute() or ".." in path.parts:
         raise UsageError(f"--output {text}: write the file's path below the tree")
-    return Output(str(path), tolerance)
+    return ComparedOutput(str(path), tolerance)
 
 
 def _tolerance(text: str, number: str) -> float:
@@ -170,7 +170,7 @@ def _names(directory: Path, wanted: Outputs) -> Iterator[str]:
         yield from _matches(directory, output)
 
 
-def _matches(directory: Path, output: Output) -> list[str]:
+def _matches(directory: Path, output: ComparedOutput) -> list[str]:
     literal = directory / output.pattern
     found = [literal] if literal.is_file() else sorted(directory.glob(output.pattern))
     return [str(path.relative_to(directory)) for path in found if path.is_file()]

@@ -16,7 +16,7 @@ from asphalt.config.errors import UsageError
 from asphalt.config.resources import RACE, shipped
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import how_to_get
-from asphalt.running.process import Outcome, run
+from asphalt.running.process import CommandResult, run
 from asphalt.verify.findings import Finding
 from asphalt.verify.race_log import findings_in, refusal_in
 from asphalt.verify.runs import run_directory
@@ -45,7 +45,7 @@ def watched(setup: Setup, run_line: str, work: Path) -> Setup:
     log = run_directory(work).absolute() / _LOG
     words = ("env", f"LD_PRELOAD={preload}", f"ASPHALT_RACE_LOG={log}")
 
-    def findings(outcome: Outcome, directory: Path) -> Sequence[Finding]:
+    def findings(outcome: CommandResult, directory: Path) -> Sequence[Finding]:
         if outcome.status == 0 and not any(log.glob("rank.*")):
             raise UsageError(
                 "--race: no call of MPI was seen; the program must be linked with the MPI's shared "

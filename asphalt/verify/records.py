@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asphalt.running.process import Outcome
+from asphalt.running.process import CommandResult
 
 RECORDS = "runs"
 """The directory of all records, below that of the builds."""
@@ -22,7 +22,7 @@ cd "$(dirname "$0")" && rm -rf tree && cp -a {build} tree && cd tree || exit
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FinishedRun:
     """A run that is over: what was started with which variables, how it ended, what it wrote.
 
     ``files`` are those that are compared, by their paths below the tree.
@@ -31,7 +31,7 @@ class Run:
     command: Sequence[str]
     settings: Mapping[str, str]
     stdin: Path | None
-    outcome: Outcome
+    outcome: CommandResult
     files: Mapping[str, bytes]
     stacks: Sequence[str]
     findings: Sequence[str]

@@ -9,7 +9,7 @@ from asphalt.verify.compare import Difference
 from asphalt.verify.stacks import Stack
 
 
-class Kind(StrEnum):
+class ResultKind(StrEnum):
     """What became of a comparison, or of a run of the original by itself."""
 
     EQUAL = "equal"
@@ -32,13 +32,15 @@ class Kind(StrEnum):
     """The original by itself, where no send ends before its receive."""
 
 
-COMPARED = frozenset({Kind.EQUAL, Kind.NOT_TILED, Kind.DIFFERS, Kind.HANGS, Kind.RACES})
+COMPARED = frozenset(
+    {ResultKind.EQUAL, ResultKind.NOT_TILED, ResultKind.DIFFERS, ResultKind.HANGS, ResultKind.RACES}
+)
 """Where original and transformed program were compared."""
-_PASSED = frozenset({Kind.EQUAL, Kind.NOT_TILED, Kind.CLEAN, Kind.ENDS})
+_PASSED = frozenset({ResultKind.EQUAL, ResultKind.NOT_TILED, ResultKind.CLEAN, ResultKind.ENDS})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """One comparison; ``depth`` None: as the settings say.  ``ranks`` None: a build.
 
     ``tile`` None: the original by itself.
@@ -51,7 +53,7 @@ class Row:
     tile: int | None
     depth: int | None
     ranks: int | None
-    kind: Kind
+    kind: ResultKind
     difference: Difference | None = None
     notes: tuple[str, ...] = field(default=())
     mpi: str | None = None
@@ -65,13 +67,13 @@ class Row:
         return self.kind in _PASSED
 
 
-def kind_of(difference: Difference | None, findings: bool, tiled: bool) -> Kind:
+def kind_of(difference: Difference | None, findings: bool, tiled: bool) -> ResultKind:
     """What a comparison came to whose original is in order."""
     if difference is not None:
-        return Kind.HANGS if difference.hang else Kind.DIFFERS
+        return ResultKind.HANGS if difference.hang else ResultKind.DIFFERS
     if findings:
-        return Kind.RACES
-    return Kind.EQUAL if tiled else Kind.NOT_TILED
+        return ResultKind.RACES
+    return ResultKind.EQUAL if tiled else ResultKind.NOT_TILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Checked:
     ``failures`` are mistakes that a user can mend; ``remarks`` what an MPI cannot do.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     failures: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 

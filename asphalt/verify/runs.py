@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from asphalt.running.process import Outcome, fill, run
+from asphalt.running.process import CommandResult, fill, run
 from asphalt.verify.builds import Built, Commands
 from asphalt.verify.compare import (
     STANDARD_OUTPUT,
@@ -29,7 +29,7 @@ from asphalt.verify.files import (
     written,
 )
 from asphalt.verify.findings import Finding
-from asphalt.verify.records import Run
+from asphalt.verify.records import FinishedRun
 from asphalt.verify.setups import Setup, launcher
 from asphalt.verify.stacks import (
     GDB_IS_MISSING,
@@ -54,7 +54,7 @@ class Result:
 
     ``tiled``: some exchange was (the runtime tells), so that more than the original call ran."""
 
-    outcome: Outcome
+    outcome: CommandResult
     files: Mapping[str, WrittenFile] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     findings: tuple[Finding, ...] = ()
@@ -110,7 +110,7 @@ def run_built(
     if record is not None:
         lines = (rendered(stood.found), [finding.text for finding in findings])
         contents = {name: file.content for name, file in files.items()}
-        Run(command, settings, commands.stdin, outcome, contents, *lines).write(
+        FinishedRun(command, settings, commands.stdin, outcome, contents, *lines).write(
             record, built.directory, place
         )
     shutil.rmtree(place)
@@ -167,7 +167,7 @@ def _settings(setup: Setup, work: Path) -> Mapping[str, str]:
 
 
 def _deadlock(
-    built: Built, ranks: int, commands: Commands, setup: Setup, work: Path, outcome: Outcome
+    built: Built, ranks: int, commands: Commands, setup: Setup, work: Path, outcome: CommandResult
 ) -> Stacks:
     """Where simulated ranks stood: the same run once more, each rank a thread that gdb can see."""
     if shutil.which("gdb") is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.running.mpi import MPIS, OPENMPI, Mpi, how_to_get
-from asphalt.running.process import Outcome
+from asphalt.running.process import CommandResult
 from asphalt.running.simgrid import Cluster, options
 from asphalt.verify.findings import Finding
 
@@ -22,7 +22,7 @@ NAMES = (*(mpi.name for mpi in MPIS), "all")
 _BLOCKED_RANKS = "--log=ker_engine.thresh:info"  # tells them in a deadlock, else nothing
 _COMPILERS = ("fc", "f77", "cc", "mpi")
 
-Findings = Callable[[Outcome, Path], Sequence[Finding]]
+Findings = Callable[[CommandResult, Path], Sequence[Finding]]
 
 
 class CannotError(UsageError):

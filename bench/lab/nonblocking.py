@@ -23,7 +23,7 @@ from pathlib import Path
 
 from asphalt.analysis.exchange.site import calls_in
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
-from asphalt.analysis.mpi.procedures import Procedure, Timing, procedure
+from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
@@ -122,7 +122,7 @@ def _changed(located: Located, scopes: Scopes, file: File) -> Unit:
     return insert_behind(changed, last_declaration(changed), (declaration,))
 
 
-def _all_to_all(operation: Procedure) -> bool:
+def _all_to_all(operation: MpiProcedure) -> bool:
     """Whether it is a blocking exchange of all with all."""
     return (
         operation.exchange is not None

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.judging import program
 
 from asphalt.analysis.effects import procedure_effects
 from asphalt.config.settings import Settings
@@ -17,6 +16,7 @@ from asphalt.frontend.source_tree.outline import Request
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.frontend.source_tree.workers import Failed, Workers
 from asphalt.project import Project
+from support.judging import program
 
 SETTINGS = Settings(jobs=1)
 NEST = """\

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from matplotlib import image
-from support.places import RESULTS
 
 from asphalt.config.settings import Settings
 from asphalt.project import Project
@@ -18,6 +17,7 @@ from bench.lab.papers import REPEATS, LinkSweep, Panel, Timed, runs_of, slowdown
 from bench.lab.papers import sweep_panels as panels_of_sweeps
 from bench.lab.speed import Speed, from_json, schema, write_tree
 from bench.lab.stages import STAGES, stages
+from support.places import RESULTS
 
 PREFIX = "PYTHONPYCACHEPREFIX"
 

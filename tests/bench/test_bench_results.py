@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 from rich.console import Console
-from support.places import RESULTS
 
 from asphalt.running.mpi import OPENMPI, SMPI
 from bench.full import Bench
@@ -32,6 +31,7 @@ from bench.lab.sweep import CHOSEN, Run, runs_of
 from bench.lab.targets import Target, rows_by_kernel, targets
 from bench.lab.targets_page import targets_text
 from bench.lab.terminal import kernel_figure, kernel_table
+from support.places import RESULTS
 
 ROW = Row("kernel/variant", "transformed", "SMPI 10 Gb/s", 16, 4, 2, 0.5, 0.5, 0.9)
 

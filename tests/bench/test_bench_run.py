@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, installed
 
 from bench.lab.case import load_cases
 from bench.lab.measure import check_results
 from bench.lab.run import LabError, Run, run_program, same_output
+from support.mpi_run import SMPI, installed
 
 _TOLD = "echo result; echo 'seconds 1.5' >&2; sleep 30"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, installed
 
 from bench.lab import ratios
 from bench.lab.ratios import PLATFORMS, SHAPES, Example, compare
+from support.mpi_run import SMPI, installed
 
 # a message that is too short to be tiled, and one that is not
 EXAMPLES = (Example(64, 8, 1.0, 2, 4), Example(1 << 19, 8, 1.0, 1, 3))

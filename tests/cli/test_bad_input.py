@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.cli_programs import TRANSPOSES, write_tree
 
 from asphalt.cli.main import main
+from support.cli_programs import TRANSPOSES, write_tree
 
 NEST_LINE = TRANSPOSES.splitlines().index("    do z = 1, nz") + 1
 COMMANDS = ("scan", "diff", "apply", "explain")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support.cli_programs import MAIN, REFUSED, TRANSPOSES, write_tree
 
 from asphalt.cli.main import main
 from asphalt.report.json import SCHEMA
+from support.cli_programs import MAIN, REFUSED, TRANSPOSES, write_tree
 
 HEADER = "asphalt_params.inc"
 RUNTIME = "asphalt_rt.f90"

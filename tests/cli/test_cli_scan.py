@@ -8,11 +8,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support.cli_programs import REFUSED_LINE, TRANSPOSES, TRANSPOSES_LINE, write_tree
 
 from asphalt.cli.main import main
 from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.report.json import SCHEMA
+from support.cli_programs import REFUSED_LINE, TRANSPOSES, TRANSPOSES_LINE, write_tree
 
 
 @pytest.fixture

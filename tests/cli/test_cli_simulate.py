@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.cli_programs import MAIN, TRANSPOSES
-from support.mpi_run import SMPI, installed
 
 from asphalt.cli.main import main
 from asphalt.machine.platforms import NETWORKS
+from support.cli_programs import MAIN, TRANSPOSES
+from support.mpi_run import SMPI, installed
 
 pytestmark = pytest.mark.skipif(not installed(SMPI), reason="needs SMPI")
 ETHERNET = next(network for network in NETWORKS if network.name == "ethernet-10g")

@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.cli_programs import MAIN, write_tree
 
 from asphalt.cli.main import main
+from support.cli_programs import MAIN, write_tree
 
 pytestmark = pytest.mark.skipif(
     shutil.which("mpif90") is None or shutil.which("mpirun") is None, reason="needs an MPI"

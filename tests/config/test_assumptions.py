@@ -8,13 +8,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support.judging import CALL, NEST, SETTINGS, program, project, site
 
 from asphalt.cli.main import main
 from asphalt.config.assumptions import CONTROL, PURE, folded, is_accepted, of_kind
 from asphalt.config.errors import UsageError
 from asphalt.report.json import SCHEMA
 from asphalt.report.text import site_details, site_lines
+from support.judging import CALL, NEST, SETTINGS, program, project, site
 
 TWO_CALLS = {  # another call of the operation, and a way to this one that nobody can see through
     "declare": "logical :: often\n",

@@ -7,9 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.code_examples import ACCEPTED, OF_STEPS, REFUSED
-from support.judging import SETTINGS
-from support.mpi_run import MPICH, OPENMPI, compile_source, installed
 
 from asphalt.analysis.conditions import point_to_point, usage
 from asphalt.config.passes import TRANSFERS
@@ -17,6 +14,9 @@ from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.examples import FOLDER, examples_of
 from asphalt.diagnostics.model import SiteReport
 from asphalt.project import Project
+from support.code_examples import ACCEPTED, OF_STEPS, REFUSED
+from support.judging import SETTINGS
+from support.mpi_run import MPICH, OPENMPI, compile_source, installed
 
 DEFECTS = {"ASP005", "ASP901"}
 """What only a defect of asphalt itself raises: no program gets it."""

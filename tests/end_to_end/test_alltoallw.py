@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
-from support.places import RUNTIME_PROGRAMS
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.project import Project
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
+from support.places import RUNTIME_PROGRAMS
 
 # columns of which all ranks have some become rows, and rows columns again: a block of columns is in
 # planes of its own, one of rows in all planes

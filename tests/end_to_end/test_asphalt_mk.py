@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from support.cli_programs import MAIN, TRANSPOSES
 
 pytestmark = pytest.mark.skipif(

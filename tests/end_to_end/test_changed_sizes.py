@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.judging import SETTINGS, program
-from support.mpi_run import MPICH, RUNTIME, build, installed, run
 
 from asphalt.project import Project
+from support.judging import SETTINGS, program
+from support.mpi_run import MPICH, RUNTIME, build, installed, run
 
 ANY = program(declare="include 'sizes.inc'\n").replace(
     "  integer, parameter :: n = 3, nz = 8\n", ""

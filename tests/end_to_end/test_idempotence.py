@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from fuzz.batch import _MAIN, SUPPORT
-from fuzz.transfers import KINDS
-from support.code_examples import ACCEPTED, OF_STEPS
 
 from asphalt.config.passes import PASSES, TRANSFERS
 from asphalt.config.settings import Settings
@@ -19,6 +16,9 @@ from asphalt.running.mpi import OPENMPI
 from asphalt.transforms.tiling import pipelining
 from bench.lab.build import Recipe, sources_of
 from bench.lab.case import Case, load_cases
+from fuzz.batch import _MAIN, SUPPORT
+from fuzz.transfers import KINDS
+from support.code_examples import ACCEPTED, OF_STEPS
 
 QUICK = frozenset({"alltoalls", "exchanges", "halos", "shifts", "waves"})
 """The kinds of procedures of which the quick suite transforms one."""

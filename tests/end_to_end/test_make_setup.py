@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.mpi_run import MPICH, OPENMPI, SMPI, installed
 from support.places import ROOT
 

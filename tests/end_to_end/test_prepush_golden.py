@@ -15,13 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from support.judging import SETTINGS, program, site, transformed
-from support.places import GOLDEN
 
 from asphalt.frontend.lexical.source_text import read_source
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.tree import leaves, units_in
 from asphalt.project import Project
+from support.judging import SETTINGS, program, site, transformed
+from support.places import GOLDEN
 
 BEFORE = sorted(GOLDEN.glob("*.before.f*"))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import OPENMPI, RUNTIME, build, installed, run
 
 from asphalt.config.settings import Settings
 from asphalt.project import Project
+from support.mpi_run import OPENMPI, RUNTIME, build, installed, run
 
 PROGRAM = """\
 program exchange

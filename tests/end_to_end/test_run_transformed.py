@@ -15,12 +15,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, compile_source, installed, link, run
-from support.places import TRANSFORMED
 
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
 from asphalt.project import Project
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, compile_source, installed, link, run
+from support.places import TRANSFORMED
 
 SOURCES = TRANSFORMED
 # in the order in which they are compiled

@@ -8,13 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, compile_source, installed, link, run
-from support.places import ROOT
-from support.safety_matrix import MATRIX, RULES, Elsewhere, Never, pairs
-from support.safety_page import PAGE, page
-from support.safety_pair import Pair
-from support.safety_pairs import PAIRS
-from support.stepping import Stepped
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
@@ -23,6 +16,13 @@ from asphalt.optimiser import phases
 from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.rewriting.step import Step, Transformation
 from asphalt.transforms.tiling import pipelining
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, compile_source, installed, link, run
+from support.places import ROOT
+from support.safety_matrix import MATRIX, RULES, Elsewhere, Never, pairs
+from support.safety_page import PAGE, page
+from support.safety_pair import Pair
+from support.safety_pairs import PAIRS
+from support.stepping import Stepped
 
 _PROCEDURES = ("step", "shift", "sweep")
 ALL = {

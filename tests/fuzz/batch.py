@@ -15,17 +15,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from support.mpi_run import RUNTIME
-
 from asphalt.config.resources import RUNTIME_F08, shipped
 from asphalt.running.mpi import SMPI, Mpi
-from asphalt.running.process import Outcome, run
+from asphalt.running.process import CommandResult, run
 from asphalt.running.simgrid import Cluster, MessageCosts, command
 from asphalt.verify.findings import Finding
 from asphalt.verify.race import build_library
 from asphalt.verify.race_log import findings_in
 from fuzz.oddities import ODDITIES
 from fuzz.transformation import SUPPORT, Case
+from support.mpi_run import RUNTIME
 
 HIDDEN = SUPPORT.with_name("hidden.f90")
 _COMMON = {"hidden.f90": HIDDEN, "support.f90": SUPPORT, "asphalt_rt.f90": RUNTIME}
@@ -162,7 +161,7 @@ def as_subroutine(case: Case, after: bool) -> str:
     )
 
 
-def _checked(outcome: Outcome) -> None:
+def _checked(outcome: CommandResult) -> None:
     if outcome.status != 0:
         words = outcome.stderr.decode("utf-8", "replace") or "no end"
         raise BuildError(words)

@@ -8,7 +8,7 @@ from typing import Any
 
 from asphalt.analysis.inlining import plan, procedure
 from asphalt.analysis.inlining.arguments import Passed
-from asphalt.analysis.inlining.names import Names
+from asphalt.analysis.inlining.names import InlinedNames
 from asphalt.running.mpi import SMPI
 from fuzz.mutation import Replacement
 from fuzz.transfer_mutant import Switch, TransferMutant, off
@@ -27,8 +27,8 @@ def mutants() -> Iterator[TransferMutant]:
     yield TransferMutant(
         "ASP044 two names", "passed_twice", off(Passed, "_check_twice", None), ((SMPI, "-O2"),)
     )
-    yield TransferMutant("ASP045 COMMON blocks", "other_common", off(Names, "_common", None))
-    yield TransferMutant("ASP045 functions", "other_meaning", off(Names, "_intrinsic", None))
+    yield TransferMutant("ASP045 COMMON blocks", "other_common", off(InlinedNames, "_common", None))
+    yield TransferMutant("ASP045 functions", "other_meaning", off(InlinedNames, "_intrinsic", None))
     yield TransferMutant(
         "ASP046 construct names", "construct_name", off(plan, "_check_construct_names", None)
     )

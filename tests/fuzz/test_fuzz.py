@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 from hypothesis import given, settings
-from support.mpi_run import SMPI, installed
 
 from asphalt.running.mpi import MPIS, Mpi
 from fuzz.checking import Setting, failures
@@ -21,6 +20,7 @@ from fuzz.render import render
 from fuzz.strategy import draw_exchange, lawful, numbered_program, programs
 from fuzz.teeth import hazard_of, hunt
 from fuzz.transformation import Case, must_stay, transformed
+from support.mpi_run import SMPI, installed
 
 SAMPLE = range(12)
 needs_smpi = pytest.mark.skipif(not installed(SMPI), reason="SMPI is not installed")

@@ -6,7 +6,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from support.mpi_run import compile_source
 
 from asphalt.running.mpi import MPICH, SMPI
 from fuzz.close import MAKERS
@@ -17,6 +16,7 @@ from fuzz.transfer_mutation import MUTANTS, named
 from fuzz.transfer_teeth import hunt
 from fuzz.transfers import batch
 from fuzz.typed_handles import typed
+from support.mpi_run import compile_source
 
 
 def test_a_procedure_is_the_same_each_time() -> None:

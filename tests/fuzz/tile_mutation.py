@@ -8,7 +8,7 @@ from typing import Any
 
 from asphalt.analysis.conditions import open_coded
 from asphalt.analysis.exchange import open_coded_blocks, open_coded_sites
-from asphalt.analysis.exchange.open_coded_exchange import Fault
+from asphalt.analysis.exchange.open_coded_exchange import NotAnExchange
 from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -85,7 +85,7 @@ def _first_alone(original: Replacement) -> Replacement:
 
     def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> Any:
         found = original(nodes, scope)
-        if not isinstance(found, Fault):
+        if not isinstance(found, NotAnExchange):
             del found.copies[1:]
         return found
 

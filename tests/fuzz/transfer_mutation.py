@@ -26,7 +26,7 @@ from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind
 from asphalt.analysis.memory.mpi_buffers import _Buffers
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.tiling import block_loops, edge_iterations
@@ -52,7 +52,7 @@ def _no_order(original: Replacement) -> Replacement:
     """Calls that do something else keep no order with any."""
 
     def calls(self: MessageOrder, one: Any, other: Any) -> str | None:
-        return None if Part.OTHER in (part_of(one), part_of(other)) else original(self, one, other)
+        return None if Stage.OTHER in (part_of(one), part_of(other)) else original(self, one, other)
 
     return calls
 
@@ -240,7 +240,7 @@ def _of_loops() -> Iterator[TransferMutant]:
 
 def _of_procedures() -> Iterator[TransferMutant]:
     yield TransferMutant(
-        "ASP042 kept variables", "kept_variable", (Switch(names.Names, "_local", _not_kept),)
+        "ASP042 kept variables", "kept_variable", (Switch(names.InlinedNames, "_local", _not_kept),)
     )
     yield TransferMutant(
         "ASP043 changed arguments", "argument_changes", off(CallContext, "stays", True)
@@ -277,7 +277,7 @@ def _one_less(original: Replacement) -> Replacement:
 def _not_kept(original: Replacement) -> Replacement:
     """A variable that keeps its value is a variable like any other."""
 
-    def local(self: names.Names, name: str, symbol: Any) -> None:
+    def local(self: names.InlinedNames, name: str, symbol: Any) -> None:
         if symbol.attrs & {"save", "data"}:
             self.variable(name, symbol)
         else:

@@ -22,7 +22,7 @@ from asphalt.frontend.source_tree.workers import shared_workers
 from asphalt.project import Project
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.process import run
-from asphalt.unparse.params import Parameter, merge_header
+from asphalt.unparse.params import HeaderEntry, merge_header
 from fuzz import (
     alltoalls,
     arrays,
@@ -87,7 +87,7 @@ class Made:
     text: str
     changed: bool
     transfers: int
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[HeaderEntry, ...]
     steps: frozenset[str]
 
 
@@ -108,7 +108,7 @@ def batch(
     made = [_procedure(kind, seed, number, mpi) for number in range(first, first + count)]
     total = Count(programs=count)
     after: dict[str, str] = {}
-    parameters: list[Parameter] = []
+    parameters: list[HeaderEntry] = []
     for number, (file, text) in enumerate(made, first):
         passes = PASSES if kind == "alltoalls" else TRANSFERS
         # messages are cut, and codes of errors known, only where all of the program is seen

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1
+from support.stepping import Stepped
 
 _FRAME = """\
 subroutine unit(a, b, w, n, np, me, comm, theirs)

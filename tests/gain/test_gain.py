@@ -5,18 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.gain.amounts import FIRST, amount, typical
 from asphalt.gain.model import USUAL, Model, Price
 from asphalt.gain.post import COPY_BANDWIDTH
-from asphalt.gain.segments import Message as SegmentedMessage
+from asphalt.gain.segments import SegmentedMessage, usual_tile
 from asphalt.gain.segments import saved as saved_by
-from asphalt.gain.segments import usual_tile
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import leaves
 from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_DDR_2009, INFINIBAND_HDR, Network
 from asphalt.optimiser.optimise import FIXPOINT, Optimised, optimise
+from support.stepping import Stepped
 
 _FRAME = """\
 subroutine unit(a, b, w, n, m, lo, hi, np, me, comm)

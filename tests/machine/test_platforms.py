@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, build, installed
-from support.places import ROOT
 
 from asphalt.config.errors import AsphaltError
 from asphalt.machine.choose import chosen
@@ -14,7 +12,9 @@ from asphalt.machine.platform_files import described, host_speed
 from asphalt.machine.platforms import NETWORKS, Network, Platform
 from asphalt.report.timeline_data import time_text
 from asphalt.running.simgrid import MessageCosts
-from asphalt.simulation.runs import Part, Program, Simulator
+from asphalt.simulation.runs import BuiltProgram, Simulator, TimedPart
+from support.mpi_run import SMPI, build, installed
+from support.places import ROOT
 
 SIZES = (8, 4000, 40000, 4000000)
 
@@ -87,32 +87,32 @@ CLUSTER = """\
 needs_smpi = pytest.mark.skipif(not installed(SMPI), reason="needs SMPI")
 
 
-def built(folder: Path, text: str) -> Program:
+def built(folder: Path, text: str) -> BuiltProgram:
     source = folder / "program.f90"
     source.write_text(text)
-    return Program(folder, f"./{build(SMPI, [source], folder).name}")
+    return BuiltProgram(folder, f"./{build(SMPI, [source], folder).name}")
 
 
 @pytest.fixture(scope="module")
-def ping_pong(tmp_path_factory: pytest.TempPathFactory) -> Program:
+def ping_pong(tmp_path_factory: pytest.TempPathFactory) -> BuiltProgram:
     return built(tmp_path_factory.mktemp("pingpong"), PING_PONG)
 
 
-def times(platform: Platform, program: Program) -> list[float]:
-    run = Simulator(platform, 1e9, 60.0).run(program, 2, Part.WHOLE)
+def times(platform: Platform, program: BuiltProgram) -> list[float]:
+    run = Simulator(platform, 1e9, 60.0).run(program, 2, TimedPart.WHOLE)
     return [float(word) for word in run.stdout.split()]
 
 
 @needs_smpi
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.name)
-def test_messages_take_what_the_figures_say(network: Network, ping_pong: Program) -> None:
+def test_messages_take_what_the_figures_say(network: Network, ping_pong: BuiltProgram) -> None:
     expected = [network.one_way(size) for size in SIZES]
     assert times(network, ping_pong) == pytest.approx(expected, rel=0.03)
 
 
 @needs_smpi
 def test_a_described_cluster_has_its_own_latency_and_bandwidth(
-    tmp_path: Path, ping_pong: Program
+    tmp_path: Path, ping_pong: BuiltProgram
 ) -> None:
     file = tmp_path / "mine.xml"
     file.write_text(CLUSTER)
@@ -138,22 +138,22 @@ def test_short_messages_are_there_when_they_are_received_late(
 @needs_smpi
 @pytest.mark.parametrize("name", ["ethernet-10g", "mine.xml"])
 def test_a_free_network_takes_no_time(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ping_pong: Program
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ping_pong: BuiltProgram
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.xml").write_text(CLUSTER)
     simulator = Simulator(*chosen([name]), 1e9, 60.0)
-    assert simulator.run(ping_pong, 2, Part.COMPUTATION).seconds < 1e-5
+    assert simulator.run(ping_pong, 2, TimedPart.COMPUTATION).seconds < 1e-5
 
 
 @needs_smpi
-def test_two_runs_give_the_same_digits(ping_pong: Program) -> None:
+def test_two_runs_give_the_same_digits(ping_pong: BuiltProgram) -> None:
     simulator = Simulator(NETWORKS[0], 1e9, 60.0)
-    first, second = (simulator.run(ping_pong, 2, Part.WHOLE, trace=True) for _ in range(2))
+    first, second = (simulator.run(ping_pong, 2, TimedPart.WHOLE, trace=True) for _ in range(2))
     assert first == second
     assert first.timeline is not None
     # tracing does not change what is traced
-    assert simulator.run(ping_pong, 2, Part.WHOLE).seconds == first.seconds
+    assert simulator.run(ping_pong, 2, TimedPart.WHOLE).seconds == first.seconds
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.name)

@@ -9,9 +9,6 @@ from typing import cast
 
 import jsonschema
 import pytest
-from support.opinions import Opinion
-from support.places import KERNELS
-from support.stepping import Stepped
 
 from asphalt.cli.main import main
 from asphalt.diagnostics.model import (
@@ -28,10 +25,13 @@ from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_HDR, Network
 from asphalt.optimiser import overlap
 from asphalt.optimiser.dropped import IDLE, SLOWER, distinct, together_not_kept
 from asphalt.optimiser.optimise import Done, Dropped, Optimised, optimise
-from asphalt.optimiser.origins import Place
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.unit_state import Workshop
 from asphalt.report.json import SCHEMA
 from asphalt.report.steps import dropped_text, step_text
+from support.opinions import Opinion
+from support.places import KERNELS
+from support.stepping import Stepped
 
 FACES = """\
 subroutine faces(w, b, me, comm)
@@ -80,7 +80,7 @@ def test_a_clone_that_costs_more_than_it_hides_is_told(tmp_path: Path) -> None:
     (dropped,) = _optimised(tmp_path / "fast", FACES, INFINIBAND_HDR).dropped
     assert (dropped.transformation, dropped.why) == ("expansion", SLOWER)
     assert dropped.does == "MPI_Send of line 12 leaves from a copy"
-    assert dropped.place == Place(str(tmp_path / "fast" / "unit.f90"), 12)
+    assert dropped.place == SourceLine(str(tmp_path / "fast" / "unit.f90"), 12)
     (network,) = dropped.before
     assert dropped.tried[network] > dropped.before[network] > 0
     kept = _optimised(tmp_path / "slow", FACES, ETHERNET_1)
@@ -188,7 +188,7 @@ def test_each_procedure_is_told_what_was_tried_for_it() -> None:
 
 
 def test_steps_are_told_once_and_only_if_nothing_comes_of_them() -> None:
-    place = Place("a.f90", 3)
+    place = SourceLine("a.f90", 3)
     first = Dropped("renaming", "x is renamed", place, IDLE)
     last = Dropped("renaming", "x is renamed", place, SLOWER)
     other = Dropped("expansion", "x is renamed", place, SLOWER)

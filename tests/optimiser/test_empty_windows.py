@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.judging import SETTINGS
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.diagnostics.model import SiteReport
 from asphalt.optimiser.blocking import NOT_BROUGHT
 from asphalt.project import Project
+from support.judging import SETTINGS
 
 _UNIT = """\
 program step

@@ -6,12 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, installed
 
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.running.mpi import environment
+from support.mpi_run import MPICH, OPENMPI, installed
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm, flag)

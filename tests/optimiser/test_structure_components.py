@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from support.mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
 
 _PROGRAM = """\
 module fields

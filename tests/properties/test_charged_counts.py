@@ -15,13 +15,13 @@ from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support.fortran_values import iterations
 
 from asphalt.analysis.cost import classes as costs
 from asphalt.analysis.cost.classes import CLASSES
 from asphalt.config.settings import Settings
 from asphalt.machine.machine import Machine
 from asphalt.simulation.charged import charge_tree
+from support.fortran_values import iterations
 
 WEIGHTS = {"add": 1.0, "multiply": 1e3, "divide": 1e6}
 WEIGHTS |= dict.fromkeys(("store", "store_far", "store_indexed"), 1e9)

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.analysed import Analysed
 
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.requests.matching import Match, Matched, Unmatched, matching
+from support.analysed import Analysed
 
 # The library: a request is a number that was never given before; what is active has its start line.
 CHANCE = """\

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from asphalt.diagnostics.change import Change
+from asphalt.project import Project
 from support.judging import SETTINGS
 from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, compile_source, installed, link, run
 from support.places import TRANSFORMED
 from support.random_programs import random_program
-
-from asphalt.diagnostics.change import Change
-from asphalt.project import Project
 
 SHOWING = TRANSFORMED / "showing.f90"
 MAIN = """\

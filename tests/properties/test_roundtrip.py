@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import ROOT
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.cpp_facts import CppFacts
@@ -23,6 +22,7 @@ from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit, leaves
 from asphalt.unparse.reprint import text_of
+from support.places import ROOT
 
 SUFFIXES = (".f90", ".F90", ".f95", ".f03", ".f08", ".f", ".F", ".for", ".inc")
 

@@ -15,14 +15,14 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support.fortran_program import FortranProgram
-from support.mpi_run import OPENMPI, build, installed, run
 
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity.uniformity import Level, Uniform, Uniformity
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, leaves
+from support.fortran_program import FortranProgram
+from support.mpi_run import OPENMPI, build, installed, run
 
 RANKS = 3
 INPUTS = ([1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [4, -1, 3, 0, 7, 2])

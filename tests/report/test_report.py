@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asphalt.diagnostics.catalogue import ALL_CODES
-from asphalt.diagnostics.model import Problem, SiteReport
+from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import SCHEMA, report_text
 from asphalt.report.text import code_details, problem_line, site_details, site_lines, summary
@@ -57,7 +57,10 @@ def test_a_report_fits_the_schema() -> None:
     text = report_text(
         ["src/a.f90", "src/long_name.f90"],
         [PROVED, REFUSED],
-        [Problem("src/x.f90", None, "is not text"), Problem("src/y.f90", 3, "END DO missing")],
+        [
+            ProblemReport("src/x.f90", None, "is not text"),
+            ProblemReport("src/y.f90", 3, "END DO missing"),
+        ],
         {"src/a.f90"},
     )
     report = json.loads(text)
@@ -134,12 +137,12 @@ def test_a_code_with_its_examples() -> None:
 
 
 def test_problem_lines() -> None:
-    assert problem_line(Problem("a.f90", None, "is not text")) == "a.f90: is not text"
-    assert problem_line(Problem("a.f90", 3, "bad")) == "a.f90:3: bad"
+    assert problem_line(ProblemReport("a.f90", None, "is not text")) == "a.f90: is not text"
+    assert problem_line(ProblemReport("a.f90", 3, "bad")) == "a.f90:3: bad"
 
 
 def test_annotations_are_escaped() -> None:
-    problem = Problem("odd,name:1.f90", None, "100 % wrong\nreally")
+    problem = ProblemReport("odd,name:1.f90", None, "100 % wrong\nreally")
     lines = annotation_lines([REFUSED], [problem])
     assert lines == [
         "::warning file=odd%2Cname%3A1.f90,title=asphalt::100 %25 wrong%0Areally",

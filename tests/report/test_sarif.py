@@ -8,12 +8,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from support.cli_programs import REFUSED_LINE, write_tree
 
 from asphalt.cli.main import main
 from asphalt.diagnostics.catalogue import ALL_CODES
-from asphalt.diagnostics.model import MarkReport, Problem, SiteReport
+from asphalt.diagnostics.model import MarkReport, ProblemReport, SiteReport
 from asphalt.report.sarif import sarif_text
+from support.cli_programs import REFUSED_LINE, write_tree
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.json").read_text())
 VALIDATOR = jsonschema.Draft4Validator(SCHEMA)
@@ -43,7 +43,10 @@ SKIPPED = SiteReport("less", "src/b.f90", 29, "MPI_Alltoall", "", "skipped", "AS
 
 
 def log(*sites: SiteReport, sources: dict[str, bytes] | None = None) -> dict[str, Any]:
-    problems = [Problem("odd.f90", None, "is empty"), Problem("odd.f90", 3, "is odd", True)]
+    problems = [
+        ProblemReport("odd.f90", None, "is empty"),
+        ProblemReport("odd.f90", 3, "is odd", True),
+    ]
     report: dict[str, Any] = json.loads(sarif_text(sites, problems, sources))
     VALIDATOR.validate(report)
     return report

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark.structures import ParameterSet
+
+from asphalt.analysis.schedule.exchange import window
 from support.mpi_run import (
     MPICH,
     OPENMPI,
@@ -19,8 +21,6 @@ from support.mpi_run import (
     run,
 )
 from support.places import RUNTIME_PROGRAMS
-
-from asphalt.analysis.schedule.exchange import window
 
 PROGRAMS = RUNTIME_PROGRAMS
 

@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, installed
 
-from asphalt.analysis.cost.classes import CLASSES, LINE, Cache
+from asphalt.analysis.cost.classes import CLASSES, LINE, CoreCache
 from asphalt.cli.main import main
 from asphalt.machine.core_caches import own_cache
 from asphalt.machine.machine import LATENCIES, Machine, load_machine
@@ -21,6 +20,7 @@ from asphalt.machine.machine_file import machine_text
 from asphalt.simulation.calibration import _beside, _counts, _time, _units
 from asphalt.simulation.calibration_runs import COLUMNS, DATA, FILES, reordered, steps, usual
 from asphalt.transforms.charging.program import Costs
+from support.mpi_run import SMPI, installed
 
 # Divisions that do not wait for each other: their number times the seconds of one is the least.
 DIVISIONS = """\
@@ -112,7 +112,7 @@ def test_simulate_charges_what_the_machine_file_says(
 def test_the_time_of_a_lost_line_is_found_again() -> None:
     costs = Costs(dict.fromkeys(CLASSES, 1e-10), dict.fromkeys(LATENCIES, 1e-9))
     lines = {name: unit for name, unit in _units().items() if name.startswith("line_")}
-    small, large = Cache(COLUMNS * LINE // 2), Cache(COLUMNS * LINE * 4)
+    small, large = CoreCache(COLUMNS * LINE // 2), CoreCache(COLUMNS * LINE * 4)
     times = {n: _time(u, costs) + 3e-9 * _counts(u, small)["line"] for n, u in lines.items()}
     assert len(times) == 2
     assert _beside("line", lines, times, costs, small) == pytest.approx(3e-9)
@@ -123,12 +123,12 @@ def test_the_time_of_a_conflict_is_found_again() -> None:
     """One set holds 8 of 128 lines; of two sets, each holds 8 of 64."""
     costs = Costs(dict.fromkeys(CLASSES, 1e-10), dict.fromkeys(LATENCIES, 1e-9))
     loops = {name: unit for name, unit in _units().items() if name.startswith("conflict_")}
-    cache = Cache(COLUMNS * LINE * 4, ways=8, way=4096)
+    cache = CoreCache(COLUMNS * LINE * 4, ways=8, way=4096)
     found = {name: _counts(unit, cache)["conflict"] for name, unit in loops.items()}
     assert sorted(found.values()) == [64 * (64 - 8)] * 2 + [64 * (128 - 8)] * 2
     times = {n: _time(u, costs) + 3e-9 * found[n] for n, u in loops.items()}
     assert _beside("conflict", loops, times, costs, cache) == pytest.approx(3e-9)
-    assert _beside("conflict", loops, times, costs, Cache(ways=128, way=4096)) == 0
+    assert _beside("conflict", loops, times, costs, CoreCache(ways=128, way=4096)) == 0
 
 
 def test_nothing_is_timed_for_a_file_that_cannot_be_written(

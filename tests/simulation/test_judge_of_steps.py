@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mpi_run import SMPI, installed
-from support.opinions import Opinion
-from support.stepping import Stepped
 
 from asphalt.cli import judging
 from asphalt.cli.main import main
@@ -19,6 +16,9 @@ from asphalt.gain.model import Judge, Model
 from asphalt.machine.platforms import ETHERNET_1
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.running import mpi as running
+from support.mpi_run import SMPI, installed
+from support.opinions import Opinion
+from support.stepping import Stepped
 
 needs_smpi = pytest.mark.skipif(not installed(SMPI), reason="needs SMPI")
 

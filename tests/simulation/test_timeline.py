@@ -22,7 +22,15 @@ from asphalt.report.timeline_data import (
 from asphalt.report.timeline_html import write_timelines
 from asphalt.simulation.hideable import hideable
 from asphalt.simulation.paje import read_trace
-from asphalt.simulation.timeline import Call, Doing, Interval, Lane, Timeline, means, without_busy
+from asphalt.simulation.timeline import (
+    Doing,
+    Interval,
+    Lane,
+    TimedCall,
+    Timeline,
+    means,
+    without_busy,
+)
 
 # Numbers of events differ from release to release: the head says what they are.
 TRACE = """\
@@ -100,7 +108,7 @@ def test_a_trace_is_read() -> None:
         Interval(1.5, 3.0, Doing.WAITING),
         Interval(3.0, 4.0, Doing.WAITING, "MPI_Alltoall"),
     )
-    assert first.calls == (Call("MPI_Alltoall", 3.0, 4.0),)
+    assert first.calls == (TimedCall("MPI_Alltoall", 3.0, 4.0),)
     assert first.underway == ((0.0, 0.0), (1.0, 100.0), (3.0, 40.0), (4.0, 0.0))
     assert second.intervals == (Interval(0.0, 3.0, Doing.WAITING, "MPI_Wait"),)
     assert second.underway == ()
@@ -166,7 +174,7 @@ def lane(rank: int, *parts: tuple[str, float, float]) -> Lane:
         Interval(start, end, Doing.WAITING if call else Doing.COMPUTING, call)
         for call, start, end in parts
     )
-    calls = tuple(Call(call, start, end) for call, start, end in parts if call)
+    calls = tuple(TimedCall(call, start, end) for call, start, end in parts if call)
     return Lane(rank, intervals, calls, ())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.memory.accesses import Access, Footprint, Names
+from asphalt.analysis.memory.accesses import Access, Footprint, NameSemantics
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import Scope, Scopes
@@ -23,7 +23,7 @@ class Analysed:
         self.effects = Effects(self.scopes)
         self.located = self.program.at(*chain) if chain else self.program.all[0]
         self.scope: Scope = self.scopes.of(self.located)
-        self.names: Names = self.effects.names(self.scope)
+        self.names: NameSemantics = self.effects.names(self.scope)
         self.values = Values(self.scope, self.effects)
 
     @property

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from textwrap import dedent
 
-from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, Cache
+from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, CoreCache
 from asphalt.config.settings import Settings
 from asphalt.machine.machine import LATENCIES, Machine
 from asphalt.simulation.charged import charge_tree
@@ -17,7 +17,7 @@ def charges(
     text: str,
     name: str = "a.f90",
     window: float = 0.0,
-    cache: Cache = UNKNOWN,
+    cache: CoreCache = UNKNOWN,
     **seconds: float,
 ) -> list[str]:
     """What the charging statements add to the clock, in order."""

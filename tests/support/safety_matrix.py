@@ -97,7 +97,7 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "inline": Row(
-        frozenset({"inline", "hoisting", "opening"}),
+        frozenset({"inline", "allocation_hoisting", "opening"}),
         {
             "wildcard": _AS_THEY_ARE,
             "order": _AS_THEY_ARE,
@@ -111,7 +111,7 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "branches": Row(
-        frozenset({"branches"}),
+        frozenset({"constant_branches"}),
         {
             "wildcard": _AS_THEY_ARE,
             "order": _AS_THEY_ARE,
@@ -123,7 +123,7 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "stores": Row(
-        frozenset({"stores"}),
+        frozenset({"redundant_stores"}),
         {
             "wildcard": (),
             "order": _NONE_MOVES,
@@ -161,7 +161,7 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "expansion": Row(
-        frozenset({"expansion", "expanded_buffers", "departure"}),
+        frozenset({"receive_queues", "array_expansion", "buffered_sends"}),
         {
             "wildcard": (),
             "order": _at(
@@ -221,7 +221,7 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "fission": Row(
-        frozenset({"fission", "loop_fission", "sends_first"}),
+        frozenset({"branch_fission", "loop_fission", "sends_first"}),
         {
             "wildcard": (),
             "order": (),
@@ -249,7 +249,7 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "motion": Row(
-        frozenset({"motion", "copies", "taking"}),
+        frozenset({"code_motion", "branch_copies", "later_receives"}),
         {
             "wildcard": (
                 *_at(
@@ -290,7 +290,7 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "waits": Row(
-        frozenset({"waits", "draining"}),
+        frozenset({"single_waits", "waits_behind_loop"}),
         {
             "wildcard": _NO_START,
             "order": _NO_START,

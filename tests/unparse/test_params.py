@@ -14,12 +14,12 @@ from asphalt.config.errors import InputError
 from asphalt.config.limits import HEADER
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
-from asphalt.unparse.params import Parameter, merge_header, update_header
+from asphalt.unparse.params import HeaderEntry, merge_header, update_header
 from asphalt.unparse.writer import Style, lines_of
 
 
-def entry(site: str, tile: int = 0, depth: int = 2, line: int = 20) -> Parameter:
-    return Parameter(site, "MPI_Alltoall", f"exchange.f90:{line}", "z", tile, depth)
+def entry(site: str, tile: int = 0, depth: int = 2, line: int = 20) -> HeaderEntry:
+    return HeaderEntry(site, "MPI_Alltoall", f"exchange.f90:{line}", "z", tile, depth)
 
 
 NEW = """\
@@ -132,7 +132,7 @@ def test_a_name_defined_twice_is_refused() -> None:
 
 
 def test_comment_is_one_line_of_plain_characters() -> None:
-    odd = Parameter("s", "MPI_Alltoall", "na\u00efve\nfile\\.f90:3", "z", 0, 2)
+    odd = HeaderEntry("s", "MPI_Alltoall", "na\u00efve\nfile\\.f90:3", "z", 0, 2)
     assert odd.comment == "! s: MPI_Alltoall at na?ve?file?.f90:3, tiled along z"
 
 
@@ -210,7 +210,7 @@ _ENTRIES = st.lists(
 
 @given(_ENTRIES, _ENTRIES, st.integers(1, 99))
 def test_edits_survive_any_merge(
-    first: list[Parameter], second: list[Parameter], value: int
+    first: list[HeaderEntry], second: list[HeaderEntry], value: int
 ) -> None:
     text = merge_header(None, first)
     for one in first:  # a person edits every K

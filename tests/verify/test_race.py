@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from support.cli_programs import write_tree
 
 from asphalt.cli.main import main
 from asphalt.config.errors import UsageError
@@ -20,19 +19,20 @@ from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
 from asphalt.project import Project
 from asphalt.running.mpi import MPICH, OPENMPI, SMPI, Mpi
-from asphalt.running.process import Outcome, run
+from asphalt.running.process import CommandResult, run
 from asphalt.verify.builds import Commands
-from asphalt.verify.check import Trial, check
+from asphalt.verify.check import ComparisonSetup, check
 from asphalt.verify.files import outputs
 from asphalt.verify.findings import Finding, new_in
 from asphalt.verify.race import build_library, watched
 from asphalt.verify.race_log import findings_in
-from asphalt.verify.rows import Row
+from asphalt.verify.rows import ComparisonRow
 from asphalt.verify.runs import run_directory
 from asphalt.verify.setups import DEFAULT, CannotError, setups
 from bench.lab.build import build
 from bench.lab.case import ROOT, Case, load_cases
 from bench.lab.checks import Check
+from support.cli_programs import write_tree
 
 PROGRAMS = Path(__file__).parent / "race_programs"
 BUILD = ROOT / "build" / "race"
@@ -122,7 +122,7 @@ def compiled_c(name: str, mpi: Mpi, folder: Path, *flags: str) -> Path:
     return program
 
 
-def watch(program: Path, mpi: Mpi, ranks: int, library: Path, log: Path) -> Outcome:
+def watch(program: Path, mpi: Mpi, ranks: int, library: Path, log: Path) -> CommandResult:
     words = ("env", f"LD_PRELOAD={library}", f"ASPHALT_RACE_LOG={log}", str(program))
     return run([*mpi.command(ranks, words[0]), *words[1:]], program.parent, SECONDS)
 
@@ -217,7 +217,7 @@ def test_legal_programs_are_left_alone_everywhere(
 
 def runtime_program(
     name: str, mpi: Mpi, libraries: dict[str, Path], folder: Path
-) -> tuple[Outcome, Path]:
+) -> tuple[CommandResult, Path]:
     """A watched run on two ranks of a program that calls the run-time module, and its log."""
     if missing := mpi.missing():
         pytest.skip(f"not installed: {', '.join(missing)}")
@@ -368,11 +368,11 @@ class Sabotaged(Project):
         )
 
 
-def rows_of(project: Project, folder: Path, *, ranks: Sequence[int]) -> list[Row]:
+def rows_of(project: Project, folder: Path, *, ranks: Sequence[int]) -> list[ComparisonRow]:
     source = folder / "src"
     line = "{fc} -O1 -g {sources} -o {exe}"
     commands = Commands(line, "{launcher} -np {ranks} {exe}", SECONDS, "./program")
-    trial = Trial(
+    trial = ComparisonSetup(
         (source,), commands, outputs((), ()), tuple(ranks), ((4, 2),), keep=False, race=True
     )
     work = folder / "work"

@@ -18,17 +18,17 @@ from asphalt.diagnostics.model import SiteReport
 from asphalt.report.verified import verified_summary
 from asphalt.running.diagnostics import essence
 from asphalt.running.launch import last_words, refusal
-from asphalt.running.process import Outcome, fill, run
+from asphalt.running.process import CommandResult, fill, run
 from asphalt.verify.builds import BUILD_PLACES, RUN_PLACES, Commands
 from asphalt.verify.causes import causes
 from asphalt.verify.compare import EXACT, Difference, difference
-from asphalt.verify.files import Output, Outputs, WrittenFile
-from asphalt.verify.rows import Kind, Row
+from asphalt.verify.files import ComparedOutput, Outputs, WrittenFile
+from asphalt.verify.rows import ComparisonRow, ResultKind
 from asphalt.verify.runs import Result, difference_at, result_difference
 
 
-def printed(text: str, status: int | None = 0, errors: str = "") -> Outcome:
-    return Outcome(status, text.encode(), errors.encode())
+def printed(text: str, status: int | None = 0, errors: str = "") -> CommandResult:
+    return CommandResult(status, text.encode(), errors.encode())
 
 
 # command lines
@@ -81,7 +81,7 @@ def test_help_names_all_places_of_the_commands() -> None:
 
 def test_a_run_gives_output_and_status(tmp_path: Path) -> None:
     program = "import sys, os; print(os.getcwd()); print('e', file=sys.stderr); sys.exit(3)"
-    assert run([sys.executable, "-c", program], tmp_path, 60) == Outcome(
+    assert run([sys.executable, "-c", program], tmp_path, 60) == CommandResult(
         3, f"{tmp_path}\n".encode(), b"e\n"
     )
 
@@ -248,35 +248,48 @@ def test_last_words_are_the_programs() -> None:
 # what it comes to
 
 
-def row(kind: Kind, tile: int | None = 2) -> Row:
-    return Row(tile, None, 1, kind)
+def row(kind: ResultKind, tile: int | None = 2) -> ComparisonRow:
+    return ComparisonRow(tile, None, 1, kind)
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([row(Kind.EQUAL)], "1 comparison, all equal"),
-        ([row(Kind.EQUAL), row(Kind.NOT_TILED)], "2 comparisons, all equal, 1 not tiled"),
-        ([row(Kind.NOT_TILED)] * 2, "2 comparisons, all equal, none tiled"),
+        ([row(ResultKind.EQUAL)], "1 comparison, all equal"),
         (
-            [row(Kind.EQUAL), row(Kind.DIFFERS), row(Kind.HANGS), row(Kind.ORIGINAL_HANGS)],
+            [row(ResultKind.EQUAL), row(ResultKind.NOT_TILED)],
+            "2 comparisons, all equal, 1 not tiled",
+        ),
+        ([row(ResultKind.NOT_TILED)] * 2, "2 comparisons, all equal, none tiled"),
+        (
+            [
+                row(ResultKind.EQUAL),
+                row(ResultKind.DIFFERS),
+                row(ResultKind.HANGS),
+                row(ResultKind.ORIGINAL_HANGS),
+            ],
             "3 comparisons: 1 equal, 1 different, 1 hanging; "
             "not compared: 1 where the original hangs",
         ),
         (
-            [row(Kind.NOT_BUILT), row(Kind.UNSTABLE), row(Kind.RACES, None), row(Kind.CLEAN, None)],
+            [
+                row(ResultKind.NOT_BUILT),
+                row(ResultKind.UNSTABLE),
+                row(ResultKind.RACES, None),
+                row(ResultKind.CLEAN, None),
+            ],
             "not compared: 1 where the original's own output changes, 1 not built; "
             "the original by itself: 1 with a race, 1 clean",
         ),
     ],
 )
-def test_what_was_not_compared_is_no_difference(rows: list[Row], words: str) -> None:
+def test_what_was_not_compared_is_no_difference(rows: list[ComparisonRow], words: str) -> None:
     assert verified_summary(rows) == words
 
 
 def test_files_differ_where_only_times_change() -> None:
     """The original's second run counts only at the place where a difference was found."""
-    outputs = Outputs((Output("a"),))
+    outputs = Outputs((ComparedOutput("a"),))
 
     def result(stdout: str, file: str, status: int = 0) -> Result:
         return Result(printed(stdout, status), {"a": WrittenFile(file.encode(), EXACT)})

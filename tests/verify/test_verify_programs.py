@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cli_programs import MAIN, write_tree
 
 from asphalt.cli.main import main
 from asphalt.config.errors import UsageError
@@ -22,9 +21,10 @@ from asphalt.running.mpi import MPIS
 from asphalt.verify.call_lines import line_of_call
 from asphalt.verify.compare import Likeness, file_difference, text_difference
 from asphalt.verify.compiler import Wrapper
-from asphalt.verify.files import Output, outputs
+from asphalt.verify.files import ComparedOutput, outputs
 from asphalt.verify.setups import setups
 from asphalt.verify.stacks import simulated_stacks, stacks_of
+from support.cli_programs import MAIN, write_tree
 
 needs_mpi = pytest.mark.skipif(
     shutil.which("mpif90") is None or shutil.which("mpirun") is None, reason="needs an MPI"
@@ -324,10 +324,10 @@ def test_patterns_and_tolerances_of_files_below(here: Path) -> None:
 def test_what_outputs_are() -> None:
     found = outputs(["a.dat", "t*.txt:1e-3", "x:y:", "12:00:00:1e-9", "-:0.5"], ["^#"])
     assert found.files == (
-        Output("a.dat"),
-        Output("t*.txt", 1e-3),
-        Output("x:y"),
-        Output("12:00:00", 1e-9),
+        ComparedOutput("a.dat"),
+        ComparedOutput("t*.txt", 1e-3),
+        ComparedOutput("x:y"),
+        ComparedOutput("12:00:00", 1e-9),
     )
     assert found.standard.tolerance == 0.5
     for text in ("/etc/passwd", "../x", "a:-1", "a:nan", "a:inf", ":1", ":"):

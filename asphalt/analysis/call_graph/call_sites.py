@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from asphalt.analysis.call_graph.definitions import Definition, Source, definitions
-from asphalt.analysis.call_graph.statement_conditions import Statement, UnitFlow
+from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, definitions
+from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.references import bind, passed_on, references, use_renames
 from asphalt.analysis.names.resolve import procedure_named
@@ -42,7 +42,7 @@ class Context:
     key: UnitKey
     scope: Scope
     flow: UnitFlow
-    defined: dict[str, list[Definition]]
+    defined: dict[str, list[VariableDefinition]]
 
     @property
     def dummies(self) -> tuple[str, ...]:
@@ -56,11 +56,11 @@ class CallSite:
     """One call of a procedure; ``args``: actual arguments by dummy name."""
 
     context: Context
-    statement: Statement
+    statement: ConditionedStatement
     args: dict[str, Expr]
 
 
-SharedDefinitions = tuple[tuple[Context, Definition], ...]
+SharedDefinitions = tuple[tuple[Context, VariableDefinition], ...]
 
 
 class CallSites:
@@ -103,7 +103,7 @@ class CallSites:
         direct = self.contained(context)
         return (*direct, *(deep for inner in direct for deep in self.all_contained(inner)))
 
-    def changes(self, definition: Definition, depth: int = 6) -> bool:
+    def changes(self, definition: VariableDefinition, depth: int = 6) -> bool:
         """Whether a definition may really change the variable: a procedure that is called with it
         need not."""
         if definition.source is not Source.CALLEE or definition.callee is None or depth == 0:
@@ -200,7 +200,7 @@ class CallSites:
         mentioned = self.mentions(holder)
         if mentioned is None:
             return f"{holder} is mentioned in too many places"
-        found: list[tuple[Context, Definition]] = []
+        found: list[tuple[Context, VariableDefinition]] = []
         for context in self._with_contained(mentioned):
             if "*" in context.defined or symbol.name in context.scope.shadowed:
                 return f"{context.scope.unit.name} is not understood"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.call_graph.defined_operations import may_be_subroutine
-from asphalt.analysis.call_graph.statement_conditions import Statement, UnitFlow
+from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.constants import constant, type_bytes
@@ -58,7 +58,7 @@ class Source(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class VariableDefinition:
     """One statement that may define a variable.
 
     ``whole``: it defines all of a scalar, for certain when it is executed.  ``broadcast``: by
@@ -69,7 +69,7 @@ class Definition:
     """
 
     name: str
-    statement: Statement
+    statement: ConditionedStatement
     source: Source
     exprs: tuple[Arg, ...] = ()
     whole: bool = False
@@ -86,16 +86,16 @@ class Definition:
     call: Call | None = None
 
 
-def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[Definition]]:
+def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[VariableDefinition]]:
     """All definitions in a unit's own body by the variable's name in the unit."""
-    found: dict[str, list[Definition]] = {}
+    found: dict[str, list[VariableDefinition]] = {}
     for statement in flow.statements:
         for definition in _of(statement, scope):
             found.setdefault(definition.name, []).append(definition)
     return found
 
 
-def _of(statement: Statement, scope: Scope) -> Iterator[Definition]:
+def _of(statement: ConditionedStatement, scope: Scope) -> Iterator[VariableDefinition]:
     what = statement.what
     if isinstance(statement.leaf.what, Guarded):
         yield from _calls_in((statement.leaf.what.condition,), statement, scope)
@@ -137,33 +137,35 @@ def _of(statement: Statement, scope: Scope) -> Iterator[Definition]:
             yield from _calls_in((*shapes, *options), statement, scope)
         case Opaque(names=names):
             for name in sorted(names):
-                yield Definition(
+                yield VariableDefinition(
                     name, statement, Source.UNKNOWN, detail="a statement that is not understood"
                 )
         case Raw():
-            yield Definition("*", statement, Source.UNKNOWN, detail="an uninterpreted statement")
+            yield VariableDefinition(
+                "*", statement, Source.UNKNOWN, detail="an uninterpreted statement"
+            )
         case _:
             yield from _calls_in(getattr(what, "exprs", ()), statement, scope)
 
 
 def _target(
     target: Arg,
-    statement: Statement,
+    statement: ConditionedStatement,
     source: Source,
     exprs: tuple[Arg, ...],
     detail: str,
     whole: bool = True,
-) -> Iterator[Definition]:
+) -> Iterator[VariableDefinition]:
     match target:
         case Ref(name=name, args=None):
-            yield Definition(name, statement, source, exprs, whole=whole, detail=detail)
+            yield VariableDefinition(name, statement, source, exprs, whole=whole, detail=detail)
         case Ref(name=name, args=args) if args is not None:
-            yield Definition(name, statement, source, (*exprs, *args), detail=detail)
+            yield VariableDefinition(name, statement, source, (*exprs, *args), detail=detail)
         case Component():
             part = component(target)
             if part is not None:
                 exprs = (*exprs, *part.subscripts)
-                yield Definition(
+                yield VariableDefinition(
                     part.root, statement, source, exprs, whole and not part.subscripts,
                     detail=detail, path=part.path,
                 )  # fmt: skip
@@ -175,15 +177,17 @@ def _target(
             pass
 
 
-def _everything(expr: Expr, statement: Statement, detail: str) -> Iterator[Definition]:
+def _everything(
+    expr: Expr, statement: ConditionedStatement, detail: str
+) -> Iterator[VariableDefinition]:
     for part in walk(expr):
         if isinstance(part, OpaqueExpr):
             for name in sorted(part.names):
-                yield Definition(name, statement, Source.UNKNOWN, detail=detail)
+                yield VariableDefinition(name, statement, Source.UNKNOWN, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Designator:
     """``root%path``, with all subscripts on the way."""
 
     root: str
@@ -191,7 +195,7 @@ class Part:
     subscripts: tuple[Arg, ...]
 
 
-def component(expr: Expr) -> Part | None:
+def component(expr: Expr) -> Designator | None:
     """A variable or a component taken apart; None: it is a component of something else."""
     path: list[str] = []
     subscripts: list[Arg] = []
@@ -201,10 +205,12 @@ def component(expr: Expr) -> Part | None:
         expr = expr.base
     if not isinstance(expr, Ref):
         return None
-    return Part(expr.name, tuple(path[:MAX_PATH]), (*subscripts, *(expr.args or ())))
+    return Designator(expr.name, tuple(path[:MAX_PATH]), (*subscripts, *(expr.args or ())))
 
 
-def _calls_in(exprs: Iterable[Arg], statement: Statement, scope: Scope) -> Iterator[Definition]:
+def _calls_in(
+    exprs: Iterable[Arg], statement: ConditionedStatement, scope: Scope
+) -> Iterator[VariableDefinition]:
     """Functions may define their arguments."""
     for expr in exprs:
         for part in walk(expr):
@@ -249,7 +255,9 @@ def is_user_function(ref: Ref, scope: Scope) -> bool:
     return symbol.type is None or symbol.type.base != "character"
 
 
-def _call(call: Call, statement: Statement, scope: Scope) -> Iterator[Definition]:
+def _call(
+    call: Call, statement: ConditionedStatement, scope: Scope
+) -> Iterator[VariableDefinition]:
     mpi = mpi_call(call, scope)
     if mpi is not None:
         yield from _mpi(mpi, statement, scope)
@@ -258,7 +266,9 @@ def _call(call: Call, statement: Statement, scope: Scope) -> Iterator[Definition
     yield from _calls_in(call.args, statement, scope)
 
 
-def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definition]:
+def _mpi(
+    mpi: MpiCall, statement: ConditionedStatement, scope: Scope
+) -> Iterator[VariableDefinition]:
     procedure = mpi.procedure
     inputs = tuple(actual for p, actual in mpi.bound() if p.used and p.kind != "COMMUNICATOR")
     blocking = procedure.timing is Timing.BLOCKING
@@ -285,7 +295,7 @@ def _mpi(mpi: MpiCall, statement: Statement, scope: Scope) -> Iterator[Definitio
             if whole and parameter.kind == "BUFFER" and not _fills(mpi, found.name, scope):
                 whole = False
                 source = Source.UNKNOWN if source is Source.SHARED else source
-            yield Definition(
+            yield VariableDefinition(
                 found.name, statement, source, found.exprs, whole,
                 broadcast=procedure.broadcast,
                 communicator=mpi.args.get("comm"), detail=procedure.spelled,
@@ -326,7 +336,9 @@ def _is_array(name: str, scope: Scope) -> bool:
     return symbol is None or symbol.is_array
 
 
-def _procedure(call: Call, statement: Statement, scope: Scope) -> Iterator[Definition]:
+def _procedure(
+    call: Call, statement: ConditionedStatement, scope: Scope
+) -> Iterator[VariableDefinition]:
     """A call of a user's procedure may define each argument that is a variable."""
     callee = procedure_named(call.procedure, scope)
     if isinstance(call.procedure, Component):
@@ -343,7 +355,7 @@ def _procedure(call: Call, statement: Statement, scope: Scope) -> Iterator[Defin
             dummy = dummies[position]
         known = callee is not None and dummy in dummies
         for found in _target(actual, statement, Source.UNKNOWN, (), ""):
-            yield Definition(
+            yield VariableDefinition(
                 found.name, statement, Source.CALLEE if known else Source.UNKNOWN, found.exprs,
                 callee=callee if known else None, dummy=dummy or "", path=found.path,
                 detail=f"the call of {spelled}", call=call,

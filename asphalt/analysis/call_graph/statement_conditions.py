@@ -38,7 +38,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ConditionedStatement:
     """One executable statement.
 
     ``what`` is what it does, the action of a one-line IF included with that IF's condition among
@@ -72,11 +72,11 @@ class UnitFlow:
     """The statements of one unit's body, in source order."""
 
     def __init__(self, unit: Unit) -> None:
-        self.statements: list[Statement] = []
+        self.statements: list[ConditionedStatement] = []
         self._labels: dict[int, int] = {}
         self._position = 0
         self._top = 0
-        self._by_leaf: dict[int, Statement] = {}
+        self._by_leaf: dict[int, ConditionedStatement] = {}
         self._loop_names: dict[str, tuple[int, int]] = {}
         self._list_count = 0
         self._lists: tuple[int, ...] = ()
@@ -90,14 +90,14 @@ class UnitFlow:
         self.has_gotos = any(_labels_of(s.what) or may_jump(s.what) for s in self.statements)
         self._jumps = [jump for s in self.statements for jump in self._jumps_of(s)]
 
-    def at(self, leaf: Leaf) -> Statement | None:
+    def at(self, leaf: Leaf) -> ConditionedStatement | None:
         """The statement of a leaf (its action, if it is a one-line IF)."""
         found = self._by_leaf.get(id(leaf))
         if found is None and leaf.span is not None:
             found = next((s for s in self.statements if s.leaf.span == leaf.span), None)
         return found
 
-    def conditions(self, statement: Statement) -> tuple[Condition, ...]:
+    def conditions(self, statement: ConditionedStatement) -> tuple[Condition, ...]:
         """Everything that decides whether, and how often, a statement is reached in one call."""
         found = list(statement.conditions)
         for jump in self._jumps:
@@ -139,9 +139,9 @@ class UnitFlow:
         plain: bool,
         conditions: tuple[Condition, ...],
         loops: tuple[tuple[int, int], ...],
-    ) -> Statement:
+    ) -> ConditionedStatement:
         threaded = self._top in self._threaded
-        found = Statement(
+        found = ConditionedStatement(
             what, leaf, self._position, self._top, plain, conditions, loops, self._lists, threaded
         )
         self.statements.append(found)
@@ -201,7 +201,7 @@ class UnitFlow:
             case Unit():
                 pass
 
-    def _jumps_of(self, statement: Statement) -> Iterable[_Jump]:
+    def _jumps_of(self, statement: ConditionedStatement) -> Iterable[_Jump]:
         at, last = statement.position, self._position
         conditions = statement.conditions
         what = statement.what
@@ -228,7 +228,7 @@ class UnitFlow:
             else:
                 yield _Jump(target, at, (*conditions, *unseen))
 
-    def _loop_of(self, jump: Jump, statement: Statement) -> tuple[int, int] | None:
+    def _loop_of(self, jump: Jump, statement: ConditionedStatement) -> tuple[int, int] | None:
         if jump.construct is not None:
             return self._loop_names.get(jump.construct.lower())
         return statement.loops[-1] if statement.loops else None
@@ -265,7 +265,7 @@ def _tested(what: What) -> tuple[Arg, ...]:
 _ALWAYS = OpaqueExpr("", frozenset())  # a condition that holds on every rank
 
 
-def _own_condition(jump: Jump, statement: Statement) -> tuple[Condition, ...]:
+def _own_condition(jump: Jump, statement: ConditionedStatement) -> tuple[Condition, ...]:
     if not jump.exprs or jump.kind is JumpKind.RETURN:
         return ()
     return (Condition(jump.exprs, statement.position, statement.leaf.span),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.control_flow.graph import ENTRY, STOP, ControlFlow, Role, jump_targets
+from asphalt.analysis.control_flow.graph import ENTRY, STOP, ControlFlow, PointRole, jump_targets
 from asphalt.analysis.control_flow.paths import Path, alternation, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import Definition
 from asphalt.analysis.exchange.producer import Phase, Producer
@@ -100,7 +100,7 @@ def _ways(graph: ControlFlow, phase: Phase) -> Refused | None:
 
 def _jumps_to(graph: ControlFlow, here: int, labels: Iterable[int | None]) -> bool:
     what = graph.points[here].what
-    if graph.points[here].role is Role.TEST:
+    if graph.points[here].role is PointRole.TEST:
         return False  # the jump is its action
     return what is not None and any(label in labels for label in jump_targets(what))
 
@@ -108,7 +108,7 @@ def _jumps_to(graph: ControlFlow, here: int, labels: Iterable[int | None]) -> bo
 def _refused(message: str, graph: ControlFlow, here: int, there: int) -> Refused:
     leaf = graph.points[here].leaf
     points: tuple[int, ...] = (here, there)
-    if graph.points[here].role is Role.ACTION:
+    if graph.points[here].role is PointRole.ACTION:
         points = (here - 1, here, there)
     span = leaf.span if leaf is not None else None
     return refused_by(WAY_OUT, message, span, Path(graph, points))

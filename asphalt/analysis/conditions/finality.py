@@ -8,11 +8,11 @@ from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_bounds, loop_variable
 from asphalt.analysis.memory.shapes import Shape
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.geometry import send_view, send_writes
 from asphalt.analysis.tiling.layout import Guard, Layout, Misfit
-from asphalt.analysis.tiling.tile_window import Window
+from asphalt.analysis.tiling.tile_window import PlaneWindow
 from asphalt.analysis.tiling.tiled_dimension import exactly, gaps
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Ref, Section
@@ -129,7 +129,7 @@ def _lateness(producer: Producer, write: Access, layout: Layout) -> int | Refuse
         if wrong is None:
             continue
         contiguous = layout.uneven is None and layout.strides is None
-        if layout.pattern is Pattern.EVERY_BLOCK and contiguous:
+        if layout.pattern is TileShape.EVERY_BLOCK and contiguous:
             for distance in range(1, _MOST_LATE + 1):
                 further = region.write_elsewhere(
                     write, tiled, layout.dimension, layout.offset, relation, distance
@@ -148,7 +148,7 @@ def _later(producer: Producer, layout: Layout, shape: Shape, late: int) -> Layou
     assert left_out is not None
     exact = exactly(producer, shape, layout.dimension, layout.offset)
     guards = tuple(guard for guard in layout.guards if guard not in exact)
-    return replace(layout, guards=guards, window=Window(left_out.before, late))
+    return replace(layout, guards=guards, window=PlaneWindow(left_out.before, late))
 
 
 def _wrong_iterations(producer: Producer, layout: Layout) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ def _wrong_iterations(producer: Producer, layout: Layout) -> tuple[str, ...]:
     no earlier ones.
     """
     later = ">" if producer.direction > 0 else "<"
-    return ("<", ">") if layout.pattern is Pattern.SLAB else (later,)
+    return ("<", ">") if layout.pattern is TileShape.SLAB else (later,)
 
 
 def _plane(producer: Producer, layout: Layout) -> str:

@@ -233,7 +233,7 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class TilingObstacle:
     """Why a nest cannot be tiled together with those behind it.
 
     ``refused``: it does more than tiled loops may do, whatever is behind it.
@@ -245,7 +245,9 @@ class Obstacle:
     refused: Refused | None = None
 
 
-def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...], Obstacle | None]:
+def _fuse(
+    exchange: Exchange, producer: Producer
+) -> tuple[tuple[Producer, ...], TilingObstacle | None]:
     """Take in the nests before the first phase, as long as a later phase reads what they write.
 
     Gives the producer with each of them taken in, and what kept the next one out.
@@ -267,7 +269,9 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...],
             return fused, None
         text = "its loops do not run over the same iterations"
         beyond = refused_for(examine((node,), exchange.names), exchange.scope)
-        obstacle: Obstacle | None = Obstacle(text, marks=_mark(node.head, text), refused=beyond)
+        obstacle: TilingObstacle | None = TilingObstacle(
+            text, marks=_mark(node.head, text), refused=beyond
+        )
         for loops in tilable_loops(node):
             phases = (Phase(position, loops), *producer.phases)
             moving = (*producer.moved, *moved)
@@ -280,7 +284,7 @@ def _fuse(exchange: Exchange, producer: Producer) -> tuple[tuple[Producer, ...],
                 fused = (*fused, wider)
                 break
             text = f"the order of {_what(carried)} would change"
-            obstacle = Obstacle(text, order_witness(carried), order_marks(carried), beyond)
+            obstacle = TilingObstacle(text, order_witness(carried), order_marks(carried), beyond)
         if obstacle is not None:
             return fused, obstacle
         position = producer.start - 1
@@ -299,13 +303,13 @@ def _read_from_before(producer: Producer) -> frozenset[str]:
     )
 
 
-def _why_not(exchange: Exchange, producer: Producer, node: Node) -> Obstacle | None:
+def _why_not(exchange: Exchange, producer: Producer, node: Node) -> TilingObstacle | None:
     written = examine((node,), exchange.names).written()
     if written & producer.footprint.read():
         first = next(iter(leaves(node)))
         line = first.span.first if first.span else 0
         text = f"line {line} defines what it copies and is no loop"
-        return Obstacle(text, marks=_mark(first, "defines what is copied, and is no loop"))
+        return TilingObstacle(text, marks=_mark(first, "defines what is copied, and is no loop"))
     return None
 
 

@@ -8,7 +8,7 @@ from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.schedule.check import check_reach, check_shape
 from asphalt.analysis.schedule.check_packed import check_packed
 from asphalt.analysis.schedule.check_uneven import check_uneven
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 
@@ -50,7 +50,7 @@ CODES = (PROTOCOL, ORDER, BACKWARDS)
 
 def check(producer: Producer, layout: Layout) -> Answer:
     """Whether the schedule is right for all ranks and small sizes; slabs: the order is free."""
-    if layout.pattern is Pattern.SLAB:
+    if layout.pattern is TileShape.SLAB:
         if producer.direction < 0:
             message = "the loop over the slabs runs backwards"
             return Refused(ORDER, message, producer.packing.tiled.head.span)
@@ -66,7 +66,7 @@ def check(producer: Producer, layout: Layout) -> Answer:
     if layout.packed is not None:
         fault = check_packed()
     elif layout.uneven is None:
-        pattern = layout.pattern if layout.strides is None else Pattern.STRIDED
+        pattern = layout.pattern if layout.strides is None else TileShape.STRIDED
         fault = check_shape(pattern, trips=_TRIPS)
     else:
         fault = check_uneven(layout.pattern)

@@ -37,7 +37,7 @@ ENTRY, EXIT, STOP = 0, 1, 2
 """The points that are no statements: the call of the unit, its return, the end of the program."""
 
 
-class Role(Enum):
+class PointRole(Enum):
     """Which part of its statement a point is."""
 
     WHOLE = "statement"
@@ -60,7 +60,7 @@ class Point:
     number: int
     leaf: Leaf | None
     what: What | None
-    role: Role
+    role: PointRole
     masked: bool = False
     around: tuple[Node, ...] = ()
 
@@ -95,7 +95,7 @@ class ControlFlow:
         points = self.of(leaf)
         if not points:
             return None
-        return points[-1] if self.points[points[-1]].role is Role.ACTION else points[0]
+        return points[-1] if self.points[points[-1]].role is PointRole.ACTION else points[0]
 
     def inside(self, node: Node) -> frozenset[int]:
         """All points of a node and of what it contains."""
@@ -145,7 +145,7 @@ class _Builder:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.points: list[Point] = [
-            Point(number, None, None, Role.OUTSIDE) for number in (ENTRY, EXIT, STOP)
+            Point(number, None, None, PointRole.OUTSIDE) for number in (ENTRY, EXIT, STOP)
         ]
         self.by_leaf: dict[int, tuple[int, ...]] = {}
         self.labels: dict[int, int] = {}
@@ -182,13 +182,13 @@ class _Builder:
 
     def _add(self, leaf: Leaf, around: tuple[Node, ...], masked: bool) -> None:
         first = len(self.points)
-        roles: tuple[Role, ...] = (Role.WHOLE,)
+        roles: tuple[PointRole, ...] = (PointRole.WHOLE,)
         whats: tuple[What, ...] = (leaf.what,)
         match leaf.what:
             case Guarded(kind="if", action=action):
-                roles, whats = (Role.TEST, Role.ACTION), (leaf.what, action)
+                roles, whats = (PointRole.TEST, PointRole.ACTION), (leaf.what, action)
             case DoHead(kind="count"):
-                roles, whats = (Role.INITIAL, Role.STEP), (leaf.what, leaf.what)
+                roles, whats = (PointRole.INITIAL, PointRole.STEP), (leaf.what, leaf.what)
         for offset, (role, what) in enumerate(zip(roles, whats, strict=True)):
             self.points.append(Point(first + offset, leaf, what, role, masked, around))
         self.by_leaf[id(leaf)] = tuple(range(first, len(self.points)))
@@ -431,6 +431,6 @@ def jump_targets(what: What) -> Iterator[int]:
 
 
 __all__ = [
-    "ENTRY", "EXIT", "STOP", "ControlFlow", "Point", "Role", "control_flow",
+    "ENTRY", "EXIT", "STOP", "ControlFlow", "Point", "PointRole", "control_flow",
     "is_executed", "jump_targets",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP, ControlFlow, Role
+from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP, ControlFlow, PointRole
 from asphalt.analysis.verdicts.verdict import Mark
 
 
@@ -152,7 +152,7 @@ def _leaving(
 ) -> list[tuple[int, int]]:
     """The edges that leave a region for something else than the other, or begin it anew."""
     first = min(region)
-    anew = len(region) == 1 or graph.points[first].role is Role.INITIAL
+    anew = len(region) == 1 or graph.points[first].role is PointRole.INITIAL
     return [
         (here, there)
         for here in sorted(region)

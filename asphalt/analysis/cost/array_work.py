@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from math import prod
 
 from asphalt.analysis.cost.declared_extents import factors
-from asphalt.analysis.cost.trip_counts import Trips, extents
+from asphalt.analysis.cost.trip_counts import TripCount, extents
 from asphalt.analysis.cost.types import (
     Surroundings,
     dims_of,
@@ -116,7 +116,7 @@ def _are_few(array: Ref | Component | OpaqueExpr, around: Surroundings) -> bool:
     return len(known) == len(each) and prod(known) <= FEW
 
 
-def _number(trips: Trips, around: Surroundings) -> int | None:
+def _number(trips: TripCount, around: Surroundings) -> int | None:
     """A number of times; None: not known."""
     value = value_now(trips.count, around.scope)
     return None if value is None else max(0, value)

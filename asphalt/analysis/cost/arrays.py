@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.cost.classes import Counts
-from asphalt.analysis.cost.trip_counts import Trips, extents
+from asphalt.analysis.cost.trip_counts import TripCount, extents
 from asphalt.analysis.cost.types import Surroundings, base_of
 from asphalt.ir.expr import Arg, Component, Expr, Lit, OpaqueExpr, Ref, names_in
 
 if TYPE_CHECKING:
-    from asphalt.analysis.cost.expressions import Counter
+    from asphalt.analysis.cost.expressions import OperationCounter
 
 
-def assign_array(counter: Counter, target: Expr, value: Expr) -> None:
+def assign_array(counter: OperationCounter, target: Expr, value: Expr) -> None:
     """An assignment to an array, element by element."""
     own = None if _may_be_allocated(target, counter.around) else extents(target, counter.around)
     sizes = own if own is not None else extents(value, counter.around) or None
@@ -42,7 +42,7 @@ def _may_be_allocated(target: Expr, around: Surroundings) -> bool:
     return symbol is None or "allocatable" in symbol.attrs
 
 
-def reduction(counter: Counter, name: str, args: tuple[Arg, ...]) -> int:
+def reduction(counter: OperationCounter, name: str, args: tuple[Arg, ...]) -> int:
     """SUM and its like; the number of the innermost loop that the result changes in."""
     sizes = extents(args[0], counter.around)
     outer = counter.depth if counter.elements else counter.level_of(names_in(args[0]))
@@ -65,16 +65,16 @@ def reduction(counter: Counter, name: str, args: tuple[Arg, ...]) -> int:
     return outer
 
 
-def matmul(counter: Counter, args: tuple[Arg, ...]) -> int:
+def matmul(counter: OperationCounter, args: tuple[Arg, ...]) -> int:
     """A product of matrices; the number of the innermost loop that it changes in."""
     left, right = extents(args[0], counter.around), extents(args[1], counter.around)
-    columns: tuple[Trips, ...] | None = None
+    columns: tuple[TripCount, ...] | None = None
     match args[1]:
         case Ref(args=None) as matrix:
             symbol = counter.around.symbol(matrix.name)
             rank = len(symbol.dims) if symbol is not None and symbol.dims is not None else 0
             two = Lit("integer", "2")
-            columns = (Trips(Ref("size", "size", (matrix, two))),) if rank == 2 else ()
+            columns = (TripCount(Ref("size", "size", (matrix, two))),) if rank == 2 else ()
         case _ if right is not None:
             columns = right[1:]
     if not left or columns is None:

@@ -21,16 +21,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.cost.cache_sets import NEEDED, conflict
-from asphalt.analysis.cost.classes import LINE, Cache, Counts
+from asphalt.analysis.cost.classes import LINE, CoreCache, Counts
 from asphalt.analysis.cost.nests import Inner, references, step
 from asphalt.analysis.cost.references import way
-from asphalt.analysis.cost.trip_counts import Trips, is_harmless, is_repeatable, product, usable
+from asphalt.analysis.cost.trip_counts import TripCount, is_harmless, is_repeatable, product, usable
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.symbolic.polynomials import folded, poly
 from asphalt.ir.expr import Arg, Lit, Op, Ref, names_in
 from asphalt.ir.tree import Node
 
-Lost = tuple[Counts, tuple[Trips, ...]]
+Lost = tuple[Counts, tuple[TripCount, ...]]
 """Lines that are fetched anew, and how often."""
 
 
@@ -38,7 +38,7 @@ def lost(
     body: tuple[Node, ...],
     variable: str,
     varying: frozenset[str],
-    cache: Cache,
+    cache: CoreCache,
     around: Surroundings,
 ) -> tuple[Lost, ...]:
     """How many lines a turn of a loop fetches anew, for each group of references: as many as it
@@ -81,7 +81,7 @@ def _beyond_all(lines: int, groups: tuple[tuple[Inner, ...], ...]) -> Iterator[L
 
 
 def _beyond_sets(
-    one: _Crossing, cache: Cache, others: frozenset[str], around: Surroundings
+    one: _Crossing, cache: CoreCache, others: frozenset[str], around: Surroundings
 ) -> Iterator[Lost]:
     """What does not fit into the sets of the first cache: of the innermost loop across the array
     that takes more turns than a set holds lines."""

@@ -18,10 +18,10 @@ The greatest power of two that divides a number is ``iand(number, -number)``.
 
 from __future__ import annotations
 
-from asphalt.analysis.cost.classes import LINE, Cache, Counts
+from asphalt.analysis.cost.classes import LINE, CoreCache, Counts
 from asphalt.analysis.cost.nests import Inner, step
 from asphalt.analysis.cost.references import known_extent
-from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.trip_counts import TripCount
 from asphalt.analysis.cost.types import Surroundings, dims_of
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
@@ -31,8 +31,8 @@ NEEDED = ("iand", "min", "size")
 
 
 def conflict(
-    ref: Ref, loop: Inner, cache: Cache, around: Surroundings
-) -> tuple[Counts, Trips] | None:
+    ref: Ref, loop: Inner, cache: CoreCache, around: Surroundings
+) -> tuple[Counts, TripCount] | None:
     """What is lost each time when a loop takes a reference across an array; None: nothing, or its
     steps are not known."""
     if not cache.ways or not cache.way:
@@ -46,13 +46,13 @@ def conflict(
         if sets * LINE >= cache.way:
             return None
         count = Op("-", (_grouped(loop.trips.count), _number(sets * cache.ways)))
-        return Counts.of(conflict=1 / sets), Trips(count)
+        return Counts.of(conflict=1 / sets), TripCount(count)
     product = others[0]
     for other in others[1:]:
         product = Op("*", (product, other))
     power = Ref("iand", "iand", (product, Op("-", (product,))))
     turns = Op("*", (_grouped(loop.trips.count), Ref("min", "min", (_number(sets), power))))
-    return Counts.of(conflict=1 / sets), Trips(Op("-", (turns, _number(sets * cache.ways))))
+    return Counts.of(conflict=1 / sets), TripCount(Op("-", (turns, _number(sets * cache.ways))))
 
 
 def _steps(ref: Ref, variable: str, around: Surroundings) -> tuple[int, tuple[Expr, ...]] | None:

@@ -61,7 +61,7 @@ LINE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
+class CoreCache:
     """What the caches of a core hold; 0 for what is not known, where nothing is lost.
 
     ``size``: bytes of all that the core has for itself.  ``ways``: how many lines a set of the
@@ -73,7 +73,7 @@ class Cache:
     way: int = 0
 
 
-UNKNOWN = Cache()
+UNKNOWN = CoreCache()
 """A cache that loses nothing."""
 
 

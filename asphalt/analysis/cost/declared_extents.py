@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.trip_counts import TripCount
 from asphalt.analysis.cost.types import Surroundings, symbol_of
 from asphalt.analysis.names.constants import value_now
 from asphalt.analysis.names.scopes import Scope
@@ -18,7 +18,7 @@ from asphalt.ir.tree import leaves
 _ONE = Lit("integer", "1")
 
 
-def factors(trips: Trips, around: Surroundings) -> tuple[Trips, ...]:
+def factors(trips: TripCount, around: Surroundings) -> tuple[TripCount, ...]:
     """A number of times as a product, one factor for each dimension where it is the size of an
     array; bounds are those that the array is declared or allocated with in the unit."""
     match trips.count:
@@ -30,11 +30,11 @@ def factors(trips: Trips, around: Surroundings) -> tuple[Trips, ...]:
     return (replace(_factor(trips.count, around), least=trips.least),)
 
 
-def _factor(count: Expr, around: Surroundings) -> Trips:
+def _factor(count: Expr, around: Surroundings) -> TripCount:
     try:
-        return Trips(mapped_expr(count, lambda ref: _stated(ref, around)))
+        return TripCount(mapped_expr(count, lambda ref: _stated(ref, around)))
     except NotMappedError:
-        return Trips(count)
+        return TripCount(count)
 
 
 def _stated(ref: Ref, around: Surroundings) -> Expr | None:

@@ -23,7 +23,7 @@ from asphalt.analysis.cost.references import (
     reference,
     roots,
 )
-from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.trip_counts import TripCount
 from asphalt.analysis.cost.types import (
     REDUCTIONS,
     SCALAR_RESULT,
@@ -56,17 +56,17 @@ _LOGICAL = frozenset({".and.", ".or.", ".not.", ".eqv.", ".neqv."})
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CountedPiece:
     """Operations that are done ``trips`` times for each turn of the loop number ``level`` (0:
     outside of all loops)."""
 
     level: int
     counts: Counts
-    trips: tuple[Trips, ...] = ()
+    trips: tuple[TripCount, ...] = ()
 
 
 @dataclass
-class Counter:
+class OperationCounter:
     """Counts operations below some loops.
 
     ``floor``: what is invariant is not moved out of the loops up to this number.  ``unknown``: what
@@ -76,10 +76,10 @@ class Counter:
     around: Surroundings
     loops: tuple[LoopAround, ...]
     floor: int = 0
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[CountedPiece] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     _available: set[Arg] = field(default_factory=set)
-    elements: tuple[tuple[Trips, ...], ...] = ()
+    elements: tuple[tuple[TripCount, ...], ...] = ()
 
     @property
     def depth(self) -> int:
@@ -96,10 +96,12 @@ class Counter:
             return
         level = max(level, self.floor)
         if level <= len(self.loops):
-            self.pieces.append(Piece(level, counts))
+            self.pieces.append(CountedPiece(level, counts))
             return
         inner = self.elements[: level - len(self.loops)]
-        self.pieces.append(Piece(len(self.loops), counts, tuple(t for ts in inner for t in ts)))
+        self.pieces.append(
+            CountedPiece(len(self.loops), counts, tuple(t for ts in inner for t in ts))
+        )
 
     def forget(self) -> None:
         """Control comes together: which elements are in registers is not known."""
@@ -287,4 +289,4 @@ class Counter:
             self.add(level, convert=1)
 
 
-__all__ = ["Counter", "LoopAround", "Piece", "folded_expr", "total"]
+__all__ = ["CountedPiece", "LoopAround", "OperationCounter", "folded_expr", "total"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from asphalt.analysis.cost.trip_counts import Trips, extents, loop_trips
+from asphalt.analysis.cost.trip_counts import TripCount, extents, loop_trips
 from asphalt.analysis.cost.types import Surroundings, is_array
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import Arg, Lit, Op, Ref, Section, walk
@@ -19,7 +19,7 @@ class Inner:
     is then no name.  ``node``: the loop, or the statement that the section is in."""
 
     variable: str
-    trips: Trips
+    trips: TripCount
     node: Node = field(compare=False)
 
 

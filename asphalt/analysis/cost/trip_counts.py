@@ -38,7 +38,7 @@ _HARMLESS = frozenset({"size", "min", "max", "abs", "int", "iand", "lbound", "ub
 
 
 @dataclass(frozen=True, slots=True)
-class Trips:
+class TripCount:
     """A number of times: ``count``, an integer expression, or none where that is negative or less
     than ``least``."""
 
@@ -74,7 +74,7 @@ def _dependences(expr: Arg) -> Iterator[str]:
             yield from _dependences(part)
 
 
-def loop_trips(head: DoHead, around: Surroundings) -> Trips | None:
+def loop_trips(head: DoHead, around: Surroundings) -> TripCount | None:
     """How many turns a counted loop takes (F2018 11.1.7.4.3); None: it is no such loop, or its
     bounds are no integers."""
     if head.kind != "count" or head.first is None or head.last is None:
@@ -85,19 +85,19 @@ def loop_trips(head: DoHead, around: Surroundings) -> Trips | None:
     return triplet_trips(head.first, head.last, head.step, around)
 
 
-def triplet_trips(first: Expr, last: Expr, step: Expr | None, around: Surroundings) -> Trips:
+def triplet_trips(first: Expr, last: Expr, step: Expr | None, around: Surroundings) -> TripCount:
     """How many values first, first + step ... there are up to last."""
     size = 1 if step is None else constant(step, around.scope)
     if size == 1:
-        return Trips(_simple(Op("+", (Op("-", (last, Op("()", (first,)))), _ONE))))
+        return TripCount(_simple(Op("+", (Op("-", (last, Op("()", (first,)))), _ONE))))
     if size == -1:
-        return Trips(_simple(Op("+", (Op("-", (first, Op("()", (last,)))), _ONE))))
+        return TripCount(_simple(Op("+", (Op("-", (first, Op("()", (last,)))), _ONE))))
     assert step is not None
     way = _simple(Op("-", (last, Op("()", (first,)))))
-    return Trips(Op("/", (_simple(Op("+", (way, Op("()", (step,))))), _grouped(step))))
+    return TripCount(Op("/", (_simple(Op("+", (way, Op("()", (step,))))), _grouped(step))))
 
 
-def extents(expr: Arg, around: Surroundings) -> tuple[Trips, ...] | None:
+def extents(expr: Arg, around: Surroundings) -> tuple[TripCount, ...] | None:
     """The extents of an array expression, or one for its whole size; None: not known.
 
     () for a scalar.
@@ -110,7 +110,7 @@ def extents(expr: Arg, around: Surroundings) -> tuple[Trips, ...] | None:
         case Ref(name=name, args=None) if name in around.selectors:
             return extents(around.selectors[name], around)
         case Ref(args=None) | Component(args=None):
-            return (Trips(Ref("size", "size", (expr,))),)
+            return (TripCount(Ref("size", "size", (expr,))),)
         case Ref(name=name, args=tuple(args)) if is_intrinsic_function(expr, around):
             return _function_extents(name, args, around)
         case Ref(args=tuple(args)) | Component(args=tuple(args)):
@@ -127,7 +127,7 @@ def extents(expr: Arg, around: Surroundings) -> tuple[Trips, ...] | None:
 
 def _function_extents(
     name: str, args: tuple[Arg, ...], around: Surroundings
-) -> tuple[Trips, ...] | None:
+) -> tuple[TripCount, ...] | None:
     if name == "matmul" and len(args) == 2:
         left, right = extents(args[0], around), extents(args[1], around)
         if left is None or right is None or len(left) != len(right):
@@ -143,7 +143,7 @@ def _function_extents(
 
 def _section_extents(
     expr: Ref | Component, args: tuple[Arg, ...], around: Surroundings
-) -> tuple[Trips, ...] | None:
+) -> tuple[TripCount, ...] | None:
     bare: Expr
     match expr:
         case Ref(name=name, spelled=spelled):
@@ -152,7 +152,7 @@ def _section_extents(
             bare = Component(base, name, spelled)
             if is_valued_as_array(base, around):
                 return extents(base, around)
-    found: list[Trips] = []
+    found: list[TripCount] = []
     dims = dims_of(expr, around)
     for number, arg in enumerate(args):
         if not isinstance(arg, Section):
@@ -166,7 +166,7 @@ def _section_extents(
         if arg.lower is None and arg.upper is None and arg.stride is None:
             if dim is not None and dim.kind == "assumed_size":
                 return None
-            found.append(Trips(Ref("size", "size", (bare, place))))
+            found.append(TripCount(Ref("size", "size", (bare, place))))
             continue
         ends = (_end("lbound", bare, place, dim), _end("ubound", bare, place, dim))
         back = arg.stride is not None and (constant(arg.stride, around.scope) or 0) < 0
@@ -190,12 +190,12 @@ def _end(function: str, bare: Expr, place: Expr, dim: object) -> Expr | None:
     return Ref(function, function, (bare, place))
 
 
-def is_harmless(trips: Trips, around: Surroundings) -> bool:
+def is_harmless(trips: TripCount, around: Surroundings) -> bool:
     """Whether it may be computed although the program might not: nothing in it can fail."""
     return all(_cannot_fail(part, around) for part in walk(trips.count))
 
 
-def is_repeatable(trips: Trips, around: Surroundings) -> bool:
+def is_repeatable(trips: TripCount, around: Surroundings) -> bool:
     """Whether computing it once more changes nothing: it refers to no function of the program."""
     return not any(
         is_user_function(part, around) or not isinstance(part, Lit | Ref | Component | Op | Section)
@@ -223,7 +223,7 @@ def _cannot_fail(part: Arg, around: Surroundings) -> bool:
     return False
 
 
-def as_expression(trips: tuple[Trips, ...]) -> Iterator[Expr]:
+def as_expression(trips: tuple[TripCount, ...]) -> Iterator[Expr]:
     """The factors as expressions of type ``real(8)``."""
     for one in trips:
         known = one.value
@@ -254,12 +254,12 @@ def _not_negative(number: Expr) -> Expr:
     return Ref("max", "max", (Lit("real", "0.0_8"), number))
 
 
-def product(trips: tuple[Trips, ...], least: int) -> Trips:
+def product(trips: tuple[TripCount, ...], least: int) -> TripCount:
     """As often as loops inside of each other turn, none where that is less than ``least``."""
     first, *others = (one.count for one in trips)
     for other in others:
         first = Op("*", (_grouped(first), _grouped(other)))
-    return Trips(first, least)
+    return TripCount(first, least)
 
 
 def _simple(expr: Expr) -> Expr:
@@ -281,7 +281,7 @@ def usable(around: Surroundings, names: tuple[str, ...] = _WRITTEN_WITH) -> bool
 
 
 __all__ = [
-    "Trips",
+    "TripCount",
     "as_expression",
     "extents",
     "folded_expr",

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
+from asphalt.analysis.control_flow.graph import ControlFlow, Point, PointRole
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind, NameKind
 from asphalt.analysis.symbolic.polynomials import folded
@@ -232,7 +232,7 @@ class BranchFacts:
 def _tested(point: Point) -> Expr | None:
     what = point.what
     match what:
-        case Guarded(condition=condition) if point.role is Role.TEST:
+        case Guarded(condition=condition) if point.role is PointRole.TEST:
             return condition
         case ArmHead(kind="if" | "else_if", exprs=(condition,)) if not isinstance(
             condition, Section

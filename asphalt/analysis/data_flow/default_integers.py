@@ -6,7 +6,7 @@ from asphalt.analysis.mpi.call import mpi_constant
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.designators import declarations_on_the_way
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.names.symbol import Names, Origin
+from asphalt.analysis.names.symbol import NameLookup, Origin
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref
 from asphalt.ir.stmt import TypeSpec
 
@@ -52,5 +52,5 @@ def _gives_default(intrinsic: str, args: tuple[Arg, ...], scope: Scope) -> bool:
     return all(is_default_integer(value, scope) for value in values)
 
 
-def _is_default(spec: TypeSpec | None, scope: Names) -> bool:
+def _is_default(spec: TypeSpec | None, scope: NameLookup) -> bool:
     return spec is not None and spec.base == "integer" and type_bytes(spec, scope) == _BYTES

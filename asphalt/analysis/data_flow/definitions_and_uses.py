@@ -14,19 +14,19 @@ from asphalt.analysis.control_flow.construct_names import (
     bound_by,
     with_construct_names,
 )
-from asphalt.analysis.control_flow.graph import ControlFlow, Point, Role
+from asphalt.analysis.control_flow.graph import ControlFlow, Point, PointRole
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import (
     ALIASED,
     Access,
+    CalledAccess,
     CallEffect,
     Effect,
     EffectKind,
     Footprint,
     Mode,
     NameKind,
-    Names,
-    Reached,
+    NameSemantics,
 )
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.call import mpi_call
@@ -325,7 +325,7 @@ class _Unshadowed(Scope):
         return frozenset()
 
 
-def _with_marked(names: Names) -> Names:
+def _with_marked(names: NameSemantics) -> NameSemantics:
     """The names of a unit, with those that constructs bind as variables of their own."""
 
     def kind(name: str, listed: bool) -> NameKind:
@@ -337,7 +337,9 @@ def _with_marked(names: Names) -> Names:
     def call(call: Call) -> CallEffect:
         done = names.call(call)
         marked = sorted(n for arg in call.args for n in names_in(arg) if MARK in n)
-        more = tuple(Reached(n, mode) for n in marked for mode in (Mode.READ, Mode.MAYBE_WRITE))
+        more = tuple(
+            CalledAccess(n, mode) for n in marked for mode in (Mode.READ, Mode.MAYBE_WRITE)
+        )
         return replace(done, accesses=(*done.accesses, *more))
 
     return replace(names, kind=kind, storage=storage, call=call)
@@ -349,8 +351,8 @@ def _parts(point: Point) -> tuple[What, ...]:
     match what:
         case Guarded(condition=condition, action=action):
             test = ArmHead("if", (condition,))
-            return (test,) if point.role is Role.TEST else (test, action)
-        case DoHead(kind="count", var=var) if point.role is Role.STEP and var is not None:
+            return (test,) if point.role is PointRole.TEST else (test, action)
+        case DoHead(kind="count", var=var) if point.role is PointRole.STEP and var is not None:
             return (Assign(var, var),)
         case DoHead(kind="count"):
             return (what,)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, Role
+from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, PointRole
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.directives.directives import SENTINEL
 from asphalt.analysis.effects.error_handlers import SUCCESS, is_of_file
@@ -336,7 +336,7 @@ class CodeFlow:
         """The condition that a point tests; (): none."""
         point = self.graph.points[number]
         match point.what:
-            case Guarded(condition=condition, kind="if") if point.role is Role.TEST:
+            case Guarded(condition=condition, kind="if") if point.role is PointRole.TEST:
                 return (condition,)
             case ArmHead(kind="if" | "else_if", exprs=(condition,)):
                 return (condition,)

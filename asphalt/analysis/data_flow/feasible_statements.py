@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.control_flow.graph import Role
+from asphalt.analysis.control_flow.graph import PointRole
 from asphalt.analysis.data_flow.error_code_flow import CodeFlow
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.error_handlers import why_errors_return
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.memory.accesses import Names
+from asphalt.analysis.memory.accesses import NameSemantics
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import AltReturn, Keyword
 from asphalt.ir.stmt import ArmHead, Call, Guarded, Plain, What
@@ -50,7 +50,7 @@ class Executed:
         return whole.on(self.codes.taken) if self.is_less else whole
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> NameSemantics:
         """How accesses are seen."""
         names = self.effects.names(self.scope)
         return replace(names, amounts_to=self._amounts_to) if self.is_less else names
@@ -75,7 +75,7 @@ class Executed:
         for point in self.codes.graph.points if self.is_less else ():
             if point.leaf is None:
                 continue
-            key = id(point.leaf), point.role is Role.ACTION
+            key = id(point.leaf), point.role is PointRole.ACTION
             if not self.codes.is_executed(point.number):
                 found[key] = _NOTHING
             elif isinstance(point.what, Call) and self.codes.is_idle_call(point.number):

@@ -42,7 +42,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UsePoint:
     """A point that may read the value of a storage."""
 
     storage: str
@@ -92,16 +92,16 @@ class ReachingDefinitions:
         """For each storage that a point may read: the definitions that it may see."""
         return {storage: self.at(point, storage) for storage in sorted(self._used(point))}
 
-    def def_use(self, definition: Definition) -> tuple[Use, ...]:
+    def def_use(self, definition: Definition) -> tuple[UsePoint, ...]:
         """The points that may read what a definition has given."""
         storage = definition.storage
         found, before = self._solved(storage)
         bit = found.index(definition)
-        uses: list[Use] = []
+        uses: list[UsePoint] = []
         for point in self.graph.points:
             reached = before[point.number] >> bit & 1
             if point.leaf is not None and reached and self._reads(point.number, storage):
-                uses.append(Use(storage, point.number, point.leaf))
+                uses.append(UsePoint(storage, point.number, point.leaf))
         return tuple(uses)
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 from asphalt.analysis.data_flow.feasible_statements import Executed
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.memory.accesses import Footprint, Names
+from asphalt.analysis.memory.accesses import Footprint, NameSemantics
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import Scope
@@ -73,7 +73,7 @@ class UnitFacts:
         return Values(self.scope, self.effects)
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> NameSemantics:
         """How accesses are seen."""
         return self.executed.names
 

@@ -21,11 +21,11 @@ from asphalt.analysis.dependence.size_limits import KnownLimits
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.names.constants import constant, is_open
 from asphalt.analysis.names.scopes import Scope, Scopes
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Ref
 from asphalt.ir.tree import Leaf, Node, leaves
 
@@ -197,7 +197,7 @@ class Independence:
         buffers: dict[int, set[tuple[str, tuple[str, ...], Mode]]] = {}
         for leaf, call in self.messages.calls(node):
             part = part_of(call)
-            if part is Part.COMPLETE:
+            if part is Stage.COMPLETE:
                 pending = self.messages.pending(leaf)
                 if pending is None:
                     return None
@@ -206,7 +206,7 @@ class Independence:
             if exact is not None:
                 buffers[id(leaf)] = {(a.storage, a.path, a.mode) for a in exact}
                 found += exact
-            if part is not Part.NOTHING:
+            if part is not Stage.NOTHING:
                 found += self.by_others(leaf)
         for access in self.facts.footprint(node).accesses:
             known = buffers.get(id(access.leaf), set())
@@ -231,6 +231,6 @@ class Independence:
         return tuple(s for s in storages if may_be_window_memory(s, self.facts.scope))
 
 
-def _any_order(problem: Problem, then: Mapping[str, str], later: Mapping[str, str]) -> None:
+def _any_order(problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]) -> None:
     """No iteration of one comes before one of the other: all are compared."""
     del problem, then, later

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Arg, Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Node
@@ -45,7 +45,7 @@ class Conflict:
                 continue
 
             def order(
-                problem: Problem,
+                problem: AffineProblem,
                 then: Mapping[str, str],
                 later: Mapping[str, str],
                 wanted: tuple[str, ...] = wanted,

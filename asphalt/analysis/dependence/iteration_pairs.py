@@ -14,7 +14,7 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.references import actions, expressions_of
@@ -27,7 +27,7 @@ _Heads = tuple[tuple[Leaf, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class StartWaitPair:
     """A start and its wait in one iteration; ``accesses``: to the buffers; ``sizes``: the named
     constants that have to be positive for these to be all.  ``request``: a scalar, or
     (``numbered``) an array of which each iteration has an element; ``own``: it is the program's.
@@ -42,7 +42,7 @@ class Pair:
     own: bool = False
 
 
-def pairs_of(loop: Do, order: Independence) -> tuple[Pair, ...]:
+def pairs_of(loop: Do, order: Independence) -> tuple[StartWaitPair, ...]:
     """The starts and waits of a loop, each of which has a request for itself."""
     return _Pairs(loop, order).found()
 
@@ -56,9 +56,9 @@ class _Pairs:
         self.facts = order.facts
         self.messages: Messages = order.messages
 
-    def found(self) -> tuple[Pair, ...]:
+    def found(self) -> tuple[StartWaitPair, ...]:
         """All of them."""
-        found: list[Pair] = []
+        found: list[StartWaitPair] = []
         for node in self.loop.body:
             for wait, call in self.messages.calls(node):
                 started = self.messages.completed_by(wait) or ()
@@ -68,14 +68,14 @@ class _Pairs:
                     found += [] if pair is None else [pair]
         return tuple(found)
 
-    def _pair(self, start: Leaf, wait: Leaf) -> Pair | None:
+    def _pair(self, start: Leaf, wait: Leaf) -> StartWaitPair | None:
         call, done = self.messages.call(start), self.messages.call(wait)
         ends = self.messages.completion(start) or ()
         if call is None or done is None or not self._is_plain(call) or len(ends) != 1:
             return None
         request, other = call.args["request"], done.args["request"]
         assert isinstance(request, Ref)
-        if part_of(call) is not Part.START or folded(request) != folded(other):
+        if part_of(call) is not Stage.START or folded(request) != folded(other):
             return None
         if not is_unseen(request.name, self.facts):
             return None
@@ -102,7 +102,7 @@ class _Pairs:
             accesses.append(replace(buffer, loops=(self.loop,)))
         own = call.binding != "runtime"
         numbered = request.args is not None
-        return Pair(start, wait, request.name, tuple(accesses), sizes, numbered, own)
+        return StartWaitPair(start, wait, request.name, tuple(accesses), sizes, numbered, own)
 
     def _is_plain(self, call: MpiCall) -> bool:
         """Whether the request of a call is a scalar variable, or the element of an array that has

@@ -16,15 +16,15 @@ from functools import cached_property
 from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.few_iterations import has_own_indices
-from asphalt.analysis.dependence.iteration_pairs import Pair, pairs_of
+from asphalt.analysis.dependence.iteration_pairs import StartWaitPair, pairs_of
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, loop_variable
-from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Node, leaves
 
-_STARTING = (Part.START, Part.BOTH, Part.OTHER)
+_STARTING = (Stage.START, Stage.BOTH, Stage.OTHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Tail:
     among them."""
 
     places: frozenset[int]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[StartWaitPair, ...]
 
     @property
     def sizes(self) -> frozenset[str]:
@@ -139,14 +139,14 @@ class _Distribution:
     def _waits_alone(self, place: int) -> bool:
         """Whether a statement completes something, and may go as far as that is concerned."""
         parts = [part_of(call) for _, call in self.messages.calls(self.loop.body[place])]
-        return Part.COMPLETE in parts and self._may_go(place)
+        return Stage.COMPLETE in parts and self._may_go(place)
 
     def _may_go(self, place: int) -> bool:
         """Whether nothing is started in a statement, and all that it waits for is in a pair."""
         waits = {id(pair.wait) for pair in self._pairs}
         for leaf, call in self.messages.calls(self.loop.body[place]):
             part = part_of(call)
-            if part in _STARTING or (part is Part.COMPLETE and id(leaf) not in waits):
+            if part in _STARTING or (part is Stage.COMPLETE and id(leaf) not in waits):
                 return False
         return True
 
@@ -183,7 +183,7 @@ class _Distribution:
         variable = loop_variable(self.loop)
         assert variable is not None
 
-        def order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+        def order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
             problem.compare(one[variable], relation, two[variable])
 
         return not any(
@@ -233,10 +233,10 @@ class _Distribution:
                 found += (replace(a, leaf=leaf) for a in own[id(leaf)].accesses)
         return tuple(found)
 
-    def _storages(self, pair: Pair) -> frozenset[str]:
+    def _storages(self, pair: StartWaitPair) -> frozenset[str]:
         request = self.facts.names.storage(pair.request)
         return frozenset({request, *(access.storage for access in pair.accesses)})
 
     @cached_property
-    def _pairs(self) -> tuple[Pair, ...]:
+    def _pairs(self) -> tuple[StartWaitPair, ...]:
         return pairs_of(self.loop, self.order)

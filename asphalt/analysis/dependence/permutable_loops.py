@@ -18,7 +18,7 @@ from asphalt.analysis.memory.invariant_frame import Frame
 from asphalt.analysis.memory.loop_scalars import exposed
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.stmt import Guarded, Jump, JumpKind
 from asphalt.ir.tree import Do, Node
 
@@ -72,7 +72,7 @@ def _meets_later(a: Access, b: Access, loop: Do, region: Region) -> bool:
     if loop not in a.loops or loop not in b.loops:
         return True
 
-    def order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+    def order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
         problem.compare(one[name], "<", two[name])
 
     return region.conflict(a, b, order) is not None

@@ -24,7 +24,7 @@ from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded
@@ -172,9 +172,9 @@ class Placement:
         """An MPI effect that is not that of a call whose part in transfers is known."""
         known = {id(leaf): part_of(call) for leaf, call in self.messages.calls(node)}
         for effect in self.facts.footprint(node).effects:
-            if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Part.OTHER) in (
-                Part.OTHER,
-                Part.NOTHING,
+            if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Stage.OTHER) in (
+                Stage.OTHER,
+                Stage.NOTHING,
             ):
                 return f"line {line_of(effect.leaf)}: {effect.detail}"
         return None

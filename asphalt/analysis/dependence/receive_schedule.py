@@ -16,7 +16,7 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access, Footprint
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.verdicts.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.ir.expr import Expr, names_in
@@ -188,7 +188,7 @@ def _others(
             if order.calls.wildcard(one.call.args[argument]):
                 return f"line {line_of(one.leaf)}: receives with any {argument}"
     for leaf, call in messages.calls(loop):
-        if id(leaf) in mine or part_of(call) is Part.COMPLETE:
+        if id(leaf) in mine or part_of(call) is Stage.COMPLETE:
             continue
         for one in own:
             reason = order.calls.overtaking(call, one.call)

@@ -22,14 +22,14 @@ from asphalt.analysis.dependence.vector_rounding import inexact, keeps_a_loop
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.loop_scalars import exposed, jumps_in
 from asphalt.analysis.memory.regions import Region, loop_variable
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, DoHead, Plain
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NestStatement:
     """A statement of a nest that is no counted loop itself, and the loops around it, the outermost
     first."""
 
@@ -62,7 +62,7 @@ class StatementOrder:
             and all(self._is_left_alike(storage) for storage in self._own)
         )
 
-    def accesses(self, part: Part) -> tuple[Access, ...]:
+    def accesses(self, part: NestStatement) -> tuple[Access, ...]:
         """What a part reads and writes, and the bounds of the loops around it; not their
         variables."""
         own = {id(leaf) for leaf in leaves(part.node)} | {id(loop.head) for loop in part.loops}
@@ -240,7 +240,9 @@ class _Before:
     names: tuple[str, ...]
     level: int
 
-    def __call__(self, problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+    def __call__(
+        self, problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]
+    ) -> None:
         for depth, name in enumerate(self.names[: self.level + 1]):
             problem.compare(one[name], "<" if depth == self.level else "=", two[name])
 
@@ -251,15 +253,15 @@ def _variable(loop: Do) -> str:
     return name
 
 
-def _parts(node: Node, loops: tuple[Do, ...]) -> Iterator[Part]:
+def _parts(node: Node, loops: tuple[Do, ...]) -> Iterator[NestStatement]:
     """The parts of a nest, in the order of the source."""
-    own: list[Part] = []
+    own: list[NestStatement] = []
     if isinstance(node, Do) and _is_plain(node):
         own = [part for child in node.body for part in _parts(child, (*loops, node))]
     if own:
         yield from own
     elif not (isinstance(node, Leaf) and node.what == Plain("continue")):
-        yield Part(node, loops)
+        yield NestStatement(node, loops)
 
 
 def _is_plain(loop: Do) -> bool:

@@ -28,7 +28,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PassedRun:
     """What is passed: its dimensions, and the subscripts of the others; ``element``: an element
     is passed, and the run goes on from it."""
 
@@ -38,20 +38,20 @@ class Run:
     element: bool = False
 
 
-def run_of(actual: Expr, here: Standpoint) -> Run | None:
+def run_of(actual: Expr, here: Standpoint) -> PassedRun | None:
     if not isinstance(actual, Ref):
         return None
     shape = here.shape(actual.name)
     if shape is None:
         symbol = here.frame.scope.lookup(actual.name)
         scalar = symbol is not None and symbol.dims is None and actual.args is None
-        return Run(0, ()) if scalar else None
+        return PassedRun(0, ()) if scalar else None
     if actual.args is None:
         whole = tuple(
             Dimension(number, lower, extent, lower)
             for number, (lower, extent) in enumerate(zip(shape.lower, shape.extent, strict=True))
         )
-        return Run(shape.rank, whole)
+        return PassedRun(shape.rank, whole)
     if len(actual.args) != shape.rank:
         return None
     subscripts = [a for a in actual.args if not isinstance(a, Keyword | AltReturn)]
@@ -73,7 +73,7 @@ def run_of(actual: Expr, here: Standpoint) -> Run | None:
             fixed.append((number, start))
         else:
             dims.append(Dimension(number, lower, extent, start))
-    return Run(shape.rank, tuple(dims), tuple(fixed), not sections)
+    return PassedRun(shape.rank, tuple(dims), tuple(fixed), not sections)
 
 
 def _triplet(

@@ -18,12 +18,12 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import UnitHead
 from asphalt.ir.tree import leaves
-from asphalt.support.may_must import Finding, no, unknown
+from asphalt.support.may_must import MayMustAnswer, no, unknown
 
 _ELSEWHERE = (Origin.MODULE, Origin.COMMON, Origin.HOST)
 
 
-def passed_under_two_names(scope: Scope, located: Located) -> Finding:
+def passed_under_two_names(scope: Scope, located: Located) -> MayMustAnswer:
     """Whether a caller passes an array that the procedure gets, or knows, a second time, and that
     it may change."""
     head = scope.unit.head.what if scope.unit.head is not None else None

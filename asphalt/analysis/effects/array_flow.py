@@ -12,7 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, Mode, Names, Subscript
+from asphalt.analysis.memory.accesses import (
+    Access,
+    EffectKind,
+    Footprint,
+    Mode,
+    NameSemantics,
+    Subscript,
+)
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint, loop_variable
 from asphalt.analysis.memory.loop_domains import iterations, strided
 from asphalt.analysis.memory.loop_scalars import has_default, is_selector, jumps_in
@@ -73,7 +80,7 @@ class ArrayFlow:
 
     storage: str
     rank: int
-    names: Names
+    names: NameSemantics
     frame: Frame
     shape: Shape | None = None
     _footprints: dict[int, Footprint] = field(default_factory=dict, repr=False)

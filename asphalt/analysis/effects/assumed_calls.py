@@ -5,11 +5,11 @@ from __future__ import annotations
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.memory.accesses import (
     ALIASED,
+    CalledAccess,
     CallEffect,
     EffectKind,
     Mode,
     NameKind,
-    Reached,
     Subscript,
 )
 from asphalt.analysis.memory.storage import component_storage, name_kind, storage_of
@@ -38,7 +38,7 @@ def assumed_effect(call: Call, assumed: Assumed, scope: Scope) -> CallEffect | N
     if symbol is not None and symbol.origin in (Origin.INTRINSIC, Origin.MPI):
         return None
     accesses = tuple(
-        Reached(storage, mode, subscripts)
+        CalledAccess(storage, mode, subscripts)
         for arg in call.args
         for storage, subscripts in _reached(arg, scope)
         for mode in (Mode.READ, Mode.MAYBE_WRITE)

@@ -15,7 +15,7 @@ from functools import cache
 
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import is_closed
-from asphalt.analysis.mpi.procedures import Direction, Procedure, table
+from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 
 SUCCESS = "mpi_success"
@@ -39,7 +39,7 @@ def why_errors_return(effects: Effects) -> str | None:
 
 
 @cache
-def _with_other_codes() -> tuple[Procedure, ...]:
+def _with_other_codes() -> tuple[MpiProcedure, ...]:
     """The procedures that give an error handler to something, or behind which codes of another
     origin may come: what a procedure of the user returns to the library is a code, too, and what it
     stores is nothing that a call is seen to do."""
@@ -53,7 +53,7 @@ def _with_other_codes() -> tuple[Procedure, ...]:
     )
 
 
-def is_of_file(procedure: Procedure) -> bool:
+def is_of_file(procedure: MpiProcedure) -> bool:
     """Whether a procedure is about a file, whose errors are returned."""
     return procedure.name.startswith("mpi_file_") or any(
         p.kind == "FILE" for p in procedure.parameters

@@ -22,18 +22,18 @@ from asphalt.analysis.effects.assumed_calls import assumed_effect
 from asphalt.analysis.effects.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import library_procedure
-from asphalt.analysis.effects.shared_storage import Shared, is_exact, storages_in
+from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
 from asphalt.analysis.effects.summary import Summary, least_summary, summarise
 from asphalt.analysis.effects.summary_provenance import ProcedureKey as ProcedureKey
 from asphalt.analysis.effects.summary_provenance import Traces, Tracing
 from asphalt.analysis.memory.accesses import (
     ALIASED,
+    CalledAccess,
     CallEffect,
     EffectKind,
     Mode,
     NameKind,
-    Names,
-    Reached,
+    NameSemantics,
     Subscript,
 )
 from asphalt.analysis.memory.forward_substitution import Values, constants_in
@@ -123,9 +123,9 @@ class Effects:
             same=same_flow,
         )
 
-    def names(self, scope: Scope) -> Names:
+    def names(self, scope: Scope) -> NameSemantics:
         """How ``examine`` is to see the names of a unit."""
-        return Names(
+        return NameSemantics(
             kind=lambda name, listed: name_kind(name, listed, scope),
             storage=lambda name: storage_of(name, scope),
             call=lambda call: self.call(call, scope),
@@ -289,7 +289,7 @@ class Effects:
 
     def _argument(
         self, dummy: str, actual: Expr, bound: Mapping[str, Expr], callee: Callee, scope: Scope
-    ) -> Iterable[Reached]:
+    ) -> Iterable[CalledAccess]:
         summary = callee.summary
         modes = [Mode.READ] if dummy in summary.read else []
         if dummy in summary.defined and isinstance(actual, Ref) and actual.args is None:
@@ -311,7 +311,7 @@ class Effects:
             part = None
             if parted:
                 part = ArgumentPart(callee, dummy, actual, bound, mode is not Mode.READ)
-            yield Reached(storage, mode, subscripts, part)
+            yield CalledAccess(storage, mode, subscripts, part)
 
     def _subscripts_passed(
         self, dummy: str, actual: Ref, bound: Mapping[str, Expr], callee: Callee, scope: Scope
@@ -337,7 +337,7 @@ class Effects:
         )
 
 
-def _shared_accesses(summary: Summary) -> Iterable[tuple[Shared, Mode]]:
+def _shared_accesses(summary: Summary) -> Iterable[tuple[SharedVariable, Mode]]:
     """The accesses to variables that are shared, those that read first."""
     key = repr
     for shared in sorted(summary.shared_read, key=key):
@@ -347,13 +347,13 @@ def _shared_accesses(summary: Summary) -> Iterable[tuple[Shared, Mode]]:
 
 
 def _reached(
-    shared: Shared,
+    shared: SharedVariable,
     mode: Mode,
     storages: tuple[str, ...],
     callee: Callee,
     bound: Mapping[str, Expr],
     scope: Scope,
-) -> Iterable[Reached]:
+) -> Iterable[CalledAccess]:
     for storage in storages:
         exact = is_exact(shared, storage, scope)
         own_mode = Mode.MAYBE_WRITE if mode is Mode.WRITE and not exact else mode
@@ -361,7 +361,7 @@ def _reached(
         part = None
         if exact and own is not None and storage != ALIASED and own_mode is not Mode.WRITE:
             part = SharedPart(callee, own, bound, mode is not Mode.READ)
-        yield Reached(storage, own_mode, None, part)
+        yield CalledAccess(storage, own_mode, None, part)
 
 
 def called_name(procedure: Expr) -> str:
@@ -385,26 +385,26 @@ def _value(arg: Arg) -> Arg:
     return arg.value if isinstance(arg, Keyword) else arg
 
 
-def _whole(arg: Arg, mode: Mode, scope: Scope) -> list[Reached]:
+def _whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
     value = _value(arg)
     match value:
         case Ref(name=name, args=args) if (
             name_kind(name, args is not None, scope) is NameKind.VARIABLE
         ):
-            return [Reached(storage_of(name, scope), mode)]
+            return [CalledAccess(storage_of(name, scope), mode)]
         case Component():
             own = component_storage(value, scope)
             if own is not None:
-                return [Reached(own, mode)]
+                return [CalledAccess(own, mode)]
             root = root_name(value)
             if root is None:
                 return []
             # any component on the way may be a pointer
-            return [Reached(storage_of(root, scope), mode), Reached(ALIASED, mode)]
+            return [CalledAccess(storage_of(root, scope), mode), CalledAccess(ALIASED, mode)]
         case OpaqueExpr(names=names):  # a substring of an element, maybe
             kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
             variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]
-            return [Reached(storage_of(name, scope), mode) for name in variables]
+            return [CalledAccess(storage_of(name, scope), mode) for name in variables]
     return []
 
 

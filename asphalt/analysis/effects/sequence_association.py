@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from asphalt.analysis.effects.actual_extents import Dimension, Relation, Run
+from asphalt.analysis.effects.actual_extents import Dimension, PassedRun, Relation
 from asphalt.analysis.effects.argument_binding import Binding
 from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.names.scopes import Symbol
@@ -39,7 +39,7 @@ class SequenceAssociation:
 
     elements: Elements
     dummy: Symbol
-    run: Run
+    run: PassedRun
     binding: Binding
     here: Standpoint
 

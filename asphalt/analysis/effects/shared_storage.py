@@ -15,7 +15,7 @@ from asphalt.analysis.names.scopes import Origin, Scope, Symbol, element_bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedVariable:
     """A variable outside of a procedure, in terms that others understand.
 
     ``kind``: ``module`` (``key``: its storage), ``host`` (``identity``), ``common`` (``key``: the
@@ -30,21 +30,21 @@ class Shared:
     name: str | None = field(default=None, compare=False)
 
 
-def shared_storage(storage: str, scope: Scope) -> Shared | None:
+def shared_storage(storage: str, scope: Scope) -> SharedVariable | None:
     """The variable outside of a unit that a storage of the unit is; None: it is the unit's own,
     or cannot be told to others."""
     if "::" in storage:
         owner, name = storage.split("::", 1)
-        return Shared("module", storage, name=_local_name(owner, name, scope))
+        return SharedVariable("module", storage, name=_local_name(owner, name, scope))
     if storage.startswith("/"):
-        return Shared("common", storage.strip("/"))
+        return SharedVariable("common", storage.strip("/"))
     symbol = scope.lookup(storage)
     if symbol is None or symbol.equivalenced or symbol.attrs & {"pointer", "target", "volatile"}:
         return None
     if symbol.origin is Origin.HOST:
-        return Shared("host", symbol.name, symbol.identity, name=storage)
+        return SharedVariable("host", symbol.name, symbol.identity, name=storage)
     if symbol.origin is Origin.COMMON and symbol.common_block is not None:
-        return Shared("common", symbol.common_block, None, _layout(symbol), storage)
+        return SharedVariable("common", symbol.common_block, None, _layout(symbol), storage)
     return None
 
 
@@ -55,7 +55,7 @@ def _local_name(owner: str, name: str, scope: Scope) -> str | None:
     return name if found and storage_of(name, scope) == f"{owner}::{name}" else None
 
 
-def storages_in(shared: Shared, caller: Scope) -> tuple[str, ...] | None:
+def storages_in(shared: SharedVariable, caller: Scope) -> tuple[str, ...] | None:
     """The storages of ``caller`` that a variable is, or may be a part of; None: not known."""
     match shared.kind:
         case "module" | "aliased":
@@ -68,7 +68,7 @@ def storages_in(shared: Shared, caller: Scope) -> tuple[str, ...] | None:
     return _common_storages(shared, caller)
 
 
-def is_exact(shared: Shared, storage: str, caller: Scope) -> bool:
+def is_exact(shared: SharedVariable, storage: str, caller: Scope) -> bool:
     """Whether a storage of the caller is the variable itself, element by element."""
     if shared.kind != "common":
         return shared.kind != "aliased"
@@ -76,7 +76,7 @@ def is_exact(shared: Shared, storage: str, caller: Scope) -> bool:
     return symbol is not None and shared.layout is not None and _layout(symbol) == shared.layout
 
 
-def _common_storages(shared: Shared, caller: Scope) -> tuple[str, ...] | None:
+def _common_storages(shared: SharedVariable, caller: Scope) -> tuple[str, ...] | None:
     members = caller.declared.commons.get(shared.key)
     if members is None:
         return (f"/{shared.key}/",) if _certainly_unseen(shared.key, caller) else None

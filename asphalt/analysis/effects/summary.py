@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
-from asphalt.analysis.effects.shared_storage import Shared, shared_storage
-from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, Names
+from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage
+from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.loop_scalars import surely_defines
 from asphalt.analysis.names.common_blocks import blocks_seen_twice
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
@@ -29,9 +29,9 @@ class Summary:
     read: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
     defined: frozenset[str] = frozenset()
-    shared_read: frozenset[Shared] = frozenset()
-    shared_written: frozenset[Shared] = frozenset()
-    shared_defined: frozenset[Shared] = frozenset()
+    shared_read: frozenset[SharedVariable] = frozenset()
+    shared_written: frozenset[SharedVariable] = frozenset()
+    shared_defined: frozenset[SharedVariable] = frozenset()
     effects: tuple[tuple[EffectKind, str], ...] = ()
 
 
@@ -46,7 +46,7 @@ def dummies_of(scope: Scope) -> tuple[str, ...]:
     return head.args if isinstance(head, UnitHead) else ()
 
 
-def summarise(scope: Scope, footprint: Footprint, names: Names) -> Summary:
+def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summary:
     """The summary of a procedure of the tree with this footprint of its body."""
     unit, dummies = scope.unit, dummies_of(scope)
     effects: dict[tuple[EffectKind, str], None] = {}
@@ -65,8 +65,8 @@ def summarise(scope: Scope, footprint: Footprint, names: Names) -> Summary:
         effects[EffectKind.UNKNOWN_CALL, "final subroutine"] = None
     read: set[str] = set()
     written: set[str] = set()
-    shared_read: dict[str, Shared] = {}
-    shared_written: dict[str, Shared] = {}
+    shared_read: dict[str, SharedVariable] = {}
+    shared_written: dict[str, SharedVariable] = {}
     for access in footprint.accesses:
         storage = access.storage
         symbol = scope.lookup(storage)
@@ -79,7 +79,7 @@ def summarise(scope: Scope, footprint: Footprint, names: Names) -> Summary:
         if shared is not None:
             (shared_written if access.writes else shared_read)[storage] = shared
         elif storage == ALIASED and not access.writes and not blocks_seen_twice(scope):
-            shared_read[storage] = Shared("aliased", ALIASED)
+            shared_read[storage] = SharedVariable("aliased", ALIASED)
         elif symbol is None or _is_state(symbol):
             effects[EffectKind.STATE, storage] = None
     if "*" in dummies:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from asphalt.analysis.exchange.privatisation import may_be_read_after
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.messages.loops import Message, called
+from asphalt.analysis.messages.loops import LoopMessage, called
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.symbolic.polynomials import Poly, poly
@@ -27,7 +27,7 @@ Wait = tuple[Leaf, MpiCall]
 def why_incomplete(
     exchange: Exchange,
     nodes: Sequence[Node],
-    messages: Sequence[Message],
+    messages: Sequence[LoopMessage],
     waits: Sequence[Wait],
     settings: Sequence[Leaf],
     needed: frozenset[str],
@@ -64,7 +64,11 @@ def _root(request: Expr | None) -> str | None:
 
 
 def _why_not_all(
-    exchange: Exchange, root: str, messages: list[Message], call: MpiCall, settings: Sequence[Leaf]
+    exchange: Exchange,
+    root: str,
+    messages: list[LoopMessage],
+    call: MpiCall,
+    settings: Sequence[Leaf],
 ) -> str | None:
     """Why a call does not wait for exactly the requests of these messages."""
     done = library_row(call.procedure).completion
@@ -103,7 +107,7 @@ def _why_not_counted(
     return None
 
 
-def _why_not_filled(root: str, messages: list[Message], count: Poly) -> str | None:
+def _why_not_filled(root: str, messages: list[LoopMessage], count: Poly) -> str | None:
     """Why the messages do not get the requests 1 to ``count``, one each."""
     ends: list[tuple[Poly, Poly]] = []
     for message in messages:

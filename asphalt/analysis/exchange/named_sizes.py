@@ -28,7 +28,7 @@ _DEPTH = 6  # calls that are followed
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class NamedSizes:
     """Named constants with their values, sorted by name.
 
     ``named``: those that have a name where the exchange is; ``texts``: the statements that give
@@ -41,7 +41,7 @@ class Sizes:
     elsewhere: tuple[tuple[str, Span | None], ...]
 
 
-def sizes_of(producer: Producer, whole_unit: bool = False) -> Sizes:
+def sizes_of(producer: Producer, whole_unit: bool = False) -> NamedSizes:
     """The named constants that the statements from the producer to the call depend on, directly,
     through what declares or allocates their variables, or in procedures that they call; with
     ``whole_unit`` those of all statements of the unit."""
@@ -62,7 +62,7 @@ def sizes_of(producer: Producer, whole_unit: bool = False) -> Sizes:
         else:
             elsewhere[f"{ref.spelled} = {value} of {home.unit.name}"] = symbol.initial_span
     named = tuple(found[name] for name in sorted(found))
-    return Sizes(
+    return NamedSizes(
         named, frozenset(texts), tuple((text, elsewhere[text]) for text in sorted(elsewhere))
     )
 

@@ -6,13 +6,18 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.exchange.block_copies import BlockCopy, block_copy
-from asphalt.analysis.exchange.open_coded_exchange import PEER, Blocks, Fault, OpenCoded
+from asphalt.analysis.exchange.open_coded_exchange import (
+    PEER,
+    BlockExtents,
+    NotAnExchange,
+    OpenCoded,
+)
 from asphalt.analysis.exchange.open_coded_groups import counted_by, counted_in, sets_scalar
 from asphalt.analysis.exchange.peers import Peers, is_over_ranks, peers_of, unequal
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.messages.loops import (
-    Message,
+    LoopMessage,
     Odd,
     called,
     messages_of,
@@ -34,24 +39,24 @@ _ZERO = Poly()
 
 
 @dataclass(slots=True)
-class Group:
+class OpenCodedGroup:
     """The statements of a group by what they are for."""
 
-    messages: list[Message] = field(default_factory=list)
+    messages: list[LoopMessage] = field(default_factory=list)
     copies: list[Node] = field(default_factory=list)
     waits: list[tuple[Leaf, MpiCall]] = field(default_factory=list)
     settings: list[Leaf] = field(default_factory=list)
 
 
-def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> Group | Fault:
+def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> OpenCodedGroup | NotAnExchange:
     """The statements of a group; else one that is none of an exchange."""
-    group = Group()
+    group = OpenCodedGroup()
     counted = counted_in(nodes, scope)
     for node in nodes:
         if isinstance(node, Do) and starts_messages(node, scope):
             found = messages_of(node, scope)
             if isinstance(found, Odd):
-                return Fault("between", found.reason, found.leaf.span)
+                return NotAnExchange("between", found.reason, found.leaf.span)
             group.messages += found
             continue
         if isinstance(node, Leaf):
@@ -60,29 +65,33 @@ def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> Group | Fault:
                 if isinstance(node.what, Guarded) and not _is_some(
                     node.what.condition, call.args.get("count")
                 ):
-                    return Fault("ends", "the call may not wait for the messages", node.span)
+                    return NotAnExchange(
+                        "ends", "the call may not wait for the messages", node.span
+                    )
                 group.waits.append((node, call))
                 continue
             target = sets_scalar(node)
             if target in counted:
                 if target in {name for m in group.messages for name in counted_by(m)}:
                     text = f"{target} is set between the messages that use it"
-                    return Fault("between", text, node.span)
+                    return NotAnExchange("between", text, node.span)
                 group.settings.append(node)
                 continue
         if sum(isinstance(leaf.what, Assign) for leaf in leaves(node)) == 1:
             group.copies.append(node)
             continue
         span = next(iter(leaves(node))).span
-        return Fault("between", "a statement between the messages is none of the exchange", span)
+        return NotAnExchange(
+            "between", "a statement between the messages is none of the exchange", span
+        )
     return group
 
 
-def understood(coded: OpenCoded, group: Group, scope: Scope, values: Values) -> OpenCoded:
+def understood(coded: OpenCoded, group: OpenCodedGroup, scope: Scope, values: Values) -> OpenCoded:
     """What the messages of a group are together."""
 
     def fault(kind: str, reason: str, leaf: Leaf) -> OpenCoded:
-        return replace(coded, fault=Fault(kind, reason, leaf.span))
+        return replace(coded, fault=NotAnExchange(kind, reason, leaf.span))
 
     ways = {way: [m for m in group.messages if m.envelope.way is way] for way in (Way.OUT, Way.IN)}
     for way, messages in ways.items():
@@ -125,7 +134,7 @@ def understood(coded: OpenCoded, group: Group, scope: Scope, values: Values) -> 
     left_out = None if group.copies else out.peers.left_out
     if group.copies and out.peers.left_out is not None:
         out, into = (_copied(side, out.peers.left_out) for side in sides)
-    blocks = Blocks(
+    blocks = BlockExtents(
         out.peers.ranks.expression(),
         None if own is None else own.expression(),
         out.count,
@@ -139,7 +148,7 @@ def understood(coded: OpenCoded, group: Group, scope: Scope, values: Values) -> 
     return replace(coded, blocks=blocks, tag=tag)
 
 
-def _one_tag(send: Message, receive: Message, values: Values) -> int | None:
+def _one_tag(send: LoopMessage, receive: LoopMessage, values: Values) -> int | None:
     """The tag of all messages; None: it is not one constant."""
     tags = [values.constants(m.envelope.tag).value for m in (send, receive)]
     return tags[0] if tags[0] is not None and tags[0] == tags[1] and tags[0] >= 0 else None
@@ -157,7 +166,7 @@ class _Side:
     guards: tuple[Expr, ...]
 
 
-def _side(message: Message, scope: Scope, values: Values) -> _Side | str:
+def _side(message: LoopMessage, scope: Scope, values: Values) -> _Side | str:
     """What is known of the messages in one direction; else why it is not."""
     head = message.loop.head.what
     assert isinstance(head, DoHead)

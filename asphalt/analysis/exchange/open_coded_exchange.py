@@ -32,7 +32,7 @@ PEER = Ref("asphalt_peer", "asphalt_peer")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class NotAnExchange:
     """Why a group is not known to be an exchange of all with all.
 
     ``kind``: peers (not one message with each rank), ends (not all of it ends with the group, or
@@ -45,7 +45,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class BlockExtents:
     """How much goes where, as expressions over ``PEER``; counts and displacements in elements.
 
     Nothing goes where one of the guards does not hold; then a count is not evaluated, either.
@@ -92,8 +92,8 @@ class OpenCoded:
     nodes: tuple[Node, ...]
     anchor: Leaf
     operation: str
-    blocks: Blocks | None = None
-    fault: Fault | None = None
+    blocks: BlockExtents | None = None
+    fault: NotAnExchange | None = None
     tag: int | None = None
 
     @property

@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from asphalt.analysis.exchange.peers import is_over_ranks
-from asphalt.analysis.messages.loops import (
-    Message,
-    Odd,
-    called,
-    messages_of,
-    starts_messages,
-)
+from asphalt.analysis.messages.loops import LoopMessage, Odd, called, messages_of, starts_messages
 from asphalt.analysis.messages.messages import Way
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import Timing, table
@@ -114,7 +108,7 @@ def counted_in(nodes: tuple[Node, ...], scope: Scope) -> frozenset[str]:
     return frozenset(name for m in messages for name in counted_by(m))
 
 
-def counted_by(message: Message) -> frozenset[str]:
+def counted_by(message: LoopMessage) -> frozenset[str]:
     """The variable that the request of a message is in, and the one that counts it."""
     request = {message.request.name} if isinstance(message.request, Ref) else set()
     return frozenset(request if message.counter is None else {*request, message.counter})
@@ -131,7 +125,7 @@ def _is_candidate(nodes: tuple[Node, ...], scope: Scope) -> bool:
     return both and any(_is_ring(m) for m in messages)
 
 
-def _is_ring(message: Message) -> bool:
+def _is_ring(message: LoopMessage) -> bool:
     """Whether a message is for one rank after the other."""
     head = message.loop.head.what
     assert isinstance(head, DoHead)

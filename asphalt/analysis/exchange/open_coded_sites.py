@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.exchange.completed_group import why_incomplete
-from asphalt.analysis.exchange.open_coded_blocks import Group, sorted_out, understood
-from asphalt.analysis.exchange.open_coded_exchange import Fault, OpenCoded
+from asphalt.analysis.exchange.open_coded_blocks import OpenCodedGroup, sorted_out, understood
+from asphalt.analysis.exchange.open_coded_exchange import NotAnExchange, OpenCoded
 from asphalt.analysis.exchange.open_coded_groups import groups_in, lists_in
 from asphalt.analysis.exchange.site import Exchange, at_calls, statements
 from asphalt.analysis.memory.forward_substitution import Values
@@ -64,7 +64,7 @@ def _exchange(
         if (call := called(leaf, scope)) is not None
     )
     coded = OpenCoded(located, group, anchor, "/".join(operations))
-    if isinstance(found, Fault):
+    if isinstance(found, NotAnExchange):
         coded = replace(coded, fault=found)
     else:
         coded = understood(coded, found, scope, values)
@@ -78,26 +78,28 @@ def _exchange(
     place = next(place for other, place in statements(body) if other is leaf)
     (exchange,) = at_calls(virtual, effects, [(leaf, call, False, place)])
     exchange = replace(exchange, open_coded=coded)
-    if coded.fault is None and not isinstance(found, Fault):
+    if coded.fault is None and not isinstance(found, NotAnExchange):
         assert coded.blocks is not None
         needed = frozenset(name for expr in coded.blocks.written for name in names_in(expr))
         reason = why_incomplete(
             exchange, group, found.messages, found.waits, found.settings, needed
         )
         if reason is not None:
-            coded = replace(coded, fault=Fault("ends", reason[0], reason[1].span))
+            coded = replace(coded, fault=NotAnExchange("ends", reason[0], reason[1].span))
             exchange = replace(exchange, open_coded=coded)
     return exchange
 
 
-def _call(coded: OpenCoded, group: Group | Fault, scope: Scope) -> tuple[MpiCall, Call]:
+def _call(
+    coded: OpenCoded, group: OpenCodedGroup | NotAnExchange, scope: Scope
+) -> tuple[MpiCall, Call]:
     """The collective call that a group is judged as."""
     row = procedure(_COLLECTIVE)
     assert row is not None
     name = Ref(row.name, row.spelled)
     own = called(coded.anchor, scope)
     assert own is not None
-    if coded.blocks is None or isinstance(group, Fault):
+    if coded.blocks is None or isinstance(group, NotAnExchange):
         return MpiCall(row.name, {}, own.binding, None, row), Call(name, ())
     send = next(m for m in group.messages if m.envelope.way is Way.OUT)
     receive = next(m for m in group.messages if m.envelope.way is Way.IN)

@@ -25,7 +25,7 @@ from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class SubscriptRange:
     """The values that a subscript of the send buffer takes, all of them once."""
 
     first: Poly
@@ -47,7 +47,7 @@ class PackingCopy:
     source: str
     shape: Shape
     source_shape: Shape
-    ranges: tuple[Range, ...]
+    ranges: tuple[SubscriptRange, ...]
     constant: tuple[Poly, ...]
     factor: tuple[tuple[Poly, ...], ...]
 
@@ -95,7 +95,7 @@ def packing_copy(exchange: Exchange, position: int) -> PackingCopy | None:
     if not len(loops) == len(subscripts) == shape.rank or len(sources) != source_shape.rank:
         return None
     by_variable = {loop_variable(loop): loop for loop in loops}
-    ranges: list[Range] = []
+    ranges: list[SubscriptRange] = []
     index: list[tuple[Ref, Poly]] = []  # the loop variable of each dimension, and what is added
     for subscript in subscripts:
         poly = region.value(subscript, loops)
@@ -108,7 +108,7 @@ def packing_copy(exchange: Exchange, position: int) -> PackingCopy | None:
         if bounds is None or _variables(added, by_variable):
             return None
         ends = (bounds.first, bounds.last)[:: bounds.direction]
-        ranges.append(Range(ends[0] + added, ends[1] + added))
+        ranges.append(SubscriptRange(ends[0] + added, ends[1] + added))
         index.append((variable, added))
     constants: list[Poly] = []
     factors: list[tuple[Poly, ...]] = []
@@ -222,7 +222,7 @@ def _defines_all(copy: PackingCopy) -> bool:
     """Whether every element of the send buffer is defined, whatever the sizes are."""
     for number, found in enumerate(copy.ranges):
         lower, extent = copy.shape.lower[number], copy.shape.extent[number]
-        if extent is None or found != Range(lower, lower + extent - Poly.constant(1)):
+        if extent is None or found != SubscriptRange(lower, lower + extent - Poly.constant(1)):
             return False
     return True
 

@@ -36,7 +36,7 @@ _PEER = Ref("asphalt_peer", "asphalt_peer")
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class PackingCounter:
     """How a counter goes through the send buffer.
 
     ``variable``: the counter.  ``blocks``: the loop over the ranks; ``first`` and ``last`` are its
@@ -70,7 +70,7 @@ class _NoCounterError(Exception):
     """The nest is not of this kind."""
 
 
-def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Counter | None:
+def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> PackingCounter | None:
     """The counter of a packing nest whose last loop of ``loops`` is to be tiled; None: it has none.
 
     ``position``: of the nest among the siblings of the call.
@@ -102,7 +102,7 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Coun
     wanted = shape.lower[0] - Poly.constant(found.steps.after or 0)
     if begin != wanted or may_be_read_after(exchange, found.variable.name, position):
         return None
-    return Counter(found.variable, blocks, first, last, unit, begin, found.copies)
+    return PackingCounter(found.variable, blocks, first, last, unit, begin, found.copies)
 
 
 class _Nest:

@@ -11,11 +11,11 @@ from asphalt.analysis.exchange.producer import Phase, Producer
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, Violation, loop_variable
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 
-Order = Callable[[Problem, Mapping[str, str], Mapping[str, str]], None]
+Order = Callable[[AffineProblem, Mapping[str, str], Mapping[str, str]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def _fusion_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | N
             later = ">" if producer.direction > 0 else "<"
 
             def order(
-                problem: Problem,
+                problem: AffineProblem,
                 one: Mapping[str, str],
                 two: Mapping[str, str],
                 relation: str = later,
@@ -129,7 +129,7 @@ def _interchanged(phase: Phase, directions: list[int], level: int, direction: in
     """The order of two iterations whose outer loops put the first before the second, by their
     loop number ``level``, but whose tiles do the contrary."""
 
-    def order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+    def order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
         for depth, loop in enumerate(phase.loops[: level + 1]):
             name = loop_variable(loop)
             assert name is not None
@@ -169,7 +169,7 @@ def _rotation_pair(producer: Producer, before: Phase, after: Phase) -> Reorder |
             for relation in ("<", ">"):
 
                 def order(
-                    problem: Problem,
+                    problem: AffineProblem,
                     one: Mapping[str, str],
                     two: Mapping[str, str],
                     relation: str = relation,

@@ -15,7 +15,7 @@ from asphalt.analysis.exchange.producer import Phase, Producer
 from asphalt.analysis.exchange.site import Exchange, calls_in
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.invariant_frame import Frame
-from asphalt.analysis.memory.loop_scalars import Covers, Level, exposed, live_after
+from asphalt.analysis.memory.loop_scalars import Covers, ListLevel, exposed, live_after
 from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
@@ -143,7 +143,7 @@ def may_be_read_after(
         return True  # it may read the variable wherever it is referenced
     level = exchange.place.levels[-1]
     inner = replace(level, position=position)
-    levels: tuple[Level, ...] = (*exchange.place.levels[:-1], inner)
+    levels: tuple[ListLevel, ...] = (*exchange.place.levels[:-1], inner)
     return live_after(levels, storage, exchange.names, covers or covers_whole(exchange))
 
 

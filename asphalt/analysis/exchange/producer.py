@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.memory.accesses import Access, Footprint, Names
+from asphalt.analysis.memory.accesses import Access, Footprint, NameSemantics
 from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Expr, Lit
@@ -23,7 +23,7 @@ from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 if TYPE_CHECKING:
     from asphalt.analysis.exchange.packing_copy import PackingCopy
-    from asphalt.analysis.exchange.packing_counter import Counter
+    from asphalt.analysis.exchange.packing_counter import PackingCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Producer:
     region: Region = field(repr=False)
     footprint: Footprint = field(repr=False)
     copy: PackingCopy | None = None
-    counter: Counter | None = None
+    counter: PackingCounter | None = None
 
     @property
     def packing(self) -> Phase:
@@ -110,7 +110,7 @@ def _is_continue(node: Node) -> bool:
     return isinstance(node, Leaf) and node.what == Plain("continue")
 
 
-def footprint_between(exchange: Exchange, start: int, names: Names) -> Footprint:
+def footprint_between(exchange: Exchange, start: int, names: NameSemantics) -> Footprint:
     """The footprint of the siblings from ``start`` up to the call (not included)."""
     return examine(exchange.place.siblings[start : exchange.place.position], names)
 
@@ -122,7 +122,7 @@ def make_producer(
     exchange: Exchange,
     phases: tuple[Phase, ...],
     moved: tuple[int, ...],
-    counter: Counter | None = None,
+    counter: PackingCounter | None = None,
 ) -> Producer | None:
     """The producer with these phases; None: their loops do not run over the same iterations."""
     footprint = footprint_between(exchange, phases[0].position, exchange.names)

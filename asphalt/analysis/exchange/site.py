@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from asphalt.analysis.data_flow.feasible_statements import Executed
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.memory.accesses import Names
+from asphalt.analysis.memory.accesses import NameSemantics
 from asphalt.analysis.memory.forward_substitution import Values
-from asphalt.analysis.memory.loop_scalars import Level
+from asphalt.analysis.memory.loop_scalars import ListLevel
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Scope
@@ -29,7 +29,7 @@ _ALL_TO_ALL = frozenset({"alltoall", "alltoallv", "alltoallw"})  # families of t
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StatementPosition:
     """Where a statement stands in a unit.
 
     ``levels``: the statement lists from the unit's body to the one that holds it.  ``path``: the
@@ -37,7 +37,7 @@ class Place:
     ``around``: the constructs and arms around it, outermost first.
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[ListLevel, ...]
     path: tuple[int, ...]
     around: tuple[Node | Arm, ...]
 
@@ -71,10 +71,10 @@ class Exchange:
     leaf: Leaf
     call: MpiCall
     guarded: bool  # the call is the action of a one-line IF
-    place: Place
+    place: StatementPosition
     scope: Scope = field(repr=False)
     values: Values = field(repr=False)
-    names: Names = field(repr=False)
+    names: NameSemantics = field(repr=False)
     effects: Effects = field(repr=False)
     reaching: ReachingDefinitions = field(repr=False)
     wrapper: str | None = None
@@ -134,7 +134,9 @@ class Exchange:
         return self.leaf.span
 
 
-def calls_in(located: Located, scope: Scope) -> Iterator[tuple[Leaf, MpiCall, bool, Place]]:
+def calls_in(
+    located: Located, scope: Scope
+) -> Iterator[tuple[Leaf, MpiCall, bool, StatementPosition]]:
     """Every MPI call statement of a unit, in source order; the flag: under a one-line IF."""
     for leaf, place in statements(located.unit.body):
         what = leaf.what
@@ -147,24 +149,24 @@ def calls_in(located: Located, scope: Scope) -> Iterator[tuple[Leaf, MpiCall, bo
                 yield leaf, call, guarded, place
 
 
-def statements(body: tuple[Node, ...]) -> Iterator[tuple[Leaf, Place]]:
+def statements(body: tuple[Node, ...]) -> Iterator[tuple[Leaf, StatementPosition]]:
     """Every statement of an executable part that is not the head or end of a construct."""
     yield from _walk(body, (), (), (), False)
 
 
 def _walk(
     nodes: tuple[Node, ...],
-    levels: tuple[Level, ...],
+    levels: tuple[ListLevel, ...],
     path: tuple[int, ...],
     around: tuple[Node | Arm, ...],
     repeated: bool,
-) -> Iterator[tuple[Leaf, Place]]:
+) -> Iterator[tuple[Leaf, StatementPosition]]:
     for number, node in enumerate(nodes):
-        here = (*levels, Level(nodes, number, repeated))
+        here = (*levels, ListLevel(nodes, number, repeated))
         trail = (*path, number)
         match node:
             case Leaf():
-                yield node, Place(here, trail, around)
+                yield node, StatementPosition(here, trail, around)
             case Do(body=body):
                 yield from _walk(body, here, trail, (*around, node), True)
             case Branch(arms=arms):
@@ -195,7 +197,9 @@ def exchanges(located: Located, effects: Effects) -> tuple[Exchange, ...]:
 
 
 def at_calls(
-    located: Located, effects: Effects, found: Sequence[tuple[Leaf, MpiCall, bool, Place]]
+    located: Located,
+    effects: Effects,
+    found: Sequence[tuple[Leaf, MpiCall, bool, StatementPosition]],
 ) -> tuple[Exchange, ...]:
     """The exchanges at some statements of one unit, with what is known about it."""
     if not found:

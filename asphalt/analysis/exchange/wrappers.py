@@ -35,7 +35,7 @@ from asphalt.ir.tree import Branch, Leaf, Node, leaves
 
 
 @dataclass(frozen=True, slots=True)
-class Opaque:
+class OpaqueWrapper:
     """Why the exchange of a wrapper cannot be judged at a call of it."""
 
     reason: str
@@ -161,7 +161,7 @@ def _at_caller(inner: Exchange, call: Call, outer: Exchange) -> Exchange:
         message = f"{call.procedure.spelled} is a generic name that may mean several procedures"
         return _unseen(inner, call, outer, message)
     args = _substituted(inner, call, outer.scope)
-    if isinstance(args, Opaque):
+    if isinstance(args, OpaqueWrapper):
         if args.leaf is not None and args.leaf.span is not None and args.leaf is not inner.leaf:
             offending = Mark(args.leaf.span, "path", args.reason)
             outer = replace(outer, via=(offending, *outer.via))
@@ -199,22 +199,24 @@ def _unseen(inner: Exchange, call: Call, outer: Exchange, reason: str) -> Exchan
     return replace(outer, opaque=reason, call=replace(inner.call, args=args, error=None))
 
 
-def _substituted(inner: Exchange, call: Call, scope: Scope) -> _Arguments | Opaque:
+def _substituted(inner: Exchange, call: Call, scope: Scope) -> _Arguments | OpaqueWrapper:
     """The arguments of the exchange in the terms of the caller."""
     unit = inner.located.unit
     head = unit.head.what if unit.head is not None else None
     if not isinstance(head, UnitHead):
-        return Opaque("the procedure cannot be understood")
+        return OpaqueWrapper("the procedure cannot be understood")
     actuals = bind(call.args, head.args)
     if actuals is None:
-        return Opaque(f"the arguments do not fit {unit.name}")
+        return OpaqueWrapper(f"the arguments do not fit {unit.name}")
     fault = _only_exchanges(inner)
     if fault is not None:
         return fault
     arguments = inner.call.procedure.exchange
     assert arguments is not None
     if inner.call.procedure.timing is not Timing.BLOCKING:
-        return Opaque(f"{inner.call.procedure.spelled} is not a blocking exchange", inner.leaf)
+        return OpaqueWrapper(
+            f"{inner.call.procedure.spelled} is not a blocking exchange", inner.leaf
+        )
     args: dict[str, Expr] = {}
     constants: set[str] = set()
     for parameter, actual in inner.call.bound():
@@ -236,7 +238,7 @@ def _substituted(inner: Exchange, call: Call, scope: Scope) -> _Arguments | Opaq
             answer = _in_terms_of(actual, inner, actuals, scope)
         if answer is None:
             message = f"the {parameter.name} of the exchange is not known to the caller"
-            return Opaque(message, inner.leaf)
+            return OpaqueWrapper(message, inner.leaf)
         args[parameter.name] = answer
     return _Arguments(args, frozenset(constants))
 
@@ -343,7 +345,7 @@ def _parenthesised(actual: Expr) -> Expr:
     return Op("()", (actual,)) if isinstance(actual, Op) and actual.op != "()" else actual
 
 
-def _only_exchanges(inner: Exchange) -> Opaque | None:
+def _only_exchanges(inner: Exchange) -> OpaqueWrapper | None:
     """Why a procedure does more than the exchange; None: it does not.
 
     Beside the exchange it may assign local scalars, ask MPI for numbers into such, and look at the
@@ -353,16 +355,16 @@ def _only_exchanges(inner: Exchange) -> Opaque | None:
     for leaf in leaves(unit):
         kinds = {trivia.kind for trivia in leaf.lead}
         if leaf.frozen or kinds & {TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL}:
-            return Opaque(f"{unit.name} depends on the preprocessor", leaf)
+            return OpaqueWrapper(f"{unit.name} depends on the preprocessor", leaf)
     if len(inner.place.levels) != 1 or inner.guarded:
-        return Opaque(f"{unit.name} exchanges under a condition or in a loop", inner.leaf)
+        return OpaqueWrapper(f"{unit.name} exchanges under a condition or in a loop", inner.leaf)
     position = inner.place.position
     for number, node in enumerate(unit.body):
         if number == position:
             continue
         if not _harmless(node, inner, number > position):
             first = next(iter(leaves(node)))
-            return Opaque(f"{unit.name} does more than the exchange", first)
+            return OpaqueWrapper(f"{unit.name} does more than the exchange", first)
     return None
 
 

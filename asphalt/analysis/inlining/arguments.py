@@ -30,7 +30,7 @@ _NUMBERS = ("integer", "real", "double_precision", "complex", "double_complex", 
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class InlinedArguments:
     """``names``: what stands for each dummy; ``before``: new variables by the dummy that they are
     for, with their values; ``absent``: optional dummies without an argument; ``given``: those with
     one."""
@@ -49,7 +49,7 @@ class Passed:
     _names: dict[str, Replacement] = field(default_factory=dict)
     _before: list[tuple[str, Expr]] = field(default_factory=list)
 
-    def found(self) -> Arguments:
+    def found(self) -> InlinedArguments:
         """What stands for the dummies.
 
         Raises:
@@ -74,7 +74,7 @@ class Passed:
             else:
                 self._array(dummy, symbol, actual)
         self._check_twice()
-        return Arguments(self._names, tuple(self._before), frozenset(given))
+        return InlinedArguments(self._names, tuple(self._before), frozenset(given))
 
     def _check_attributes(self, dummy: str, symbol: Symbol, actual: Expr) -> None:
         if "pointer" in symbol.attrs or (symbol.type and symbol.type.base == "class"):

@@ -63,7 +63,7 @@ class Needed:
 
 
 @dataclass
-class Names:
+class InlinedNames:
     """The names of one procedure that is to stand in a caller; ``dummies`` are known already."""
 
     callee: Scope

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.exchange.site import Place
+from asphalt.analysis.exchange.site import StatementPosition
 from asphalt.analysis.inlining.alike import check_alike
-from asphalt.analysis.inlining.arguments import Arguments, Passed
+from asphalt.analysis.inlining.arguments import InlinedArguments, Passed
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, MEANING, TEXT, RefusedError
-from asphalt.analysis.inlining.names import Names, Needed
+from asphalt.analysis.inlining.names import InlinedNames, Needed
 from asphalt.analysis.inlining.operations import check_operations
 from asphalt.analysis.inlining.procedure import movable_body
 from asphalt.analysis.inlining.replacement import Present, Replacement
@@ -55,7 +55,7 @@ class Inlining:
     """
 
     call: Leaf
-    place: Place
+    place: StatementPosition
     callee: Located
     scope: Scope
     body: tuple[Node, ...]
@@ -71,7 +71,12 @@ class Inlining:
 
 
 def planned(
-    facts: UnitFacts, leaf: Leaf, place: Place, call: Call, callee: Located, sites: CallSites
+    facts: UnitFacts,
+    leaf: Leaf,
+    place: StatementPosition,
+    call: Call,
+    callee: Located,
+    sites: CallSites,
 ) -> Inlining | Refused:
     """What stands for a call of a procedure of the tree; or why nothing can."""
     try:
@@ -84,7 +89,12 @@ def planned(
 
 
 def _plan(
-    facts: UnitFacts, leaf: Leaf, place: Place, call: Call, callee: Located, sites: CallSites
+    facts: UnitFacts,
+    leaf: Leaf,
+    place: StatementPosition,
+    call: Call,
+    callee: Located,
+    sites: CallSites,
 ) -> Inlining:
     scopes = facts.effects.scopes
     scope = scopes.of(callee)
@@ -100,7 +110,7 @@ def _plan(
     clash = clashing_name(scope)
     if clash is not None:
         raise RefusedError(MEANING, clash)
-    names = Names(scope, facts.scope, frozenset(head.what.args))
+    names = InlinedNames(scope, facts.scope, frozenset(head.what.args))
     names.body(body)
     check_operations(body, scope, facts.scope)
     context = CallContext(facts, leaf, scope, bound, sites)
@@ -121,7 +131,9 @@ def _plan(
     )
 
 
-def _kept(arguments: Arguments, names: Names, scope: Scope) -> tuple[tuple[str, Expr], ...]:
+def _kept(
+    arguments: InlinedArguments, names: InlinedNames, scope: Scope
+) -> tuple[tuple[str, Expr], ...]:
     """New variables for what is computed before the call; they get declared, too."""
     before = []
     for dummy, value in arguments.before:
@@ -131,7 +143,7 @@ def _kept(arguments: Arguments, names: Names, scope: Scope) -> tuple[tuple[str, 
     return tuple(before)
 
 
-def _presence(arguments: Arguments, names: Names) -> Mapping[str, Replacement]:
+def _presence(arguments: InlinedArguments, names: InlinedNames) -> Mapping[str, Replacement]:
     """What ``present`` becomes, if it is the intrinsic function."""
     if "present" in names.names or not arguments.given:
         return {}
@@ -145,7 +157,7 @@ def _presence(arguments: Arguments, names: Names) -> Mapping[str, Replacement]:
     return {"present": Present(frozenset(given))}
 
 
-def _check_place(facts: UnitFacts, leaf: Leaf, place: Place) -> None:
+def _check_place(facts: UnitFacts, leaf: Leaf, place: StatementPosition) -> None:
     """Whether statements can stand where the call stands."""
     unit = facts.unit
     if leaf.frozen or leaf.span is None:

@@ -32,7 +32,7 @@ class Mode(Enum):
 Subscript = Expr | Section
 
 
-class Part(Protocol):
+class CalledRegions(Protocol):
     """What a called procedure does to one variable of its caller, as regions.
 
     Both are seen from a statement: parameters are values there.  Raises nothing: what cannot be
@@ -72,7 +72,7 @@ class Access:
     loops: tuple[Do, ...] = ()
     sure: bool = True
     path: tuple[str, ...] = ()
-    part: Part | None = field(default=None, compare=False, repr=False)
+    part: CalledRegions | None = field(default=None, compare=False, repr=False)
     named: str | None = None
     inside: tuple[Subscript, ...] | None = None
     resizable: bool = False
@@ -192,25 +192,25 @@ class NameKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class CalledAccess:
     """An access of a called procedure to a storage of its caller (see ``Access``)."""
 
     storage: str
     mode: Mode
     subscripts: tuple[Subscript, ...] | None = None
-    part: Part | None = field(default=None, compare=False, repr=False)
+    part: CalledRegions | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
     """What a call does: accesses to storages, and effects, as seen by the caller."""
 
-    accesses: tuple[Reached, ...]
+    accesses: tuple[CalledAccess, ...]
     effects: tuple[tuple[EffectKind, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NameSemantics:
     """What ``examine`` must know about names: their kind (the flag: a parenthesised list follows
     or may follow), the storage behind a variable, what a call does, and whether operations and
     assignments are the language's own."""

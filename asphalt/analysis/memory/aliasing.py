@@ -32,14 +32,14 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Leaf, leaves
-from asphalt.support.may_must import Finding, no, unknown, yes
+from asphalt.support.may_must import MayMustAnswer, no, unknown, yes
 
 ADDRESS_FUNCTIONS = ("c_loc", "c_funloc", "loc")  # the intrinsic ones and a common extension
 _POINTING = ("c_f_pointer", "move_alloc")  # intrinsic procedures that give a pointer a target
 _TEMPORARY = (Until.RETURN, Until.COMPLETION)
 
 
-def second_name(name: str, scope: Scope) -> Finding:
+def second_name(name: str, scope: Scope) -> MayMustAnswer:
     """Whether the variable may be reached through another name than its own, in this unit."""
     key = f"second name of {name}"
     cached = scope.findings.get(key)
@@ -49,7 +49,7 @@ def second_name(name: str, scope: Scope) -> Finding:
     return cached
 
 
-def _second_name(name: str, scope: Scope) -> Finding:
+def _second_name(name: str, scope: Scope) -> MayMustAnswer:
     symbol = scope.lookup(name)
     if symbol is None:
         return unknown("is not known")
@@ -97,7 +97,7 @@ def _may_share(one: Symbol, two: Symbol) -> bool:
     return both and passed and "contiguous" not in one.attrs and two.origin is not Origin.LOCAL
 
 
-def address_taken(name: str, scope: Scope) -> Finding:
+def address_taken(name: str, scope: Scope) -> MayMustAnswer:
     """Whether this unit gives the address of a variable to C, or to MPI for later use."""
     for leaf in _own_leaves(scope):
         for what in actions(leaf.what):

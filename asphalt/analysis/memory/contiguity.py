@@ -20,14 +20,14 @@ from asphalt.analysis.names.designators import (
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Span
-from asphalt.support.may_must import Finding, no, unknown, yes
+from asphalt.support.may_must import MayMustAnswer, no, unknown, yes
 
 _CALLERS_DEEP = 4
 _ONE = Lit("integer", "1")
 _COLON = Section(None, None, None)
 
 
-def contiguity(name: str, scope: Scope, depth: int = _CALLERS_DEEP) -> Finding:
+def contiguity(name: str, scope: Scope, depth: int = _CALLERS_DEEP) -> MayMustAnswer:
     """Whether the array of a designator (``s``, ``plan%send``) is contiguous."""
     symbol = symbol_named(name, scope)
     if symbol is None or symbol.dims is None:
@@ -47,7 +47,7 @@ def contiguity(name: str, scope: Scope, depth: int = _CALLERS_DEEP) -> Finding:
     return _as_callers_pass_it(name, scope, depth)
 
 
-def _as_callers_pass_it(name: str, scope: Scope, depth: int) -> Finding:
+def _as_callers_pass_it(name: str, scope: Scope, depth: int) -> MayMustAnswer:
     """An assumed-shape dummy is what the callers pass, if they are all known: callers in the tree,
     and nobody else can call the procedure."""
     symbol = scope.lookup(name)
@@ -59,7 +59,7 @@ def _as_callers_pass_it(name: str, scope: Scope, depth: int) -> Finding:
     callers = sites.callers(sites.context(scope))
     if isinstance(callers, str):
         return unknown(f"{reason} ({callers})", symbol.span)
-    answers: list[tuple[Finding, Span | None]] = []
+    answers: list[tuple[MayMustAnswer, Span | None]] = []
     for caller in callers:
         span = caller.statement.leaf.span
         actual = caller.args.get(name)
@@ -75,7 +75,7 @@ def _as_callers_pass_it(name: str, scope: Scope, depth: int) -> Finding:
     return yes("gets arrays without gaps from all callers", symbol.span)
 
 
-def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -> Finding:
+def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -> MayMustAnswer:
     """Whether what an actual argument passes is contiguous: a whole array, or a part of one."""
     match expr:
         case Ref() | Component():
@@ -92,7 +92,7 @@ def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -
     return yes("is the value of an expression")
 
 
-def _section_contiguity(args: tuple[Arg, ...], scope: Scope) -> Finding:
+def _section_contiguity(args: tuple[Arg, ...], scope: Scope) -> MayMustAnswer:
     """Whether a section of a contiguous array is: whole dimensions, one range, single subscripts
     (F2018 9.5.4)."""
     complete, ended = True, False

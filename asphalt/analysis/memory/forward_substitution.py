@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, Names
+from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.host_association import is_text_missing, named_inside
@@ -45,7 +45,7 @@ class NamesInScopes(Protocol):
     ``effects.procedure_effects.Effects`` is one.
     """
 
-    def names(self, scope: Scope) -> Names:
+    def names(self, scope: Scope) -> NameSemantics:
         """The names of one unit."""
 
 

@@ -17,12 +17,12 @@ from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.designators import designator, symbol_named
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.stmt import Allocation, Assign, Guarded, What
-from asphalt.support.may_must import Finding, no, unknown, yes
+from asphalt.support.may_must import MayMustAnswer, no, unknown, yes
 
 _DONE = {"allocate": "allocated", "deallocate": "deallocated", "nullify": "nullified"}
 
 
-def lives_through(buffer: str, footprint: Footprint, region: Region, scope: Scope) -> Finding:
+def lives_through(buffer: str, footprint: Footprint, region: Region, scope: Scope) -> MayMustAnswer:
     """Whether the array of a designator keeps its place and its shape in a region."""
     storage = storage_of(buffer, scope)
     if storage == ALIASED:
@@ -39,7 +39,7 @@ def lives_through(buffer: str, footprint: Footprint, region: Region, scope: Scop
     return yes("keeps its place and shape")
 
 
-def _after(access: Access, movable: bool, region: Region, scope: Scope) -> Finding:
+def _after(access: Access, movable: bool, region: Region, scope: Scope) -> MayMustAnswer:
     """Whether the array is still there, with its shape, after one access."""
     what: What = access.leaf.what
     while isinstance(what, Guarded):

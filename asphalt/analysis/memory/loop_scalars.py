@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from asphalt.analysis.memory.accesses import Access, Mode, NameKind, Names
+from asphalt.analysis.memory.accesses import Access, Mode, NameKind, NameSemantics
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Ref, Section
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind
@@ -29,7 +29,7 @@ _WAYS_OUT = (JumpKind.RETURN, JumpKind.EXIT, JumpKind.CYCLE)
 Covers = Callable[[Node, str], bool]
 
 
-def exposed(nodes: Iterable[Node], storage: str, names: Names, covers: Covers) -> bool:
+def exposed(nodes: Iterable[Node], storage: str, names: NameSemantics, covers: Covers) -> bool:
     """Whether the value that ``storage`` had before ``nodes`` may be read in them.
 
     ``covers(node, storage)`` tells that a node certainly defines all of an array.
@@ -53,7 +53,7 @@ def jumps_in(node: Node) -> Iterable[Jump]:
             yield what
 
 
-def _list(nodes: tuple[Node, ...], storage: str, names: Names, covers: Covers) -> _Flow:
+def _list(nodes: tuple[Node, ...], storage: str, names: NameSemantics, covers: Covers) -> _Flow:
     defined = False
     for node in nodes:
         flow = _node(node, storage, names, covers)
@@ -63,7 +63,7 @@ def _list(nodes: tuple[Node, ...], storage: str, names: Names, covers: Covers) -
     return _Flow(False, defined)
 
 
-def _node(node: Node, storage: str, names: Names, covers: Covers) -> _Flow:
+def _node(node: Node, storage: str, names: NameSemantics, covers: Covers) -> _Flow:
     match node:
         case Leaf():
             return _leaf(node, storage, names)
@@ -111,7 +111,7 @@ def is_selector(head: Leaf) -> bool:
     return isinstance(head.what, ArmHead) and head.what.kind.startswith("select_")
 
 
-def _leaf(leaf: Leaf, storage: str, names: Names) -> _Flow:
+def _leaf(leaf: Leaf, storage: str, names: NameSemantics) -> _Flow:
     footprint = examine((leaf,), names)
     reads = any(
         a.mode is not Mode.WRITE and a.mode is not Mode.INQUIRE for a in footprint.of(storage)
@@ -124,7 +124,7 @@ def _leaf(leaf: Leaf, storage: str, names: Names) -> _Flow:
     return _Flow(False, whole and isinstance(leaf.what, Assign | DoHead | Call))
 
 
-def surely_defines(body: tuple[Node, ...], storage: str, names: Names) -> bool:
+def surely_defines(body: tuple[Node, ...], storage: str, names: NameSemantics) -> bool:
     """Whether a procedure body defines a scalar before it reads it, whatever way it takes."""
     if any(jump.kind in _WAYS_OUT for node in body for jump in jumps_in(node)):
         return False
@@ -140,7 +140,7 @@ def _is_whole(access: Access) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ListLevel:
     """One statement list on the way from a unit's body to a statement.
 
     ``position`` is that of the statement, or of the construct that holds it; ``repeated``: a loop
@@ -152,7 +152,9 @@ class Level:
     repeated: bool
 
 
-def live_after(levels: tuple[Level, ...], storage: str, names: Names, covers: Covers) -> bool:
+def live_after(
+    levels: tuple[ListLevel, ...], storage: str, names: NameSemantics, covers: Covers
+) -> bool:
     """Whether the value of a local variable may be read after a statement.
 
     ``levels`` lead to the statement, the outermost first.
@@ -173,7 +175,7 @@ def live_after(levels: tuple[Level, ...], storage: str, names: Names, covers: Co
     return False
 
 
-def is_copy(loop: Do, names: Names) -> bool:
+def is_copy(loop: Do, names: NameSemantics) -> bool:
     """Whether a nest only copies: every assignment is ``array(...) = array(...)``, and nothing is
     called."""
     actions = [

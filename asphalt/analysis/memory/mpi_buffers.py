@@ -13,7 +13,7 @@ from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.memory.storage import evaluated_designators, storage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
-from asphalt.analysis.mpi.library_effects import Transfer, library_row
+from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
 from asphalt.analysis.mpi.procedures import Parameter
 from asphalt.analysis.mpi.standard_facts import COUNT_OF_A_BLOCK
 from asphalt.analysis.names.constants import element_bytes
@@ -223,7 +223,7 @@ def _scalars(call: MpiCall, wanted: Callable[[Parameter], bool]) -> list[Expr]:
 
 
 def _accesses(
-    transfer: Transfer, storage: str, section: tuple[Subscript, ...] | None, leaf: Leaf
+    transfer: BufferEffect, storage: str, section: tuple[Subscript, ...] | None, leaf: Leaf
 ) -> list[Access]:
     root, *path = storage.split("%")
     modes = [Mode.READ] * transfer.reads + [Mode.MAYBE_WRITE] * transfer.writes

@@ -17,7 +17,7 @@ from asphalt.analysis.memory.accesses import (
     EffectKind,
     Mode,
     NameKind,
-    Names,
+    NameSemantics,
     Subscript,
 )
 from asphalt.ir.expr import (
@@ -44,14 +44,14 @@ class Record:
     ``indexes``: names that are no variables here, but indexes of a construct around.
     """
 
-    names: Names
+    names: NameSemantics
     accesses: list[Access] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     indexes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordingPoint:
     """The place in the program where accesses are recorded."""
 
     record: Record

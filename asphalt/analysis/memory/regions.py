@@ -17,7 +17,7 @@ from asphalt.analysis.memory.invariant_frame import loop_variable as loop_variab
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Expr, Lit, Ref, Section
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
@@ -64,7 +64,7 @@ class Region:
         return Standpoint(Frame(self.values, self.changing, self.writes), self.start, loops)
 
     def _enter(
-        self, problem: Problem, access: Access, suffix: str, free: Do | None = None
+        self, problem: AffineProblem, access: Access, suffix: str, free: Do | None = None
     ) -> dict[Expr, str]:
         """Declare the loop variables of an access and bound them; gives atom -> variable.
 
@@ -105,7 +105,11 @@ class Region:
         return bound
 
     def _element(
-        self, problem: Problem, access: Access, bound: Mapping[Expr, str], names: tuple[str, ...]
+        self,
+        problem: AffineProblem,
+        access: Access,
+        bound: Mapping[Expr, str],
+        names: tuple[str, ...],
     ) -> None:
         """Constrain the element variables ``names`` to what the access touches."""
         region = self._touched(access)
@@ -127,7 +131,7 @@ class Region:
 
     def _section(
         self,
-        problem: Problem,
+        problem: AffineProblem,
         access: Access,
         section: Section,
         index: Expr,
@@ -193,7 +197,7 @@ class Region:
             index = Ref("index", "index")
             upper = lower + extent - Poly.constant(1)
             for relation, limit in (("<", lower), (">", upper)):
-                problem = Problem()
+                problem = AffineProblem()
                 bound = {**self._enter(problem, access, ""), index: name}
                 problem.member(names, region, bound)
                 if not problem.add(Poly.atom(index), relation, limit, bound):
@@ -227,7 +231,7 @@ class Region:
         Element ``e`` is sent with the iteration in which the loop variable is
         ``e(dimension) - offset``.
         """
-        problem = Problem()
+        problem = AffineProblem()
         bound = self._enter(problem, write, "", None if distance is None else tiled)
         rank = self._rank(write) or 0
         names = tuple(f"subscript {i + 1}" for i in range(max(rank, dimension + 1)))
@@ -261,7 +265,7 @@ class Region:
         return None
 
     def _outside(self, access: Access, side: Expr, relation: str, limit: Poly) -> Violation | None:
-        problem = Problem()
+        problem = AffineProblem()
         bound = self._enter(problem, access, "")
         poly = self.value(side, access.loops)
         if poly is None or not problem.add(poly, relation, limit, bound):
@@ -272,7 +276,7 @@ class Region:
         self,
         first: Access,
         second: Access,
-        order: Callable[[Problem, Mapping[str, str], Mapping[str, str]], None],
+        order: Callable[[AffineProblem, Mapping[str, str], Mapping[str, str]], None],
     ) -> Violation | None:
         """An element that both access, in iterations for which ``order`` holds.
 
@@ -286,7 +290,7 @@ class Region:
     def elements(self, access: Access) -> Elements:
         """At least the elements that an access touches; raises UndecidedError."""
         assert access.subscripts is not None
-        problem = Problem()
+        problem = AffineProblem()
         names = tuple(f"subscript {i + 1}" for i in range(len(access.subscripts)))
         self._element(problem, access, self._enter(problem, access, ""), names)
         return problem.values_of(names)
@@ -301,12 +305,12 @@ class Region:
 
     def _meeting(
         self, first: Access, second: Access
-    ) -> tuple[Problem, dict[str, str], dict[str, str]]:
+    ) -> tuple[AffineProblem, dict[str, str], dict[str, str]]:
         """The problem of an element that both access; for each, the variables by loop variable."""
         if first.named is not None and first.named == second.named:
             # one pointer, which keeps its target: its elements are those of one array
             first, second = (replace(a, subscripts=a.inside) for a in (first, second))
-        problem = Problem()
+        problem = AffineProblem()
         for greater, less in self.limits:
             problem.add(greater, ">=", less, {})
         one = self._enter(problem, first, " then")
@@ -345,7 +349,7 @@ def _sides(subscript: Expr | Section, relation: str) -> tuple[Expr, ...]:
     return tuple(end for end in ends if end is not None)
 
 
-def _answer(problem: Problem) -> Violation | None:
+def _answer(problem: AffineProblem) -> Violation | None:
     try:
         point = problem.sample()
     except UndecidedError:

@@ -15,7 +15,7 @@ from asphalt.analysis.names.designators import designator, designator_name, symb
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
-from asphalt.analysis.names.symbol import Names
+from asphalt.analysis.names.symbol import NameLookup
 from asphalt.analysis.symbolic.polynomials import Poly, poly, product
 from asphalt.ir.expr import (
     AltReturn,
@@ -171,7 +171,7 @@ def _is_constant(bound: Expr, symbol: Symbol) -> bool:
     return constant(bound, home) is not None or all(is_size(part, home) for part in parts)
 
 
-def _means_the_same(expr: Expr, home: Names | None, scope: Scope) -> bool:
+def _means_the_same(expr: Expr, home: NameLookup | None, scope: Scope) -> bool:
     """Whether the named constants of an expression of ``home`` have the same names in ``scope``.
 
     Asked where sizes may be any: else they are evaluated.
@@ -187,7 +187,7 @@ def _means_the_same(expr: Expr, home: Names | None, scope: Scope) -> bool:
     )
 
 
-def _evaluated(dims: tuple[Dim, ...], home: Names | None) -> tuple[Dim, ...] | None:
+def _evaluated(dims: tuple[Dim, ...], home: NameLookup | None) -> tuple[Dim, ...] | None:
     """Dimensions with numbers for constant bounds; None: some are not known."""
     assert isinstance(home, Scope)
     bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]

@@ -12,8 +12,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from asphalt.analysis.memory.accesses import Effect, EffectKind, Footprint, Mode, Names, Subscript
-from asphalt.analysis.memory.place_accesses import Place, Record
+from asphalt.analysis.memory.accesses import (
+    Effect,
+    EffectKind,
+    Footprint,
+    Mode,
+    NameSemantics,
+    Subscript,
+)
+from asphalt.analysis.memory.place_accesses import Record, RecordingPoint
 from asphalt.ir.expr import (
     Component,
     Expr,
@@ -62,7 +69,7 @@ def concurrent_indexes(header: Expr | None) -> frozenset[str]:
     return frozenset(name.lower() for name in _INDEX.findall(text))
 
 
-def examine(nodes: Iterable[Node], names: Names) -> Footprint:
+def examine(nodes: Iterable[Node], names: NameSemantics) -> Footprint:
     """The footprint of some statements of one unit."""
     visitor = _Visitor(names)
     for node in nodes:
@@ -73,7 +80,7 @@ def examine(nodes: Iterable[Node], names: Names) -> Footprint:
 class _Visitor:
     """Collects accesses and effects in source order."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: NameSemantics) -> None:
         self.names = names
         self.record = Record(names)
 
@@ -132,7 +139,7 @@ class _Visitor:
         self.record.effects.append(Effect(kind, leaf, detail, loops))
 
     def statement(self, what: What, leaf: Leaf, loops: tuple[Do, ...], sure: bool) -> None:
-        at = Place(self.record, leaf, loops, sure)
+        at = RecordingPoint(self.record, leaf, loops, sure)
         match self.names.amounts_to(what, leaf):
             case Assign(target=target, value=value, pointer=pointer) as what:
                 at.read(value)

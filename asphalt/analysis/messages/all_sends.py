@@ -18,7 +18,7 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.messages.null_receives import may_get_nothing
 from asphalt.analysis.mpi.call import MpiCall, PredefinedType, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import LibraryAccess, Store, library_row
-from asphalt.analysis.mpi.procedures import Procedure, procedure, table
+from asphalt.analysis.mpi.procedures import MpiProcedure, procedure, table
 from asphalt.ir.expr import Expr
 from asphalt.ir.program import MpiMention
 from asphalt.ir.source import Span
@@ -114,7 +114,7 @@ def receives(facts: UnitFacts, messages: Messages) -> Iterator[tuple[Leaf, Sent]
             yield leaf, message
 
 
-def _access(row: Procedure, store: Store) -> LibraryAccess | None:
+def _access(row: MpiProcedure, store: Store) -> LibraryAccess | None:
     """What a procedure does itself, or prepares to do, with a message whose tag it is given."""
     known = library_row(row)
     for access in (*known.accesses, *known.prepared):

@@ -12,7 +12,13 @@ from dataclasses import replace
 from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, elements_of
-from asphalt.analysis.memory.accesses import CallEffect, Mode, Names, Reached, Subscript
+from asphalt.analysis.memory.accesses import (
+    CalledAccess,
+    CallEffect,
+    Mode,
+    NameSemantics,
+    Subscript,
+)
 from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.analysis.memory.shapes import Shape, shape_of
@@ -21,7 +27,7 @@ from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.guarded_reads import guarded_reads
 from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
-from asphalt.analysis.mpi.library_effects import Transfer, library_row
+from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
@@ -109,7 +115,7 @@ class BufferFlow:
         return ArrayFlow(self.storage, shape.rank, self._names, frame, shape).of(nodes)
 
     @property
-    def _names(self) -> Names:
+    def _names(self) -> NameSemantics:
         usual = self.facts.names
         return replace(usual, call=lambda call: self._transfers.get(id(call)) or usual.call(call))
 
@@ -131,10 +137,10 @@ class BufferFlow:
         usual = self.facts.names.call(action)
         rest = tuple(r for r in usual.accesses if r.storage != self.storage)
         mode = Mode.READ if transfer.reads else Mode.WRITE
-        return replace(usual, accesses=(*rest, Reached(self.storage, mode, section)))
+        return replace(usual, accesses=(*rest, CalledAccess(self.storage, mode, section)))
 
     def _section(
-        self, transfer: Transfer, actual: Ref, leaf: Leaf, call: MpiCall
+        self, transfer: BufferEffect, actual: Ref, leaf: Leaf, call: MpiCall
     ) -> tuple[Subscript, ...] | None:
         """The elements that are transferred, no more and no fewer; None: not known."""
         exchange = call.procedure.exchange

@@ -13,7 +13,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.uncalled import is_left_over
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
-from asphalt.analysis.mpi.procedures import Procedure, Timing, procedure, table
+from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.mpi.standard_facts import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.names.scopes import Scope
@@ -24,7 +24,7 @@ from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf, leaves
 
 
-def nonblocking_form(blocking: Procedure) -> Procedure | None:
+def nonblocking_form(blocking: MpiProcedure) -> MpiProcedure | None:
     """The procedure that starts what a blocking collective operation with buffers does."""
     if not blocking.collective or blocking.timing is not Timing.BLOCKING:
         return None
@@ -86,7 +86,7 @@ def _called(leaf: Leaf, scope: Scope) -> MpiCall | None:
     return mpi_call(what, scope) if isinstance(what, Call) else None
 
 
-def _is(operation: str, wanted: Procedure) -> bool:
+def _is(operation: str, wanted: MpiProcedure) -> bool:
     found = procedure(operation)
     return found is not None and found.name == wanted.name
 

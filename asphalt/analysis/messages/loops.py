@@ -25,7 +25,7 @@ Known = dict[str, Expr]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class LoopMessage:
     """One message of an iteration.
 
     ``buffer``, ``count``, ``datatype``, ``request``, the ``envelope`` and the ``conditions`` under
@@ -85,7 +85,7 @@ def _is_transfer(call: MpiCall) -> bool:
     return bool(row.transfers) and (starts or (timing is Timing.BLOCKING and both))
 
 
-def messages_of(loop: Do, scope: Scope) -> tuple[Message, ...] | Odd:
+def messages_of(loop: Do, scope: Scope) -> tuple[LoopMessage, ...] | Odd:
     """The messages of an iteration, in their order."""
     reader = _Reader(loop, scope)
     odd = reader.read(loop.body, _Path({}, ()))
@@ -96,7 +96,7 @@ class _Reader:
     def __init__(self, loop: Do, scope: Scope) -> None:
         self.loop = loop
         self.scope = scope
-        self.found: list[Message] = []
+        self.found: list[LoopMessage] = []
         self.assigned = _assigned(loop.body)
 
     def read(self, nodes: tuple[Node, ...], path: _Path) -> Odd | None:
@@ -201,7 +201,7 @@ class _Reader:
             assert datatype is not None
             known = Envelope(envelope.way, peer, tag, envelope.communicator)
             self.found.append(
-                Message(
+                LoopMessage(
                     leaf,
                     found,
                     self.loop,

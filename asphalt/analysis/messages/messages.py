@@ -28,7 +28,7 @@ from asphalt.analysis.mpi.library_effects import (
     library_row,
     needs_the_receive,
 )
-from asphalt.analysis.mpi.procedures import Procedure, Timing
+from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.requests.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.requests.operations import operations
@@ -44,7 +44,7 @@ class Way(Enum):
     IN = "receives"
 
 
-class Part(Enum):
+class Stage(Enum):
     """What a call does in the life of a transfer (MPI-4.0 section 2.4)."""
 
     START = "starts"  # returns whatever other processes do
@@ -71,38 +71,38 @@ def called(what: What) -> Call | None:
     return what if isinstance(what, Call) else None
 
 
-def part_of(call: MpiCall) -> Part:
+def part_of(call: MpiCall) -> Stage:
     """What a call does in the life of transfers."""
     return _part_of(call.procedure)
 
 
 @cache
-def _part_of(procedure: Procedure) -> Part:
+def _part_of(procedure: MpiProcedure) -> Stage:
     row = library_row(procedure)
     if row.quiet:
-        return Part.NOTHING
+        return Stage.NOTHING
     stores = {access.store for access in row.accesses}
     done = row.completion
     if done is not None and stores <= {Store.REQUEST}:
         all_of_them = done.certain and done.quantity is Quantity.ALL
-        return Part.COMPLETE if all_of_them else Part.OTHER
+        return Stage.COMPLETE if all_of_them else Stage.OTHER
     if needs_the_receive(procedure):
-        return Part.OTHER
+        return Stage.OTHER
     if Store.COLLECTIVE in stores and procedure.timing is not Timing.NONBLOCKING:
-        return Part.OTHER
+        return Stage.OTHER
     moving = {Store.INCOMING, Store.OUTGOING, Store.COLLECTIVE}
     only_messages = stores <= {*moving, Store.REQUEST, Store.OBJECT}
     handles = [a for a in row.accesses if a.store is Store.OBJECT]
     if not only_messages or any(a.writes for a in handles) or not row.transfers:
-        return Part.OTHER
+        return Stage.OTHER
     if not stores & moving:
-        return Part.OTHER
+        return Stage.OTHER
     match procedure.timing:
         case Timing.NONBLOCKING if all(t.until is Until.COMPLETION for t in row.transfers):
-            return Part.START
+            return Stage.START
         case Timing.BLOCKING:
-            return Part.BOTH
-    return Part.OTHER
+            return Stage.BOTH
+    return Stage.OTHER
 
 
 def envelopes_of(call: MpiCall) -> tuple[Envelope, ...] | None:
@@ -156,7 +156,7 @@ class Messages:
         for leaf in leaves(node):
             what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
             call = self.call(leaf)
-            if call is not None and part_of(call) is Part.START:
+            if call is not None and part_of(call) is Stage.START:
                 starts = True
             elif self.facts.executed.is_check(leaf):
                 continue
@@ -187,7 +187,7 @@ class Messages:
             own[id(match.leaf)].root if id(match.leaf) in own else None
             for match in self.matches
             if not isinstance(match, Matched)
-            and part_of(match.call) is not Part.BOTH
+            and part_of(match.call) is not Stage.BOTH
             and not is_blocking_transfer(match.call.procedure)  # it leaves no request
         )
 
@@ -201,17 +201,17 @@ class Messages:
 
         What takes messages from a queue may take those of all calls that put some into it.
         """
-        if call.queue is None or part_of(call) is Part.START:
+        if call.queue is None or part_of(call) is Stage.START:
             return envelopes_of(call)
         found: list[Envelope] = []
-        for _, other in self._of_queue(call.queue, Part.START):
+        for _, other in self._of_queue(call.queue, Stage.START):
             envelopes = envelopes_of(other)
             if envelopes is None:
                 return None
             found += envelopes
         return tuple(found)
 
-    def _of_queue(self, queue: Expr, part: Part) -> list[tuple[Leaf, MpiCall]]:
+    def _of_queue(self, queue: Expr, part: Stage) -> list[tuple[Leaf, MpiCall]]:
         """The calls that put messages into a queue, or those that take them out."""
         return [
             (leaf, call)
@@ -225,7 +225,7 @@ class Messages:
         """The calls that complete what a call starts; None: not known."""
         call = self.call(leaf)
         if call is not None and call.queue is not None:
-            return tuple(taking for taking, _ in self._of_queue(call.queue, Part.BOTH))
+            return tuple(taking for taking, _ in self._of_queue(call.queue, Stage.BOTH))
         for match in self.matches:
             if match.leaf is leaf:
                 return match.partners if isinstance(match, Matched) else None
@@ -260,7 +260,7 @@ class Messages:
         found: list[Access] = []
         for match in started:
             buffers = self.touched(match.leaf, match.call)
-            if buffers is None or part_of(match.call) is not Part.START:
+            if buffers is None or part_of(match.call) is not Stage.START:
                 return None
             kept = self._kept_between(match.leaf, leaf)
             for access in buffers:

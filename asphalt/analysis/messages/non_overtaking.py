@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.messages.messages import Envelope, Messages, Part, Way, part_of
+from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, part_of
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Store, library_row, needs_the_receive
@@ -40,17 +40,17 @@ class MessageOrder:
 
     def _calls(self, one: MpiCall, other: MpiCall) -> str | None:
         before, after = part_of(one), part_of(other)
-        if Part.NOTHING in (before, after):
+        if Stage.NOTHING in (before, after):
             return None
-        if Part.OTHER in (before, after):
+        if Stage.OTHER in (before, after):
             return f"{one.procedure.spelled} and {other.procedure.spelled} keep their order"
         if one.procedure.collective and other.procedure.collective:
             return "collective operations keep their order"
-        if self._ready is not None and self._posts(one) and Part.COMPLETE is not after:
+        if self._ready is not None and self._posts(one) and Stage.COMPLETE is not after:
             return self._ready
-        if before in (Part.START, Part.BOTH) and after in (Part.COMPLETE, Part.BOTH):
+        if before in (Stage.START, Stage.BOTH) and after in (Stage.COMPLETE, Stage.BOTH):
             return "a wait before something that another rank may wait for"
-        if after in (Part.START, Part.BOTH) and before in (Part.COMPLETE, Part.BOTH):
+        if after in (Stage.START, Stage.BOTH) and before in (Stage.COMPLETE, Stage.BOTH):
             reason = self.depends_on_time
             if reason is not None:
                 return reason
@@ -58,7 +58,7 @@ class MessageOrder:
 
     def overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
         """Whether messages of both may have one envelope, so that they must not change places."""
-        if Part.COMPLETE in (part_of(one), part_of(other)):
+        if Stage.COMPLETE in (part_of(one), part_of(other)):
             return None
         mine, theirs = self.messages.envelopes(one), self.messages.envelopes(other)
         if mine is None or theirs is None:

@@ -13,7 +13,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
-from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, table
+from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, table
 from asphalt.analysis.names.derived_types import may_begin_defined
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.requests.operations import Does, operations
@@ -58,7 +58,7 @@ def names_nobody(program: Program) -> bool:
     return any(found is None or _gives_neighbours(found) for found in called)
 
 
-def _gives_neighbours(procedure: Procedure) -> bool:
+def _gives_neighbours(procedure: MpiProcedure) -> bool:
     """Whether a procedure gives ranks of which some may be MPI_PROC_NULL: those of a grid."""
     ranks = [
         p for p in procedure.parameters if p.kind == "RANK" and p.direction is not Direction.IN

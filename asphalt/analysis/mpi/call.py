@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from asphalt.analysis.mpi.datatypes import PredefinedType as PredefinedType
 from asphalt.analysis.mpi.datatypes import mpi_constant as mpi_constant
 from asphalt.analysis.mpi.datatypes import predefined_type as predefined_type
-from asphalt.analysis.mpi.procedures import Parameter, Procedure, procedure
+from asphalt.analysis.mpi.procedures import MpiProcedure, Parameter, procedure
 from asphalt.analysis.mpi.runtime_module import (
     QUEUE,
     RUNTIME_CALLS,
@@ -42,7 +42,7 @@ class MpiCall:
     args: Mapping[str, Expr] = field(hash=False)
     binding: str
     error: Expr | None
-    procedure: Procedure = field(repr=False)
+    procedure: MpiProcedure = field(repr=False)
     profiled: bool = False
     queue: Expr | None = field(default=None, hash=False)
 
@@ -215,7 +215,7 @@ def _is_users_own(name: str, program: Program) -> bool:
     return wraps or program.external(ENTRY_OF_AN_IMPLEMENTATION) is None
 
 
-def _bind(target: Procedure, given: tuple[Arg, ...]) -> dict[str, Expr] | None:
+def _bind(target: MpiProcedure, given: tuple[Arg, ...]) -> dict[str, Expr] | None:
     """The actual arguments by dummy name; None: they do not fit the procedure."""
     args: dict[str, Expr] = {}
     for position, arg in enumerate(given):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.mpi.runtime_module import IN_PLACE
-from asphalt.analysis.names.symbol import Names, Origin
+from asphalt.analysis.names.symbol import NameLookup, Origin
 from asphalt.ir.expr import Component, Expr, Op, Ref
 
 
@@ -71,7 +71,7 @@ PREDEFINED: dict[str, PredefinedType] = {
 }  # fmt: skip
 
 
-def mpi_constant(expr: Expr, scope: Names) -> str | None:
+def mpi_constant(expr: Expr, scope: NameLookup) -> str | None:
     """The folded name of the MPI constant that ``expr`` is, also through named constants."""
     for _ in range(20):
         match expr:
@@ -95,7 +95,7 @@ def mpi_constant(expr: Expr, scope: Names) -> str | None:
     return None
 
 
-def predefined_type(expr: Expr, scope: Names) -> PredefinedType | None:
+def predefined_type(expr: Expr, scope: NameLookup) -> PredefinedType | None:
     """The predefined datatype that ``expr`` names, also through named constants; None: unknown."""
     name = mpi_constant(expr, scope)
     return None if name is None else PREDEFINED.get(name)

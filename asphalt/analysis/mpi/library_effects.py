@@ -16,8 +16,8 @@ from enum import Enum
 from functools import cache
 
 from asphalt.analysis.mpi import library_effect_rows as rows
-from asphalt.analysis.mpi.procedures import Parameter, Procedure, Timing
-from asphalt.analysis.mpi.standard_facts import Row
+from asphalt.analysis.mpi.procedures import MpiProcedure, Parameter, Timing
+from asphalt.analysis.mpi.standard_facts import FactRow
 from asphalt.support.word_sets import words
 
 
@@ -61,7 +61,7 @@ class Until(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class BufferEffect:
     """What the library does with the elements of a buffer argument, and until when."""
 
     argument: str
@@ -104,7 +104,7 @@ class LibraryRow:
 
     accesses: tuple[LibraryAccess, ...]
     prepared: tuple[LibraryAccess, ...]
-    transfers: tuple[Transfer, ...]
+    transfers: tuple[BufferEffect, ...]
     completion: Completion | None
     ends_access: bool
 
@@ -131,7 +131,7 @@ _BY_KIND = {
 
 
 @cache
-def library_row(procedure: Procedure) -> LibraryRow:
+def library_row(procedure: MpiProcedure) -> LibraryRow:
     """The row of a procedure: derived from its arguments and the rows of ``mpi_library_rows``."""
     short = procedure.name.removeprefix("mpi_")
     messages = tuple(_messages(procedure, short))
@@ -152,30 +152,30 @@ def library_row(procedure: Procedure) -> LibraryRow:
     )
 
 
-def needs_the_receive(procedure: Procedure) -> bool:
+def needs_the_receive(procedure: MpiProcedure) -> bool:
     """Whether a send is only right if its receive has been posted before (ready mode)."""
     return _in(rows.READY, procedure.name.removeprefix("mpi_"))
 
 
-def tells_of_the_receive(procedure: Procedure) -> bool:
+def tells_of_the_receive(procedure: MpiProcedure) -> bool:
     """Whether a send is complete only when its receive has begun (synchronous mode)."""
     return _in(rows.SYNCHRONOUS, procedure.name.removeprefix("mpi_"))
 
 
-def probes(procedure: Procedure) -> bool:
+def probes(procedure: MpiProcedure) -> bool:
     """Whether a call looks at messages that it does not receive."""
     return _in(rows.PROBING, procedure.name.removeprefix("mpi_"))
 
 
-def _in(table: tuple[Row, ...], short: str) -> bool:
+def _in(table: tuple[FactRow, ...], short: str) -> bool:
     return any(short in row.names for row in table)
 
 
-def _of_kind(procedure: Procedure, *kinds: str) -> list[Parameter]:
+def _of_kind(procedure: MpiProcedure, *kinds: str) -> list[Parameter]:
     return [p for p in procedure.parameters if p.kind in kinds]
 
 
-def _messages(procedure: Procedure, short: str) -> Iterator[LibraryAccess]:
+def _messages(procedure: MpiProcedure, short: str) -> Iterator[LibraryAccess]:
     if _in(rows.RUNNING_PREPARED, short):
         # which operation it is, the request knows
         yield LibraryAccess(Store.OUTGOING, (None, None, None), reads=False, writes=True)
@@ -194,7 +194,7 @@ def _messages(procedure: Procedure, short: str) -> Iterator[LibraryAccess]:
         yield LibraryAccess(Store.INCOMING, ("source", tags[-1], comm), reads=True, writes=taken)
 
 
-def _collective(procedure: Procedure) -> Iterator[LibraryAccess]:
+def _collective(procedure: MpiProcedure) -> Iterator[LibraryAccess]:
     """All processes of a communicator enter its collective operations in one order (6.14)."""
     if not procedure.collective:
         return
@@ -203,7 +203,7 @@ def _collective(procedure: Procedure) -> Iterator[LibraryAccess]:
         yield LibraryAccess(Store.COLLECTIVE, (name,), reads=True, writes=True)
 
 
-def _by_handle(procedure: Procedure, short: str) -> Iterator[LibraryAccess]:
+def _by_handle(procedure: MpiProcedure, short: str) -> Iterator[LibraryAccess]:
     changing = _in(rows.CHANGING_OBJECT, short)
     for p in procedure.parameters:
         store = _BY_KIND.get(p.kind)
@@ -223,15 +223,15 @@ def _environment(short: str) -> Iterator[LibraryAccess]:
         yield LibraryAccess(Store.ENVIRONMENT, (), reads=True, writes=True)
 
 
-def _transfers(procedure: Procedure, short: str) -> Iterator[Transfer]:
+def _transfers(procedure: MpiProcedure, short: str) -> Iterator[BufferEffect]:
     if _in(rows.ADDRESS_ONLY, short):
         return
     until = _until(procedure, short)
     for p in _of_kind(procedure, "BUFFER"):
-        yield Transfer(p.name, p.used, p.defined, until)
+        yield BufferEffect(p.name, p.used, p.defined, until)
 
 
-def _until(procedure: Procedure, short: str) -> Until:
+def _until(procedure: MpiProcedure, short: str) -> Until:
     match procedure.timing:
         case Timing.PERSISTENT:
             return Until.FREE
@@ -246,7 +246,7 @@ def _until(procedure: Procedure, short: str) -> Until:
     return Until.RETURN
 
 
-def _completion(procedure: Procedure, short: str) -> Completion | None:
+def _completion(procedure: MpiProcedure, short: str) -> Completion | None:
     quantity = _COMPLETIONS.get(short)
     if quantity is None:
         return None

@@ -69,7 +69,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Procedure:
+class MpiProcedure:
     """One MPI procedure; ``name`` is folded, ``spelled`` as in the standard.
 
     ``local``: proved to return whatever other processes do.  ``exchange``: it moves user buffers.
@@ -89,7 +89,7 @@ class Procedure:
     varying: bool
     removed: bool
     function: bool
-    exchange: supplement.Exchange | None
+    exchange: supplement.DataMovement | None
     same_on_all: tuple[str, ...] = ()
     same_group: tuple[str, str] | None = None
     part_of_group: tuple[str, str] | None = None
@@ -119,10 +119,10 @@ _ONLY_IN_C = frozenset({"ARGUMENT_COUNT", "ARGUMENT_LIST", "VARARGS"})
 
 
 @cache
-def table() -> dict[str, Procedure]:
+def table() -> dict[str, MpiProcedure]:
     """All procedures by folded name (``mpi_alltoall``); do not change it."""
     text = files("pympistandard").joinpath("data/apis.json").read_text("utf-8")
-    found: dict[str, Procedure] = {}
+    found: dict[str, MpiProcedure] = {}
     for entry in json.loads(text).values():
         attributes = entry["attributes"]
         callable_in_fortran = attributes["f90_expressible"] or attributes["f08_expressible"]
@@ -139,12 +139,12 @@ def table() -> dict[str, Procedure]:
     return found
 
 
-def procedure(name: str) -> Procedure | None:
+def procedure(name: str) -> MpiProcedure | None:
     """The MPI procedure of that folded name; ``pmpi_`` names are the same procedures."""
     return table().get(name.removeprefix("p") if name.startswith("pmpi_") else name)
 
 
-def _from_json(entry: dict[str, Any]) -> Procedure:
+def _from_json(entry: dict[str, Any]) -> MpiProcedure:
     parameters = tuple(
         _parameter(entry["name"], given)
         for given in entry["parameters"]
@@ -175,10 +175,10 @@ def _procedure(
     *,
     removed: bool = False,
     function: bool = False,
-) -> Procedure:
+) -> MpiProcedure:
     name = spelled.lower()
     short = name.removeprefix("mpi_")
-    return Procedure(
+    return MpiProcedure(
         name,
         spelled,
         parameters,
@@ -209,5 +209,5 @@ def _timing(short: str, parameters: tuple[Parameter, ...]) -> Timing:
     return Timing.BLOCKING
 
 
-def _in(rows: tuple[supplement.Row, ...], short: str) -> bool:
+def _in(rows: tuple[supplement.FactRow, ...], short: str) -> bool:
     return any(short in row.names for row in rows)

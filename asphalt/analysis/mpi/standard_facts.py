@@ -12,7 +12,7 @@ from asphalt.support.word_sets import words
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FactRow:
     """Procedures (folded, without ``mpi_``) that share a fact, and the section that states it."""
 
     names: frozenset[str]
@@ -21,10 +21,10 @@ class Row:
 
 # All processes of the group of the communicator (window, file) must call it (2.4, "collective").
 COLLECTIVE = (
-    Row(words("barrier bcast gather gatherv scatter scatterv allgather allgatherv"), "6.3-6.7"),
-    Row(words("alltoall alltoallv alltoallw"), "6.8"),
-    Row(words("reduce allreduce reduce_scatter_block reduce_scatter scan exscan"), "6.9-6.11"),
-    Row(
+    FactRow(words("barrier bcast gather gatherv scatter scatterv allgather allgatherv"), "6.3-6.7"),
+    FactRow(words("alltoall alltoallv alltoallw"), "6.8"),
+    FactRow(words("reduce allreduce reduce_scatter_block reduce_scatter scan exscan"), "6.9-6.11"),
+    FactRow(
         words(
             "ibarrier ibcast igather igatherv iscatter iscatterv iallgather iallgatherv"
             " ialltoall ialltoallv ialltoallw ireduce iallreduce ireduce_scatter_block"
@@ -32,7 +32,7 @@ COLLECTIVE = (
         ),
         "6.12",
     ),
-    Row(
+    FactRow(
         words(
             "barrier_init bcast_init gather_init gatherv_init scatter_init scatterv_init"
             " allgather_init allgatherv_init alltoall_init alltoallv_init alltoallw_init"
@@ -41,17 +41,17 @@ COLLECTIVE = (
         ),
         "6.13",
     ),
-    Row(
+    FactRow(
         words(
             "comm_dup comm_dup_with_info comm_idup comm_idup_with_info comm_create"
             " comm_create_group comm_create_from_group comm_split comm_split_type comm_free"
         ),
         "7.4",
     ),
-    Row(words("intercomm_create intercomm_create_from_groups intercomm_merge"), "7.6"),
-    Row(words("cart_create graph_create dist_graph_create dist_graph_create_adjacent"), "8.5"),
-    Row(words("cart_sub"), "8.5.6"),
-    Row(
+    FactRow(words("intercomm_create intercomm_create_from_groups intercomm_merge"), "7.6"),
+    FactRow(words("cart_create graph_create dist_graph_create dist_graph_create_adjacent"), "8.5"),
+    FactRow(words("cart_sub"), "8.5.6"),
+    FactRow(
         words(
             "neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv"
             " neighbor_alltoallw ineighbor_allgather ineighbor_allgatherv ineighbor_alltoall"
@@ -61,16 +61,16 @@ COLLECTIVE = (
         ),
         "8.6-8.8",
     ),
-    Row(words("init init_thread finalize"), "11.2"),
-    Row(
+    FactRow(words("init init_thread finalize"), "11.2"),
+    FactRow(
         words("comm_spawn comm_spawn_multiple comm_accept comm_connect comm_disconnect comm_join"),
         "11.8-11.10",
     ),
-    Row(
+    FactRow(
         words("win_create win_allocate win_allocate_shared win_create_dynamic win_free win_fence"),
         "12.2, 12.5.1",
     ),
-    Row(
+    FactRow(
         words(
             "file_open file_close file_set_size file_preallocate file_set_info file_set_view"
             " file_read_at_all file_write_at_all file_iread_at_all file_iwrite_at_all"
@@ -87,7 +87,7 @@ COLLECTIVE = (
 
 # Returns without any other process having to do anything (2.4, "local").
 LOCAL = (
-    Row(
+    FactRow(
         words(
             "isend ibsend issend irsend irecv imrecv isendrecv isendrecv_replace bsend"
             " buffer_attach send_init bsend_init ssend_init rsend_init recv_init start startall"
@@ -96,7 +96,7 @@ LOCAL = (
         ),
         "3.7-3.9",
     ),
-    Row(
+    FactRow(
         words(
             "type_contiguous type_vector type_create_hvector type_indexed type_create_hindexed"
             " type_create_indexed_block type_create_hindexed_block type_create_struct"
@@ -110,7 +110,7 @@ LOCAL = (
         ),
         "5.1-5.3, 19.1.5",
     ),
-    Row(
+    FactRow(
         words(
             "group_size group_rank group_translate_ranks group_compare comm_group group_union"
             " group_intersection group_difference group_incl group_excl group_range_incl"
@@ -122,7 +122,7 @@ LOCAL = (
         ),
         "7.3-7.8",
     ),
-    Row(
+    FactRow(
         words(
             "topo_test cart_get cart_rank cart_coords cart_shift cartdim_get graph_get"
             " graphdims_get graph_neighbors graph_neighbors_count dist_graph_neighbors"
@@ -130,7 +130,7 @@ LOCAL = (
         ),
         "8.5",
     ),
-    Row(
+    FactRow(
         words(
             "get_version get_library_version get_processor_name alloc_mem free_mem"
             " error_string error_class wtime wtick initialized finalized is_thread_main"
@@ -140,27 +140,27 @@ LOCAL = (
         ),
         "9.1-9.6, 15.2, 19.1.17",
     ),
-    Row(
+    FactRow(
         words(
             "info_create info_set info_get info_get_nkeys info_get_nthkey info_delete info_dup"
             " info_free info_get_valuelen info_get_string"
         ),
         "10",
     ),
-    Row(
+    FactRow(
         words("status_set_elements status_set_cancelled status_f2f08 status_f082f"), "13.3, 19.3.5"
     ),
 )
 
 # Requests: it starts what an earlier call prepared.
 STARTING = (
-    Row(words("start startall"), "3.9"),
-    Row(words("pready pready_list pready_range"), "4.2"),
+    FactRow(words("start startall"), "3.9"),
+    FactRow(words("pready pready_list pready_range"), "4.2"),
 )
 
 # Requests: it may complete what an earlier call started.
 COMPLETING = (
-    Row(
+    FactRow(
         words(
             "wait waitany waitall waitsome test testany testall testsome request_free cancel"
             " request_get_status request_get_status_all request_get_status_any"
@@ -168,32 +168,34 @@ COMPLETING = (
         ),
         "3.7.3-3.8.4",
     ),
-    Row(words("parrived"), "4.2"),
+    FactRow(words("parrived"), "4.2"),
 )
 
 # It starts a transfer that something other than a request completes.
 NONBLOCKING_WITHOUT_REQUEST = (
-    Row(words("put get accumulate get_accumulate fetch_and_op compare_and_swap"), "12.3"),
-    Row(
+    FactRow(words("put get accumulate get_accumulate fetch_and_op compare_and_swap"), "12.3"),
+    FactRow(
         words(
             "file_read_at_all_begin file_write_at_all_begin file_read_all_begin"
             " file_write_all_begin file_read_ordered_begin file_write_ordered_begin"
         ),
         "14.4.5",
     ),
-    Row(words("buffer_attach comm_attach_buffer session_attach_buffer"), "3.6"),
-    Row(words("win_create win_attach"), "12.2"),
+    FactRow(words("buffer_attach comm_attach_buffer session_attach_buffer"), "3.6"),
+    FactRow(words("win_create win_attach"), "12.2"),
 )
 
 # The result depends on the calling process: different ranks get different values.
 RANK_DEPENDENT = (
-    Row(words("comm_rank group_rank cart_coords cart_shift cart_get graph_neighbors"), "7.4, 8.5"),
-    Row(words("get_processor_name wtime wtick"), "9.1, 9.6"),
+    FactRow(
+        words("comm_rank group_rank cart_coords cart_shift cart_get graph_neighbors"), "7.4, 8.5"
+    ),
+    FactRow(words("get_processor_name wtime wtick"), "9.1, 9.6"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class DataMovement:
     """An operation that moves buffers between processes: what its arguments are called.
 
     ``family``: ``alltoall`` (equal blocks), ``alltoallv``, ``alltoallw``, ``send``, ``recv``,
@@ -220,9 +222,9 @@ _TYPED = ("sendbuf", "sendcounts", "sendtypes", "recvbuf", "recvcounts", "recvty
 _OUT = ("buf", "count", "datatype")
 
 EXCHANGES = {
-    **{name: Exchange("alltoall", "6.8", *_BLOCKS) for name in ("alltoall", "ialltoall")},
+    **{name: DataMovement("alltoall", "6.8", *_BLOCKS) for name in ("alltoall", "ialltoall")},
     **{
-        name: Exchange(
+        name: DataMovement(
             "alltoallv",
             "6.8",
             *_RAGGED,
@@ -231,21 +233,21 @@ EXCHANGES = {
         )
         for name in ("alltoallv", "ialltoallv")
     },
-    **{name: Exchange("alltoallw", "6.8", *_TYPED) for name in ("alltoallw", "ialltoallw")},
+    **{name: DataMovement("alltoallw", "6.8", *_TYPED) for name in ("alltoallw", "ialltoallw")},
     **{
-        name: Exchange("send", "3.2, 3.4, 3.7", *_OUT, destination="dest")
+        name: DataMovement("send", "3.2, 3.4, 3.7", *_OUT, destination="dest")
         for name in ("send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend")
     },
     **{
-        name: Exchange("recv", "3.2, 3.7", None, None, None, *_OUT, source="source")
+        name: DataMovement("recv", "3.2, 3.7", None, None, None, *_OUT, source="source")
         for name in ("recv", "irecv")
     },
     **{
-        name: Exchange("sendrecv", "3.10", *_BLOCKS, destination="dest", source="source")
+        name: DataMovement("sendrecv", "3.10", *_BLOCKS, destination="dest", source="source")
         for name in ("sendrecv", "isendrecv")
     },
     **{
-        name: Exchange("sendrecv", "3.10", *_OUT, *_OUT, destination="dest", source="source")
+        name: DataMovement("sendrecv", "3.10", *_OUT, *_OUT, destination="dest", source="source")
         for name in ("sendrecv_replace", "isendrecv_replace")
     },
 }
@@ -262,7 +264,7 @@ WRITTEN_LATER = {
 }
 
 # The count is that of one rank's block, of which a buffer has one for each rank (6.10.1).
-COUNT_OF_A_BLOCK = Row(
+COUNT_OF_A_BLOCK = FactRow(
     words("reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init"), "6.10.1"
 )
 
@@ -328,7 +330,7 @@ SAME_ON_ALL = {
 }
 
 # What one rank has and all get: each rank's own value before the call does not matter (6.4).
-BROADCAST = (Row(words("bcast ibcast bcast_init"), "6.4, 6.12.2, 6.13.2"),)
+BROADCAST = (FactRow(words("bcast ibcast bcast_init"), "6.4, 6.12.2, 6.13.2"),)
 
 # New communicators with the group of the one they are made from, as procedure: (old, new) (7.4.2,
 # 8.5.4).
@@ -356,7 +358,7 @@ PART_OF_GROUP = {
 ENTRY_OF_AN_IMPLEMENTATION = "mpi_init"
 
 # Procedures whose results follow from their arguments alone (5.1, 8.5.2).
-FUNCTIONS_OF_ARGUMENTS = Row(words("dims_create type_size type_get_extent"), "5.1, 8.5.2")
+FUNCTIONS_OF_ARGUMENTS = FactRow(words("dims_create type_size type_get_extent"), "5.1, 8.5.2")
 
 # Reductions of the standard, and those among them whose result is the same in whatever order the
 # values are combined (6.9.2); of numbers of floating point, those that only choose one of them.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from asphalt.analysis.names.intrinsic_modules import MPI_KINDS
-from asphalt.analysis.names.symbol import Names, Origin, Symbol
+from asphalt.analysis.names.symbol import NameLookup, Origin, Symbol
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
 from asphalt.ir.stmt import TypeSpec
 
@@ -28,7 +28,7 @@ _REAL_KINDS = ((6, 37, 4), (15, 307, 8), (18, 4931, 10), (33, 4931, 16))
 _INTEGER_KINDS = ((2, 1), (4, 2), (9, 4), (18, 8), (38, 16))
 
 
-def constant(expr: Arg | None, scope: Names) -> int | None:
+def constant(expr: Arg | None, scope: NameLookup) -> int | None:
     """The value of an integer constant expression in ``scope``; None: it is not known to be one.
 
     Where the scope is to be understood for any sizes, the named constants of the program have no
@@ -39,13 +39,13 @@ def constant(expr: Arg | None, scope: Names) -> int | None:
     return _value(expr, scope, _DEPTH)
 
 
-def value_now(expr: Arg, scope: Names) -> int | None:
+def value_now(expr: Arg, scope: NameLookup) -> int | None:
     """The value that an integer constant expression has with the sizes of the program as they are:
     for estimates, not for proofs."""
     return _value(expr, scope, _DEPTH)
 
 
-def is_size(part: Arg, scope: Names) -> bool:
+def is_size(part: Arg, scope: NameLookup) -> bool:
     """Whether ``part`` is a named integer constant of the program (not of an intrinsic module)."""
     if not isinstance(part, Ref) or part.args is not None:
         return False
@@ -59,7 +59,7 @@ def is_size(part: Arg, scope: Names) -> bool:
     )
 
 
-def is_open(part: Arg, scope: Names) -> bool:
+def is_open(part: Arg, scope: NameLookup) -> bool:
     """Whether ``part`` is a named constant that may have any value."""
     if not scope.any_sizes or not isinstance(part, Ref) or not is_size(part, scope):
         return False
@@ -67,13 +67,13 @@ def is_open(part: Arg, scope: Names) -> bool:
     return symbol is None or symbol.text not in scope.asked
 
 
-def element_bytes(symbol: Symbol, scope: Names) -> int | None:
+def element_bytes(symbol: Symbol, scope: NameLookup) -> int | None:
     """The storage size of one element of a variable in bytes; None: not known."""
     home = symbol.home or scope
     return type_bytes(symbol.type, home)
 
 
-def type_bytes(spec: TypeSpec | None, scope: Names) -> int | None:
+def type_bytes(spec: TypeSpec | None, scope: NameLookup) -> int | None:
     """The storage size of a scalar of an intrinsic type in bytes; None: not known."""
     if spec is None or spec.base not in _DEFAULT_KIND:
         return None
@@ -90,7 +90,7 @@ def type_bytes(spec: TypeSpec | None, scope: Names) -> int | None:
     return kind
 
 
-def _type_kind(spec: TypeSpec, scope: Names, depth: int) -> int | None:
+def _type_kind(spec: TypeSpec, scope: NameLookup, depth: int) -> int | None:
     if spec.kind is None:
         return _DEFAULT_KIND.get(spec.base)
     kind = _value(spec.kind, scope, depth)
@@ -99,7 +99,7 @@ def _type_kind(spec: TypeSpec, scope: Names, depth: int) -> int | None:
     return kind
 
 
-def _value(expr: Arg | None, scope: Names, depth: int) -> int | None:
+def _value(expr: Arg | None, scope: NameLookup, depth: int) -> int | None:
     if depth == 0:
         return None
     match expr:
@@ -119,7 +119,7 @@ def _value(expr: Arg | None, scope: Names, depth: int) -> int | None:
             return None
 
 
-def _named(symbol: Symbol | None, scope: Names, depth: int) -> int | None:
+def _named(symbol: Symbol | None, scope: NameLookup, depth: int) -> int | None:
     if symbol is None:
         return None
     if symbol.origin is Origin.MPI:
@@ -158,7 +158,7 @@ def divide(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-def _function(name: str, args: tuple[Arg, ...], scope: Names, depth: int) -> int | None:
+def _function(name: str, args: tuple[Arg, ...], scope: NameLookup, depth: int) -> int | None:
     symbol = scope.lookup(name)
     if symbol is None or not (symbol.origin is Origin.INTRINSIC or "intrinsic" in symbol.attrs):
         return None
@@ -196,7 +196,7 @@ def _bind(args: tuple[Arg, ...], names: tuple[str, ...]) -> dict[str, Expr | Non
     return bound
 
 
-def _selected(name: str, args: dict[str, Expr | None], scope: Names, depth: int) -> int | None:
+def _selected(name: str, args: dict[str, Expr | None], scope: NameLookup, depth: int) -> int | None:
     values = {key: _value(arg, scope, depth) for key, arg in args.items()}
     if None in values.values() or "radix" in values:
         return None
@@ -212,7 +212,7 @@ def _selected(name: str, args: dict[str, Expr | None], scope: Names, depth: int)
     return fits[0] if fits else None
 
 
-def _kind(expr: Arg, scope: Names, depth: int) -> int | None:
+def _kind(expr: Arg, scope: NameLookup, depth: int) -> int | None:
     match expr:
         case Lit(kind=kind, text=text):
             return _literal_kind(kind, text, scope, depth)
@@ -227,7 +227,7 @@ def _kind(expr: Arg, scope: Names, depth: int) -> int | None:
             return None
 
 
-def _literal_kind(kind: str, text: str, scope: Names, depth: int) -> int | None:
+def _literal_kind(kind: str, text: str, scope: NameLookup, depth: int) -> int | None:
     suffix = re.search(r"_([A-Za-z0-9_]+)$", text) if kind != "character" else None
     if kind == "complex":
         return 8 if re.search(r"\d[dD]|\.[dD]", text) else (4 if "_" not in text else None)

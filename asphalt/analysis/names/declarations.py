@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from asphalt.analysis.names.implicit import implicit_rule
-from asphalt.analysis.names.symbol import Names, Origin, Symbol
+from asphalt.analysis.names.symbol import NameLookup, Origin, Symbol
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
 from asphalt.ir.source import Span, TriviaKind
@@ -258,7 +258,7 @@ class _Gatherer:
             for letter, spec in implicit_rule(rule).items():
                 self.out.implicit[letter] = spec
 
-    def finish(self, home: Names) -> Declarations:
+    def finish(self, home: NameLookup) -> Declarations:
         self.heading()
         for name, draft in self.drafts.items():
             self.out.symbols[name] = self.symbol(name, draft, home)
@@ -279,7 +279,7 @@ class _Gatherer:
             span = unit.head.span if unit.head is not None else None
             self.draft(unit.name, None, span).origin = Origin.PROCEDURE
 
-    def symbol(self, name: str, draft: _Draft, home: Names) -> Symbol:
+    def symbol(self, name: str, draft: _Draft, home: NameLookup) -> Symbol:
         attrs = set(draft.attrs)
         for attr in list(attrs):
             if attr.startswith("bind"):
@@ -318,7 +318,7 @@ class _Gatherer:
         return Origin.LOCAL
 
 
-def own_names(unit: Unit, home: Names, include: IncludeReader) -> Declarations:
+def own_names(unit: Unit, home: NameLookup, include: IncludeReader) -> Declarations:
     """The names that ``unit`` declares itself; ``home`` becomes the home of each symbol."""
     gatherer = _Gatherer(unit, include)
     gatherer.nodes(unit.spec)

@@ -34,7 +34,7 @@ from asphalt.ir.stmt import (
     UseItem,
 )
 from asphalt.ir.tree import Node, leaves
-from asphalt.support.may_must import Finding
+from asphalt.support.may_must import MayMustAnswer
 
 
 class Absence(Enum):
@@ -95,7 +95,9 @@ class Scope:
         self.unit = located.unit
         self.scopes = scopes
         self._answers: dict[str, Answer] = {}
-        self.findings: dict[str, Finding] = {}  # answers about its variables that were asked for
+        self.findings: dict[
+            str, MayMustAnswer
+        ] = {}  # answers about its variables that were asked for
         self.common_views: dict[str, bool] = {}  # blocks that it sees under two lists of names
         self.procedures: dict[str, Located | None] = {}  # what procedure names resolve to
         # components of derived types, by type and name, with the scopes of their declarations

@@ -46,7 +46,7 @@ Text = tuple[str, str, Span | None]
 """The statement of a named constant: its name, its unit where that matters, and where it stands."""
 
 
-class Names(Protocol):
+class NameLookup(Protocol):
     """Something that names can be looked up in.
 
     ``any_sizes``: the values of named constants of the program count as unknown, so that what is
@@ -89,7 +89,7 @@ class Symbol:
     common_block: str | None = None
     equivalenced: bool = False
     span: Span | None = None
-    home: Names | None = field(default=None, compare=False, repr=False)
+    home: NameLookup | None = field(default=None, compare=False, repr=False)
     initial_span: Span | None = None
 
     @property

@@ -18,7 +18,7 @@ from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.analysis.symbolic.polynomials import Poly, folded
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Do
@@ -28,7 +28,7 @@ _ONE = Poly.constant(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class RequestRange:
     """Requests from ``low`` to ``high``; ``point``: whoever passes it, completes all of them."""
 
     low: Poly
@@ -199,7 +199,7 @@ class RequestElements:
         for level, name in enumerate(names):
 
             def order(
-                problem: Problem,
+                problem: AffineProblem,
                 one: Mapping[str, str],
                 two: Mapping[str, str],
                 level: int = level,
@@ -224,7 +224,9 @@ class RequestElements:
         counted = tuple(loop for loop in loops if loop_variable(loop) is not None)
         return Access(start.storage, Mode.WRITE, (subscript,), start.leaf, counted)
 
-    def _range(self, start: Operation, completion: Operation, ways: ControlFlow) -> Range | None:
+    def _range(
+        self, start: Operation, completion: Operation, ways: ControlFlow
+    ) -> RequestRange | None:
         """The requests that a completion has, alone or in one loop that runs to its end."""
         own = _not_around(completion.loops, start.loops)
         if completion.first is None or len(own) > 1:
@@ -237,7 +239,7 @@ class RequestElements:
         if low is None or count is None:
             return None
         if not own:
-            return Range(low, low + count - _ONE, completion.point)
+            return RequestRange(low, low + count - _ONE, completion.point)
         bounds = loop_bounds(own[0], region)
         variable = loop_variable(own[0])
         point = self.whole_loop(own[0], completion.point, ways)
@@ -253,7 +255,7 @@ class RequestElements:
         ends = [powers[1] * bound + rest for bound in (bounds.first, bounds.last)]
         upwards = bounds.direction * (powers[1].value or 0) > 0
         low, high = ends if upwards else ends[::-1]
-        return Range(low, high, point)
+        return RequestRange(low, high, point)
 
     def _may_use_again(self, start: Operation, other: Operation, loop: Do) -> bool:
         """Whether an operation in a loop may be started with the request of another one."""
@@ -417,5 +419,5 @@ def _subscripts(expr: Expr) -> tuple[Arg, ...]:
     return own if base is None else (*own, *_subscripts(base))
 
 
-def _any_order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+def _any_order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
     """Every pair of iterations counts."""

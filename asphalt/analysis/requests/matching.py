@@ -21,7 +21,7 @@ from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Quantity
-from asphalt.analysis.mpi.procedures import Procedure, Timing
+from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
 from asphalt.analysis.names.derived_types import may_begin_defined
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Scope
@@ -388,7 +388,7 @@ class _Matcher:
         return Matched(leaf, call, found, name) if found else None
 
 
-def is_blocking_transfer(procedure: Procedure) -> bool:
+def is_blocking_transfer(procedure: MpiProcedure) -> bool:
     """Whether a procedure sends or receives a message and returns when its buffer is free."""
     exchange = procedure.exchange
     blocking = procedure.timing is Timing.BLOCKING

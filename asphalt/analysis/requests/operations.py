@@ -13,7 +13,7 @@ from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.storage import component_storage, storage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
-from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing
+from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Ref, Section
 from asphalt.ir.stmt import Call
@@ -96,16 +96,16 @@ def _operations(reaching: ReachingDefinitions, scope: Scope, values: Values) -> 
         )  # fmt: skip
 
 
-def deals_with_requests(procedure: Procedure) -> bool:
+def deals_with_requests(procedure: MpiProcedure) -> bool:
     """Whether a procedure starts, prepares, completes or releases operations with requests."""
     return _does(procedure) is not None
 
 
-def _request(procedure: Procedure) -> str:
+def _request(procedure: MpiProcedure) -> str:
     return next(p.name for p in procedure.parameters if p.kind == "REQUEST")
 
 
-def _does(procedure: Procedure) -> Does | None:
+def _does(procedure: MpiProcedure) -> Does | None:
     requests = [p for p in procedure.parameters if p.kind == "REQUEST"]
     if not requests:
         return None

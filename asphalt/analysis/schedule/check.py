@@ -25,8 +25,8 @@ from asphalt.analysis.schedule.exchange import (
     RankProgram,
     Reach,
     Send,
-    Shape,
     Sizes,
+    TileShape,
     Wait,
     iterations,
     last_writer,
@@ -341,17 +341,17 @@ def _coverage_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolEr
     return None
 
 
-def check_sizes(shape: Shape, sizes: Sizes) -> ProtocolError | None:
+def check_sizes(shape: TileShape, sizes: Sizes) -> ProtocolError | None:
     """The fault of one shape's schedule at given sizes, if it has one."""
     programs = [schedule(shape, rank, sizes) for rank in range(sizes.ranks)]
-    other = source(sizes) if shape is Shape.STRIDED else None
+    other = source(sizes) if shape is TileShape.STRIDED else None
     count, trips = sizes.count, iterations(shape, sizes)
     return check(programs, Alltoall(count, trips, last_writer(shape, sizes), other))
 
 
 @cache
 def check_reach(
-    shape: Shape, late: int, prologue: bool, ranks: int = 5, planes: int = 4
+    shape: TileShape, late: int, prologue: bool, ranks: int = 5, planes: int = 4
 ) -> ProtocolError | None:
     """The first fault of a shape's schedule where iterations do not complete their own planes.
 
@@ -361,7 +361,7 @@ def check_reach(
     for count in range(1, ranks + 1):
         for trips in range(planes + 1):
             for before in range(-1, 3):
-                if not prologue and before > late and shape is Shape.EVERY_BLOCK:
+                if not prologue and before > late and shape is TileShape.EVERY_BLOCK:
                     continue
                 for behind in range(-1, 3):
                     reach = Reach(before, late, behind, prologue)
@@ -375,7 +375,7 @@ def check_reach(
 
 
 @cache
-def check_shape(shape: Shape, ranks: int = 5, trips: int = 7) -> ProtocolError | None:
+def check_shape(shape: TileShape, ranks: int = 5, trips: int = 7) -> ProtocolError | None:
     """The first fault of a shape's schedule, over all small sizes.
 
     1 to ``ranks`` ranks, 0 to ``trips`` trips, every K from 0 (not tiled) to one more than the
@@ -383,7 +383,7 @@ def check_shape(shape: Shape, ranks: int = 5, trips: int = 7) -> ProtocolError |
     checked once.  Strided: less of each, but no, one and two runs, and every order of the
     dimensions in the array that is sent from.
     """
-    strided = shape is Shape.STRIDED
+    strided = shape is TileShape.STRIDED
     for sizes in _small_strided(ranks, trips) if strided else _small_sizes(ranks, trips):
         if sizes.tiled or (sizes.tile, sizes.depth) == (0, 1):
             fault = check_sizes(shape, sizes)

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import accumulate, product
 
 from asphalt.analysis.schedule.check import ProtocolError, check
-from asphalt.analysis.schedule.exchange import Shape
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.schedule.uneven import RankSizes, UnevenSizes, uneven_schedule
 
 
@@ -16,7 +16,7 @@ from asphalt.analysis.schedule.uneven import RankSizes, UnevenSizes, uneven_sche
 class Alltoallv:
     """What MPI_ALLTOALLV moves (MPI-4.0 section 6.8), and how the producer fills the blocks."""
 
-    shape: Shape
+    shape: TileShape
     sizes: UnevenSizes
 
     def trips_of(self, rank: int) -> int:
@@ -26,7 +26,7 @@ class Alltoallv:
     def final_in(self, rank: int, element: int) -> int:
         """Slab: iteration i writes the i-th ``unit`` elements; else those of every block."""
         own = self.sizes.ranks[rank]
-        if self.shape is not Shape.SLAB:
+        if self.shape is not TileShape.SLAB:
             element -= max(d for d in own.displs if d <= element)
         iteration = element // own.unit
         return iteration if iteration < own.trips else -1
@@ -43,14 +43,14 @@ class Alltoallv:
         }
 
 
-def check_uneven_sizes(shape: Shape, sizes: UnevenSizes) -> ProtocolError | None:
+def check_uneven_sizes(shape: TileShape, sizes: UnevenSizes) -> ProtocolError | None:
     """The fault of one pattern's schedule at given sizes, if it has one."""
     programs = [uneven_schedule(shape, rank, sizes) for rank in range(len(sizes.ranks))]
     return check(programs, Alltoallv(shape, sizes))
 
 
 def sizes_of(
-    shape: Shape,
+    shape: TileShape,
     blocks: tuple[tuple[int, ...], ...],
     units: tuple[int, ...],
     pieces: tuple[int, ...],
@@ -69,7 +69,7 @@ def sizes_of(
     for rank, (row, unit) in enumerate(zip(counts, units, strict=True)):
         into = [counts[source][rank] for source in range(number)]
         landing = tuple(accumulate([1, *into[:-1]]))
-        if shape is Shape.SLAB:
+        if shape is TileShape.SLAB:
             displs = tuple(accumulate([0, *row[:-1]]))
             ranks.append(RankSizes(row, displs, landing, unit, sum(blocks[rank])))
         else:
@@ -80,7 +80,7 @@ def sizes_of(
 
 
 @cache
-def check_uneven(shape: Shape) -> ProtocolError | None:
+def check_uneven(shape: TileShape) -> ProtocolError | None:
     """The first fault of a pattern's schedule over small sizes.
 
     1 to 5 ranks; blocks of 0 to 3 iterations, on every rank others, so that trip counts differ and

@@ -92,7 +92,7 @@ Event = Compute | Post | Send | Wait | Collective
 RankProgram = tuple[Event, ...]
 
 
-class Shape(Enum):
+class TileShape(Enum):
     """What a tile of K iterations sends (DESIGN.md, "Prepushing an exchange")."""
 
     EVERY_BLOCK = "every block"  # the same stretch of each rank's block: a message to every rank
@@ -171,30 +171,30 @@ class Sizes:
         return range(tile * self.tile, min((tile + 1) * self.tile, self.trips))
 
 
-def schedule(shape: Shape, rank: int, sizes: Sizes) -> RankProgram:
+def schedule(shape: TileShape, rank: int, sizes: Sizes) -> RankProgram:
     """The events of one rank, in program order."""
     match shape:
-        case Shape.EVERY_BLOCK:
+        case TileShape.EVERY_BLOCK:
             return _every_block(rank, sizes)
-        case Shape.STRIDED:
+        case TileShape.STRIDED:
             return _strided(rank, sizes)
-        case Shape.SLAB:
+        case TileShape.SLAB:
             return _slab(rank, sizes)
 
 
-def slots(shape: Shape, sizes: Sizes) -> int:
+def slots(shape: TileShape, sizes: Sizes) -> int:
     """The size of the request array: D tiles of sends, 2 D tiles of receives."""
-    return 3 * sizes.depth * (1 if shape is Shape.SLAB else sizes.ranks)
+    return 3 * sizes.depth * (1 if shape is TileShape.SLAB else sizes.ranks)
 
 
-def iterations(shape: Shape, sizes: Sizes) -> int:
+def iterations(shape: TileShape, sizes: Sizes) -> int:
     """The trip count of the producer's loop."""
-    planes = sizes.trips * sizes.ranks if shape is Shape.SLAB else sizes.trips
+    planes = sizes.trips * sizes.ranks if shape is TileShape.SLAB else sizes.trips
     outside = 0 if sizes.reach is None else sizes.reach.before + sizes.reach.behind
     return max(0, planes - outside)
 
 
-def last_writer(shape: Shape, sizes: Sizes) -> Callable[[int], int]:
+def last_writer(shape: TileShape, sizes: Sizes) -> Callable[[int], int]:
     """For an element of the send buffer, the iteration of the producer that makes it final.
 
     -1: the loop does not write it.  With a reach, an iteration may write its own plane, and in the
@@ -205,16 +205,16 @@ def last_writer(shape: Shape, sizes: Sizes) -> Callable[[int], int]:
 
     def writes(iteration: int, plane: int) -> bool:
         own = reach.before + iteration
-        return plane == own if shape is Shape.SLAB else plane >= own - reach.late
+        return plane == own if shape is TileShape.SLAB else plane >= own - reach.late
 
     def last(element: int) -> int:
-        block = element if shape is Shape.SLAB else element % sizes.count
+        block = element if shape is TileShape.SLAB else element % sizes.count
         plane = block // sizes.elements
         return max((i for i in range(trips) if writes(i, plane)), default=-1)
 
     if sizes.reach is not None:
         return last
-    if shape is Shape.SLAB:
+    if shape is TileShape.SLAB:
         return lambda element: element // sizes.elements
     stride = sizes.strides[1]
     return lambda element: element // stride % sizes.trips
@@ -262,7 +262,7 @@ def _tiles(sizes: Sizes) -> tuple[_Tile, ...]:
         stretches = [sizes.stretch(tile) for tile in range(sizes.tiles)]
         return tuple(_Tile(stretch, stretch) for stretch in stretches)
     reach = sizes.reach
-    trips = iterations(Shape.EVERY_BLOCK, sizes)
+    trips = iterations(TileShape.EVERY_BLOCK, sizes)
     ready = reach.before - reach.late
     empty = 1 if reach.prologue else 0
     tiles = empty + -(-trips // sizes.tile)
@@ -293,7 +293,7 @@ def _every_block(rank: int, sizes: Sizes) -> RankProgram:
     are waited for; the sends of tile t then take the freed slots.  A tile in which no plane becomes
     final sends nothing.
     """
-    trips = iterations(Shape.EVERY_BLOCK, sizes)
+    trips = iterations(TileShape.EVERY_BLOCK, sizes)
     if not sizes.tiled or trips == 0:
         return (Compute(0, range(trips)), Collective())
     ranks, depth = sizes.ranks, sizes.depth
@@ -320,7 +320,7 @@ def _every_block(rank: int, sizes: Sizes) -> RankProgram:
             peer = (rank + turn) % ranks
             offset, length = _piece(sizes, peer, tile.planes)
             events.append(Send(step, peer, offset, length, slot + turn - 1))
-    events.append(Wait(len(tiles), tuple(range(slots(Shape.EVERY_BLOCK, sizes)))))
+    events.append(Wait(len(tiles), tuple(range(slots(TileShape.EVERY_BLOCK, sizes)))))
     return tuple(events)
 
 
@@ -331,7 +331,7 @@ def _slab(rank: int, sizes: Sizes) -> RankProgram:
     one; in the same step it receives from the rank that is sending to it.  Of the planes of a step
     those that the loop reaches are computed, the others were final before.
     """
-    trips = iterations(Shape.SLAB, sizes)
+    trips = iterations(TileShape.SLAB, sizes)
     reach = sizes.reach or Reach(0, 0, 0)
     if not sizes.tiled or reach.before < 0 or reach.before + trips > sizes.ranks * sizes.trips:
         return (Compute(0, range(trips)), Collective())
@@ -357,7 +357,7 @@ def _slab(rank: int, sizes: Sizes) -> RankProgram:
         events.append(Wait(step, tuple(waited)))
         offset, length = _piece(sizes, peer, stretch)
         events.append(Send(step, peer, offset, length, step % depth))
-    events.append(Wait(steps, tuple(range(slots(Shape.SLAB, sizes)))))
+    events.append(Wait(steps, tuple(range(slots(TileShape.SLAB, sizes)))))
     return tuple(events)
 
 

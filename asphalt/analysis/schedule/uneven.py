@@ -22,7 +22,7 @@ from asphalt.analysis.schedule.exchange import (
     Post,
     RankProgram,
     Send,
-    Shape,
+    TileShape,
     Wait,
 )
 
@@ -56,13 +56,13 @@ def cuts(length: int, piece: int) -> tuple[range, ...]:
     return tuple(range(at, min(at + piece, length)) for at in range(0, length, piece))
 
 
-def uneven_schedule(shape: Shape, rank: int, sizes: UnevenSizes) -> RankProgram:
+def uneven_schedule(shape: TileShape, rank: int, sizes: UnevenSizes) -> RankProgram:
     """The events of one rank, in program order."""
     own = sizes.ranks[rank]
     if not sizes.pieces[rank]:
         return (Compute(0, range(own.trips)), Collective())
     number = len(sizes.ranks)
-    if shape is Shape.SLAB:
+    if shape is TileShape.SLAB:
         sent, ring = _slab(rank, sizes), sizes.depth
     else:
         sent, ring = _every_block(rank, sizes), sizes.depth * number

@@ -22,7 +22,7 @@ from asphalt.ir.expr import Expr
 
 
 @dataclass(slots=True)
-class Problem:
+class AffineProblem:
     """Affine constraints over named integer variables.
 
     Variables are named freely by the caller; atoms of polynomials that are not variables become

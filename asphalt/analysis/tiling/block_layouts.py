@@ -6,7 +6,7 @@ from __future__ import annotations
 from asphalt.analysis.exchange.buffers import Buffer
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.shapes import Shape
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import (
     Address,
@@ -18,7 +18,7 @@ from asphalt.analysis.tiling.layout import (
     numbers_differ,
 )
 from asphalt.analysis.tiling.strides import part_of_block
-from asphalt.analysis.tiling.tile_window import Window
+from asphalt.analysis.tiling.tile_window import PlaneWindow
 from asphalt.analysis.tiling.tiled_dimension import exactly, gaps, loop_ends
 from asphalt.ir.expr import Lit, Op, Ref
 
@@ -57,7 +57,7 @@ def every_block(
         *equal(shape.stride(last) * dealt, count),
         *(() if left_out.known else exactly(producer, shape, dimension, offset)),
     )
-    window = Window(left_out.before) if left_out.known else None
+    window = PlaneWindow(left_out.before) if left_out.known else None
     address = Address(send.name, shape.lower, dimension, _ONE, last, dealt)
     strides = part_of_block((*shape.extent[:last], dealt), dimension)
     if strides is not None:
@@ -67,7 +67,7 @@ def every_block(
         unit = strides.elements
     plane = (shape.stated_stride(dimension) if strides is None else None) or unit.expression()
     return Layout(
-        Pattern.EVERY_BLOCK,
+        TileShape.EVERY_BLOCK,
         dimension,
         offset,
         unit,
@@ -95,10 +95,10 @@ def slab(
     assert ends is not None
     block = count.divided_by(unit)
     left_out = gaps(producer, shape, dimension, offset)
-    window: Window | None = None
+    window: PlaneWindow | None = None
     guards: tuple[Guard | Divides, ...] = ()
     if left_out is not None and left_out.known:
-        window = Window(left_out.before)
+        window = PlaneWindow(left_out.before)
     else:
         guards = equal(ends[0] + offset, shape.lower[dimension])
     if block is None:
@@ -111,7 +111,7 @@ def slab(
     address = Address(send.name, shape.lower, dimension, _ONE, dimension, block)
     plane = shape.stated_stride(dimension) or unit.expression()
     return Layout(
-        Pattern.SLAB,
+        TileShape.SLAB,
         dimension,
         offset,
         unit,

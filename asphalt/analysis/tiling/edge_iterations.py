@@ -26,7 +26,7 @@ WIDEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class EdgeCounts:
     """How many of the first and of the last iterations of a loop are not in the interior."""
 
     first: int = 0
@@ -56,7 +56,7 @@ def meeting_iterations(
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class LoopRange:
     """The bounds of a loop with the step 1, and what is known of them: polynomials that are not
     less than others."""
 
@@ -65,7 +65,7 @@ class Range:
     limits: tuple[tuple[Poly, Poly], ...]
 
 
-def range_of(loop: Do, region: Region) -> Range | None:
+def range_of(loop: Do, region: Region) -> LoopRange | None:
     """The range of a loop; None: another step, or bounds that may change in the region."""
     bounds, head = loop_bounds(loop, region), loop.head.what
     if bounds is None or bounds.direction < 0 or not isinstance(head, DoHead):
@@ -74,10 +74,12 @@ def range_of(loop: Do, region: Region) -> Range | None:
     less = (region.value(part, ()) for part in extremes(head.last, "<=")[1:])
     limits = [(bounds.first, part) for part in greater if part is not None]
     limits += [(part, bounds.last) for part in less if part is not None]
-    return Range(bounds.first, bounds.last, tuple(limits))
+    return LoopRange(bounds.first, bounds.last, tuple(limits))
 
 
-def ends_of(parts: Iterable[Elements], ranges: Sequence[Range | None]) -> tuple[Ends, ...] | None:
+def ends_of(
+    parts: Iterable[Elements], ranges: Sequence[LoopRange | None]
+) -> tuple[EdgeCounts, ...] | None:
     """The narrowest ends of the loops that have all iterations of ``parts``; None: some of these
     are neither among the first nor among the last of any loop, or not by a constant number, or
     all iterations of a loop are.
@@ -88,7 +90,7 @@ def ends_of(parts: Iterable[Elements], ranges: Sequence[Range | None]) -> tuple[
         listed = [_choices(part, ranges) for part in parts if not part.is_empty()]
     except UndecidedError:
         return None
-    ends = [Ends()] * len(ranges)
+    ends = [EdgeCounts()] * len(ranges)
     for choices in sorted(listed, key=len):
         growth = [
             (max(0, number - getattr(ends[loop], side)), loop, side, number)
@@ -102,13 +104,15 @@ def ends_of(parts: Iterable[Elements], ranges: Sequence[Range | None]) -> tuple[
     return tuple(ends) if all(map(_leave_some, ends, ranges)) else None
 
 
-def _leave_some(ends: Ends, own: Range | None) -> bool:
+def _leave_some(ends: EdgeCounts, own: LoopRange | None) -> bool:
     """Whether a loop may have iterations that are not at its ends."""
     distance = None if own is None else (own.last - own.first).value
     return distance is None or ends.first + ends.last <= distance
 
 
-def _choices(part: Elements, ranges: Sequence[Range | None]) -> tuple[tuple[int, str, int], ...]:
+def _choices(
+    part: Elements, ranges: Sequence[LoopRange | None]
+) -> tuple[tuple[int, str, int], ...]:
     """The ends that hold all iterations of a set: loop, side and number of iterations."""
     found: list[tuple[int, str, int]] = []
     for loop, own in enumerate(ranges):

@@ -27,7 +27,7 @@ _ONE = Poly.constant(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Trips:
+class ConstantTrips:
     """The iterations of a loop with the step 1: bounds that are made of constants alone."""
 
     first: Poly
@@ -40,7 +40,7 @@ class Trips:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class MessageParts:
     """The parts of a message: ``each`` has so many elements, and that of iteration ``i`` begins at
     subscript ``i + offset`` of dimension ``dimension`` (from 0) of ``buffer``, with ``begin`` for
     all subscripts of the first one."""
@@ -76,9 +76,9 @@ class Parts:
 
 
 def parts_of(
-    buffer: Expr, count: Expr, datatype: Expr, trips: Trips, leaf: Leaf, facts: UnitFacts,
+    buffer: Expr, count: Expr, datatype: Expr, trips: ConstantTrips, leaf: Leaf, facts: UnitFacts,
     dummies: ConstantDummies,
-) -> Parts | None:  # fmt: skip
+) -> MessageParts | None:  # fmt: skip
     """The parts of a message for the iterations of a loop; None: it is not made of such."""
     if not isinstance(buffer, Ref) or not reference_contiguity(buffer, facts.scope).yes:
         return None
@@ -108,7 +108,7 @@ def parts_of(
             last = number == shape.rank - 1 and symbol.common_block is None
             if not last and not _fits(start - lower + trips.number, extent, dummies):
                 return None
-            return Parts(buffer, begin, number, start - trips.first, each)
+            return MessageParts(buffer, begin, number, start - trips.first, each)
         quotient = None if extent is None else rest.divided_by(dummies.replaced(extent))
         if start != dummies.replaced(lower) or quotient is None:
             return None

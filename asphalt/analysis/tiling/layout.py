@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.exchange.packing_counter import Counter
+from asphalt.analysis.exchange.packing_counter import PackingCounter
 from asphalt.analysis.exchange.per_rank import Uneven
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.strides import Strides
-from asphalt.analysis.tiling.tile_window import Window
+from asphalt.analysis.tiling.tile_window import PlaneWindow
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.tree import Leaf
 
@@ -71,7 +71,7 @@ class Packed:
     """
 
     unit: Expr
-    counter: Counter | None = None
+    counter: PackingCounter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Layout:
     ``packed``: what an iteration adds, where that depends on the rank it is for.
     """
 
-    pattern: Pattern
+    pattern: TileShape
     dimension: int
     offset: Poly
     unit: Poly
@@ -101,7 +101,7 @@ class Layout:
     receive: Address
     guards: tuple[Guard | Divides | Contiguous, ...]
     stated: tuple[tuple[Poly, Expr], ...] = ()
-    window: Window | None = None
+    window: PlaneWindow | None = None
     apart: str | None = None
     uneven: Uneven | None = None
     strides: Strides | None = None
@@ -119,7 +119,7 @@ class Layout:
     @property
     def description(self) -> str:
         """The pattern for people."""
-        pattern = self.pattern if self.strides is None else Pattern.STRIDED
+        pattern = self.pattern if self.strides is None else TileShape.STRIDED
         return f"{pattern.value}{'' if self.uneven is None else ', uneven'}"
 
     @property

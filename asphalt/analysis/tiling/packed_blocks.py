@@ -13,7 +13,7 @@ from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.geometry import gap_guards
 from asphalt.analysis.tiling.layout import Address, Layout, Misfit, Packed
@@ -39,7 +39,7 @@ def packed_layout_of(producer: Producer) -> Layout | Misfit:
     shape = shape_of(send.name, exchange.scope, exchange.values, producer.packing.nest.head)
     assert shape is not None
     return Layout(
-        Pattern.EVERY_BLOCK,
+        TileShape.EVERY_BLOCK,
         0,
         Poly(),
         _ONE,
@@ -55,7 +55,7 @@ def packed_layout_of(producer: Producer) -> Layout | Misfit:
 
 def told_apart(producer: Producer, layout: Layout) -> Layout | Misfit:
     """The geometry of an exchange that is written out: each pair of ranks agrees for itself."""
-    if layout.pattern is not Pattern.EVERY_BLOCK:
+    if layout.pattern is not TileShape.EVERY_BLOCK:
         reason = "the loop goes through one block after the other, in messages that are written out"
         return Misfit("blocks", reason, producer.packing.tiled.head)
     return replace(layout, packed=Packed(layout.plane))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asphalt.analysis.exchange.buffers import Buffer
 from asphalt.analysis.memory.shapes import Shape
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Address, Guard, Layout, equal, numbers_differ
 
@@ -26,7 +26,7 @@ def receive_address(
     )
     if in_one is not None:
         return in_one, ()
-    if layout.pattern is Pattern.EVERY_BLOCK and shape.rank == len(layout.send.fixed):
+    if layout.pattern is TileShape.EVERY_BLOCK and shape.rank == len(layout.send.fixed):
         dimension = layout.dimension
         inside = layout.strides is not None
         dealt = layout.send.block_factor
@@ -38,7 +38,7 @@ def receive_address(
             *equal(shape.stride(last) * dealt, count),
         )
         return Address(receive.name, shape.lower, dimension, _ONE, last, dealt), guards
-    if layout.pattern is Pattern.SLAB and shape.rank == len(layout.send.fixed):
+    if layout.pattern is TileShape.SLAB and shape.rank == len(layout.send.fixed):
         if numbers_differ(shape.stride(last), layout.unit):
             return None
         guards = equal(shape.stride(last), layout.unit)

@@ -13,7 +13,7 @@ from asphalt.analysis.symbolic.polynomials import Poly
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PlaneWindow:
     """How the planes of a block follow the iterations.
 
     ``before``: planes in front of that of the first iteration (every block: of each block; slab:

@@ -21,13 +21,13 @@ from asphalt.analysis.dependence.permutable_loops import effect_of, is_private
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
-from asphalt.analysis.symbolic.problem import Problem
-from asphalt.analysis.tiling.equal_parts import Trips
+from asphalt.analysis.symbolic.problem import AffineProblem
+from asphalt.analysis.tiling.equal_parts import ConstantTrips
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TiledGroup:
     """A statement or construct of a list; ``call``: the one of the message in it, which comes first
     (a wait) or last (a start); ``loops``: those over the iterations, in order."""
 
@@ -47,13 +47,13 @@ class _Phase:
     node: Do | None = None
 
 
-def group_at(position: int, node: Node, call: Leaf | None, *, first: bool) -> Group | None:
+def group_at(position: int, node: Node, call: Leaf | None, *, first: bool) -> TiledGroup | None:
     """The group that a statement is: a loop, a call, or an IF with a call (``first``: before the
     loops) and loops; None: something else."""
     if call is None:
-        return Group(position, node, (node,)) if isinstance(node, Do) else None
+        return TiledGroup(position, node, (node,)) if isinstance(node, Do) else None
     if node is call:
-        return Group(position, node, (), call)
+        return TiledGroup(position, node, (), call)
     if not isinstance(node, Branch) or node.kind != "if" or len(node.arms) != 1:
         return None
     body = node.arms[0].body
@@ -61,16 +61,16 @@ def group_at(position: int, node: Node, call: Leaf | None, *, first: bool) -> Gr
     loops = tuple(other for other in others if isinstance(other, Do))
     if not body or body[at] is not call or len(loops) != len(others):
         return None
-    return Group(position, node, loops, call)
+    return TiledGroup(position, node, loops, call)
 
 
-def trips_of(loop: Do, facts: UnitFacts, dummies: ConstantDummies) -> Trips | None:
+def trips_of(loop: Do, facts: UnitFacts, dummies: ConstantDummies) -> ConstantTrips | None:
     """The iterations of a loop; None: another step, or bounds that change inside."""
     changing = facts.footprint(loop).written()
     bounds = loop_bounds(loop, Region(facts.values, loop.head, changing))
     if bounds is None or bounds.direction < 0:
         return None
-    return Trips(dummies.replaced(bounds.first), dummies.replaced(bounds.last))
+    return ConstantTrips(dummies.replaced(bounds.first), dummies.replaced(bounds.last))
 
 
 class Fusion:
@@ -81,7 +81,7 @@ class Fusion:
         self.order = order
         self.dummies = dummies
 
-    def why_not_alone(self, group: Group) -> str | None:
+    def why_not_alone(self, group: TiledGroup) -> str | None:
         """Why a group cannot be divided into tiles, whatever stands beside it."""
         fixed = self.order.place.fixed(group.node)
         if fixed is not None:
@@ -98,7 +98,7 @@ class Fusion:
         return None
 
     def why_not(
-        self, groups: tuple[Group, ...], received: Access | None, sent: Access | None
+        self, groups: tuple[TiledGroup, ...], received: Access | None, sent: Access | None
     ) -> str | None:
         """Why the groups may not be executed in tiles, in this order: the first one waits for what
         is ``received`` in an iteration, the last one starts what is ``sent`` (each with a loop over
@@ -122,7 +122,7 @@ class Fusion:
                             return f"lines {lines[0]} and {lines[1]}: {a.object}"
         return None
 
-    def _phases(self, group: Group, messages: frozenset[str]) -> Iterator[_Phase]:
+    def _phases(self, group: TiledGroup, messages: frozenset[str]) -> Iterator[_Phase]:
         around: list[Access] = []
         inside: dict[int, list[Access]] = {id(loop): [] for loop in group.loops}
         for access in self.facts.footprint(group.node).accesses:
@@ -156,7 +156,9 @@ class Fusion:
             if phase.loop is not None and _inside(access, phase.loop)
         )
 
-        def order(problem: Problem, then: Mapping[str, str], later: Mapping[str, str]) -> None:
+        def order(
+            problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]
+        ) -> None:
             if len(names) == 2 and names[0] is not None and names[1] is not None:
                 problem.compare(then[names[0]], ">", later[names[1]])
 

@@ -17,7 +17,7 @@ from asphalt.analysis.exchange.buffers import View, buffer_of
 from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.geometry import gap_guards, send_writes
 from asphalt.analysis.tiling.layout import Address, Guard, Layout, Misfit, equal
@@ -52,7 +52,7 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
     unit = shape.stride(dimension)
     plane = shape.stated_stride(dimension) or unit.expression()
     guards: tuple[Guard, ...] = equal(ends[0] + offset, shape.lower[dimension])
-    pattern = Pattern.SLAB
+    pattern = TileShape.SLAB
     if dimension < shape.rank - 1:
         extent = shape.extent[dimension]
         if dimension < shape.rank - 2 or extent is None:
@@ -61,7 +61,7 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
                 "before the ranks"
             )
             return Misfit("blocks", reason, producer.packing.tiled.head)
-        pattern = Pattern.EVERY_BLOCK
+        pattern = TileShape.EVERY_BLOCK
         blocks = replace(blocks, spread=unit * extent)
         last, upper = ends[1] + offset, shape.lower[dimension] + extent - _ONE
         if last != upper:

@@ -13,7 +13,7 @@ from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.packing_copy import PackingCopy
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly, product
 from asphalt.analysis.tiling.geometry import argument, gap_guards, send_writes
 from asphalt.analysis.tiling.layout import Address, Guard, Layout, Misfit, equal
@@ -88,7 +88,7 @@ def layout_without_copy(producer: Producer, copy: PackingCopy) -> Layout | Misfi
     if any(abs(apart.value or 0) > _LARGEST for apart in strides.apart or ()):
         return Misfit("strided", f"elements of {copy.source} are too far apart", leaf)
     layout = Layout(
-        Pattern.EVERY_BLOCK,
+        TileShape.EVERY_BLOCK,
         tiled,
         offset,
         strides.elements,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from asphalt.analysis.call_graph.call_sites import CallSites, Context
 from asphalt.analysis.call_graph.defined_operations import may_be_function
 from asphalt.analysis.call_graph.definitions import is_user_function
-from asphalt.analysis.call_graph.statement_conditions import Statement
+from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.directives.directives import Assume, Directive
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.references import expressions_of
@@ -50,7 +50,12 @@ class UniformDirectives:
         return None
 
     def _holds(
-        self, said: Statement, name: str, symbol: Symbol | None, context: Context, at: int
+        self,
+        said: ConditionedStatement,
+        name: str,
+        symbol: Symbol | None,
+        context: Context,
+        at: int,
     ) -> bool:
         if at == said.position:
             return True
@@ -76,7 +81,7 @@ class UniformDirectives:
         return not any(_may_call(context.flow.statements[n], context.scope) for n in between)
 
 
-def _may_call(statement: Statement, scope: Scope) -> bool:
+def _may_call(statement: ConditionedStatement, scope: Scope) -> bool:
     """Whether a statement may call a procedure of the user."""
     what = statement.what
     if isinstance(what, Opaque | Raw):

@@ -17,8 +17,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from asphalt.analysis.call_graph.call_sites import Context
-from asphalt.analysis.call_graph.definitions import Definition, is_user_function
-from asphalt.analysis.call_graph.statement_conditions import Statement
+from asphalt.analysis.call_graph.definitions import VariableDefinition, is_user_function
+from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Symbol
@@ -39,12 +39,12 @@ class NumberOfRanks(ABC):
     @abstractmethod
     def definitions(
         self, symbol: Symbol, context: Context
-    ) -> tuple[tuple[Context, Definition], ...] | None:
+    ) -> tuple[tuple[Context, VariableDefinition], ...] | None:
         """All definitions of a variable; None: not known."""
 
 
 def grid_has_all(
-    statement: Statement, context: Context, group: object, number: NumberOfRanks
+    statement: ConditionedStatement, context: Context, group: object, number: NumberOfRanks
 ) -> bool:
     """Whether a statement makes a Cartesian grid of all ranks of a group."""
     call = _mpi(statement, context)
@@ -74,8 +74,8 @@ def grid_has_all(
 
 
 def _set_before(
-    statement: Statement, name: str, symbol: Symbol, context: Context
-) -> tuple[Statement | None, Statement | None]:
+    statement: ConditionedStatement, name: str, symbol: Symbol, context: Context
+) -> tuple[ConditionedStatement | None, ConditionedStatement | None]:
     """The statement that makes all extents zero, and the only one that sets them between that and a
     statement behind it in the same list."""
     before = [
@@ -94,7 +94,7 @@ def _set_before(
     return zeros, sized
 
 
-def _is_all_zero(statement: Statement, name: str) -> bool:
+def _is_all_zero(statement: ConditionedStatement, name: str) -> bool:
     match statement.what:
         case Assign(target=Ref(name=given, args=None), value=Lit(text="0")) if given == name:
             return True
@@ -129,11 +129,11 @@ def _is_size(expr: Expr | None, context: Context, group: object, number: NumberO
     return communicator is not None and number.group(communicator, unit) == group
 
 
-def _mpi(statement: Statement, context: Context) -> MpiCall | None:
+def _mpi(statement: ConditionedStatement, context: Context) -> MpiCall | None:
     return mpi_call(statement.what, context.scope) if isinstance(statement.what, Call) else None
 
 
-def _may_call(statement: Statement, context: Context) -> bool:
+def _may_call(statement: ConditionedStatement, context: Context) -> bool:
     """Whether a statement may execute a procedure of the program."""
     what = statement.what
     if not isinstance(what, Call | Assign):
@@ -143,7 +143,7 @@ def _may_call(statement: Statement, context: Context) -> bool:
     return any(_is_call(part, context) for expr in _expressions(statement) for part in walk(expr))
 
 
-def _expressions(statement: Statement) -> Iterator[Expr]:
+def _expressions(statement: ConditionedStatement) -> Iterator[Expr]:
     for what in (statement.what, statement.leaf.what):
         yield from (part for part in expressions_of(what) if isinstance(part, Expr))
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from asphalt.analysis.call_graph.call_sites import CallSites, Context, UnitKey
-from asphalt.analysis.call_graph.definitions import MAX_PATH, Definition, Source, component
-from asphalt.analysis.call_graph.statement_conditions import Statement
+from asphalt.analysis.call_graph.definitions import MAX_PATH, Source, VariableDefinition, component
+from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.datatypes import mpi_constant
 from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS
 from asphalt.analysis.mpi.procedures import procedure
@@ -63,7 +63,7 @@ class _New:
 
 _OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
 _DEPTH = 10  # variables that are given on to each other
-_Given = tuple[Context, Definition]
+_Given = tuple[Context, VariableDefinition]
 
 
 class Communicators:
@@ -183,7 +183,7 @@ class Communicators:
         return found
 
     def _made_by(
-        self, context: Context, definition: Definition, path: tuple[str, ...], depth: int
+        self, context: Context, definition: VariableDefinition, path: tuple[str, ...], depth: int
     ) -> list[Group | _New] | None:
         statement = definition.statement
         repeated = bool(statement.loops) or context.flow.has_gotos or statement.threaded
@@ -210,7 +210,7 @@ class Communicators:
         return [_New(None, repeated) if group is None else group]
 
     def _returned(
-        self, definition: Definition, path: tuple[str, ...], repeated: bool, depth: int
+        self, definition: VariableDefinition, path: tuple[str, ...], repeated: bool, depth: int
     ) -> list[Group | _New] | None:
         """What a procedure makes of an argument."""
         if definition.callee is None or definition.exprs:
@@ -261,7 +261,9 @@ class Communicators:
         once = not isinstance(callers, str) and self._unit_is_executed_once(context)
         return Group(own_name, None, None if once else context.key)
 
-    def _is_executed_once(self, context: Context, statement: Statement, depth: int = 8) -> bool:
+    def _is_executed_once(
+        self, context: Context, statement: ConditionedStatement, depth: int = 8
+    ) -> bool:
         """Whether a statement is executed at most once in the run."""
         if statement.loops or context.flow.has_gotos or statement.threaded:
             return False
@@ -316,7 +318,7 @@ def _outlasting(group: Group | None, inside: Context) -> Group | None:
     return None if group is None or group.execution == inside.key else group
 
 
-def _concerns(definition: Definition, path: tuple[str, ...]) -> bool:
+def _concerns(definition: VariableDefinition, path: tuple[str, ...]) -> bool:
     """Whether a definition may give a component a value with which it can be used."""
     same = all(a == b for a, b in zip(definition.path, path, strict=False))
     return same and not definition.freed

@@ -10,8 +10,8 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from asphalt.analysis.call_graph.call_sites import CallSites, Context
-from asphalt.analysis.call_graph.definitions import Definition, Source
-from asphalt.analysis.call_graph.statement_conditions import Statement
+from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
+from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.value_graph import ALL, Facts, Level, ValueGraph
 from asphalt.ir.expr import Arg, Keyword, Lit, Op, OpaqueExpr, Ref, Section
@@ -39,7 +39,11 @@ class ShapeFlow(ValueGraph):
 
     @abstractmethod
     def decided(
-        self, context: Context, statement: Statement, facts: Facts, returned: bool = False
+        self,
+        context: Context,
+        statement: ConditionedStatement,
+        facts: Facts,
+        returned: bool = False,
     ) -> None:
         """Make ``facts`` depend on whether a statement is executed."""
 
@@ -137,7 +141,7 @@ class ShapeFlow(ValueGraph):
         if not found:
             facts.note(Level.UNKNOWN, f"{name} is never allocated here")
 
-    def _may_reallocate(self, definition: Definition, symbol: Symbol) -> bool:
+    def _may_reallocate(self, definition: VariableDefinition, symbol: Symbol) -> bool:
         """Whether a definition may change the shape of an ALLOCATABLE."""
         if definition.path or definition.source in (Source.SHARED, Source.DIFFERENT):
             return False  # a component of it; a buffer of MPI
@@ -158,7 +162,7 @@ class ShapeFlow(ValueGraph):
                 return not definition.exprs  # with subscripts: an element or a section
 
 
-def _allocated(statement: Statement, name: str) -> tuple[Ref, ...]:
+def _allocated(statement: ConditionedStatement, name: str) -> tuple[Ref, ...]:
     """The mentions of a variable among those that a statement allocates."""
     what = statement.what
     if not isinstance(what, Allocation) or what.kind != "allocate":

@@ -13,7 +13,14 @@ from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity.communicators import Communicators, Group
 from asphalt.analysis.uniformity.value_flow import ValueFlow
-from asphalt.analysis.uniformity.value_graph import ALL, Control, Facts, Node, Reached, Variable
+from asphalt.analysis.uniformity.value_graph import (
+    ALL,
+    Control,
+    Facts,
+    Node,
+    Reachability,
+    Variable,
+)
 from asphalt.analysis.uniformity.value_graph import Level as Level
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf
@@ -108,7 +115,7 @@ class Uniformity:
         if statement is None:
             return Judgement(Level.UNKNOWN, "the statement is not one of the unit's")
         flow = self._flow(scope, communicator)
-        node = (Reached if whole else Control)(context, statement.position)
+        node = (Reachability if whole else Control)(context, statement.position)
         facts = Facts(depends={node: None})
         flow.complete(facts)
         uniform = facts.level is Level.UNIFORM

@@ -6,8 +6,12 @@ from collections.abc import Iterable
 
 from asphalt.analysis.call_graph.call_sites import CallSites, Context, UnitKey
 from asphalt.analysis.call_graph.defined_operations import may_be_function
-from asphalt.analysis.call_graph.definitions import Definition, Source, component
-from asphalt.analysis.call_graph.statement_conditions import Condition, Statement, expressions
+from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, component
+from asphalt.analysis.call_graph.statement_conditions import (
+    Condition,
+    ConditionedStatement,
+    expressions,
+)
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import may_be_allocatable, may_be_pointer
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
@@ -22,7 +26,7 @@ from asphalt.analysis.uniformity.value_graph import (
     Facts,
     Level,
     Node,
-    Reached,
+    Reachability,
     Variable,
 )
 from asphalt.ir.expr import Arg, Component, Lit, Op, OpaqueExpr, Ref, Section, children
@@ -45,7 +49,7 @@ class ValueFlow(FunctionFlow):
 
     def _is_far(self, node: Node) -> bool:
         match node:
-            case Reached(context=context):
+            case Reachability(context=context):
                 return context.scope.unit.kind != "program"
             case Variable(context=context, name=name):
                 symbol = context.scope.lookup(name)
@@ -60,7 +64,7 @@ class ValueFlow(FunctionFlow):
             case Control(context=context, position=position):
                 statement = context.flow.statements[position]
                 self.conditions(context, context.flow.conditions(statement), facts)
-            case Reached(context=context, position=position):
+            case Reachability(context=context, position=position):
                 facts.depends[Control(context, position)] = None
                 self._unit_reached(context, facts)
 
@@ -72,7 +76,7 @@ class ValueFlow(FunctionFlow):
             facts.note(Level.UNKNOWN, callers)
             return
         for site in callers:
-            facts.depends[Reached(site.context, site.statement.position)] = None
+            facts.depends[Reachability(site.context, site.statement.position)] = None
 
     def conditions(self, context: Context, conditions: Iterable[Condition], facts: Facts) -> None:
         """Make ``facts`` depend on what some conditions test."""
@@ -183,7 +187,11 @@ class ValueFlow(FunctionFlow):
             self.function(ref, context, facts)
 
     def decided(
-        self, context: Context, statement: Statement, facts: Facts, returned: bool = False
+        self,
+        context: Context,
+        statement: ConditionedStatement,
+        facts: Facts,
+        returned: bool = False,
     ) -> None:
         """Whether the statement is executed decides, too.
 
@@ -247,11 +255,11 @@ class ValueFlow(FunctionFlow):
             lives = () if saved else None
             self._definition(context, definition, node.path, facts, lives, returned=returned)
             if saved:  # how often it was executed decides, too
-                facts.depends[Reached(context, definition.statement.position)] = None
+                facts.depends[Reachability(context, definition.statement.position)] = None
         for inner, definition in inside:
             here = () if saved else (context.key,)
             self._definition(inner, definition, node.path, facts, here, returned=True)
-            facts.depends[Reached(inner, definition.statement.position)] = None
+            facts.depends[Reachability(inner, definition.statement.position)] = None
         if symbol.initial is not None and not cut:
             self.expression(symbol.initial, context, ALL, facts)
         if symbol.origin is Origin.DUMMY:
@@ -271,7 +279,7 @@ class ValueFlow(FunctionFlow):
                 actual = _extended(site.args[name], path, site.context)
                 self.expression(actual, site.context, site.statement.position, facts)
             if len(callers) > 1:
-                facts.depends[Reached(site.context, site.statement.position)] = None
+                facts.depends[Reachability(site.context, site.statement.position)] = None
 
     def _shared_variable(self, symbol: Symbol, path: tuple[str, ...], facts: Facts) -> None:
         """A variable of a module or in COMMON: all its definitions, wherever they are."""
@@ -282,14 +290,14 @@ class ValueFlow(FunctionFlow):
         found = tuple((c, d) for c, d in found if _overlap(d.path, path))
         for context, definition in found:
             self._definition(context, definition, path, facts, (), returned=True)
-            facts.depends[Reached(context, definition.statement.position)] = None
+            facts.depends[Reachability(context, definition.statement.position)] = None
         if symbol.initial is None and not found:
             facts.note(Level.UNKNOWN, f"{symbol.name} is never defined")
 
     def _definition(
         self,
         context: Context,
-        definition: Definition,
+        definition: VariableDefinition,
         path: tuple[str, ...],
         facts: Facts,
         lives: tuple[UnitKey, ...] | None = None,
@@ -334,7 +342,7 @@ class ValueFlow(FunctionFlow):
             case _:
                 pass
 
-    def _loop_left(self, context: Context, head: Statement, facts: Facts) -> None:
+    def _loop_left(self, context: Context, head: ConditionedStatement, facts: Facts) -> None:
         """The loop variable depends on where the loop was left."""
         following = head.position + 1
         if following < len(context.flow.statements):
@@ -344,7 +352,7 @@ class ValueFlow(FunctionFlow):
             self.conditions(context, inner, facts)
 
     def _shared(
-        self, context: Context, definition: Definition, lives: tuple[UnitKey, ...] | None
+        self, context: Context, definition: VariableDefinition, lives: tuple[UnitKey, ...] | None
     ) -> bool:
         """Whether what all ranks of a communicator get is the same on those asked about."""
         if definition.communicator is None:
@@ -354,7 +362,9 @@ class ValueFlow(FunctionFlow):
             return False
         return is_within(self.communicator, group)
 
-    def _returned(self, definition: Definition, path: tuple[str, ...], facts: Facts) -> None:
+    def _returned(
+        self, definition: VariableDefinition, path: tuple[str, ...], facts: Facts
+    ) -> None:
         """What a dummy is when the procedure returns."""
         assert definition.callee is not None
         inside = self.sites.of(definition.callee)
@@ -362,7 +372,9 @@ class ValueFlow(FunctionFlow):
         facts.depends[Variable(inside, definition.dummy, place_of_return(inside), path)] = None
 
 
-def _reaching(given: list[Definition], node: Variable) -> tuple[list[Definition], bool]:
+def _reaching(
+    given: list[VariableDefinition], node: Variable
+) -> tuple[list[VariableDefinition], bool]:
     """The definitions that may reach a place, and whether they hide all before.
 
     The nodes of a body without GOTO are executed in order; an assignment that is such a node hides

@@ -41,7 +41,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Reachability:
     """Whether a statement is reached, from the start of the program on."""
 
     context: Context
@@ -56,7 +56,7 @@ class Control:
     position: int
 
 
-Node = Variable | Reached | Control
+Node = Variable | Reachability | Control
 
 
 @dataclass(slots=True)

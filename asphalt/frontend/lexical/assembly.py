@@ -29,7 +29,7 @@ LINE_END = BLANKS + "\n"
 
 
 @dataclass(slots=True)
-class Statement:
+class PendingStatement:
     """A statement that is being read; lines and columns are counted from 0.
 
     ``line`` and ``col`` say where its text begins; ``line`` is -1 until text has been found.
@@ -73,12 +73,12 @@ class Assembly:
         self.lines = lines
         self.leaves: list[Leaf] = []
         self.lead: list[Trivia] = []
-        self.open: Statement | None = None
+        self.open: PendingStatement | None = None
         self.fixed = False
 
-    def begin(self, line: int, col: int, joined: bool) -> Statement:
+    def begin(self, line: int, col: int, joined: bool) -> PendingStatement:
         """Opens a statement; everything from ``col`` on is its own."""
-        self.open = Statement(line, col, joined)
+        self.open = PendingStatement(line, col, joined)
         return self.open
 
     def trivia(self, kind: TriviaKind, text: str) -> None:
@@ -159,7 +159,7 @@ class Assembly:
         )
         self.lead = statement.waiting
 
-    def semicolon(self, line: int, col: int) -> Statement:
+    def semicolon(self, line: int, col: int) -> PendingStatement:
         """Ends the open statement; another one follows from ``col`` of the same line."""
         statement = self.open
         assert statement is not None
@@ -214,7 +214,7 @@ class Assembly:
             lines.append(last)
         return cls(path, lines)
 
-    def _nothing(self, statement: Statement) -> None:
+    def _nothing(self, statement: PendingStatement) -> None:
         """A statement that was announced (a label, a continuation mark) and never came."""
         first = self.lines[statement.head_line][statement.head_col :]
         if statement.joined:

@@ -12,7 +12,7 @@ from asphalt.ir.tree import Leaf, Unit, leaves
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NameOccurrence:
     """A folded name, and the line of the statement it stands in."""
 
     name: str
@@ -78,11 +78,11 @@ def used_in(of: Iterable[Leaf], form: Form) -> Iterator[str]:
                 yield used[1]
 
 
-def calls_in(of: Iterable[Leaf], form: Form) -> Iterator[Place]:
+def calls_in(of: Iterable[Leaf], form: Form) -> Iterator[NameOccurrence]:
     """The procedures that statements call by CALL, folded, with their lines."""
     for leaf in of:
         for name in called_names(code_of(leaf), form):
-            yield Place(name, leaf.span.first if leaf.span else 0)
+            yield NameOccurrence(name, leaf.span.first if leaf.span else 0)
 
 
 def called_names(code: str, form: Form) -> Iterator[str]:
@@ -98,13 +98,13 @@ _LABEL = re.compile(r"\bbind\s*\(\s*c\s*,\s*name\s*=([^)]*)", re.I)
 _MPI_LABEL = re.compile(r"\s*p?(mpi_\w*?)_*\s*", re.I)
 
 
-def bound_in(of: Iterable[Leaf]) -> Iterator[Place]:
+def bound_in(of: Iterable[Leaf]) -> Iterator[NameOccurrence]:
     """The MPI procedures that binding labels (``bind(c, name="mpi_alltoall_")``) may mean, folded,
     with the lines of the statements.
 
     Where a label is not a plain literal, it may be any literal of these statements.
     """
-    literals: list[Place] = []
+    literals: list[NameOccurrence] = []
     hidden = False
     for leaf in of:
         code = code_of(leaf)
@@ -114,9 +114,9 @@ def bound_in(of: Iterable[Leaf]) -> Iterator[Place]:
             parts = _STRING.findall(label)
             hidden |= not parts or _STRING.sub("", label).strip(" \t/") != ""
             if name := _MPI_LABEL.fullmatch("".join(part[1:-1] for part in parts)):
-                yield Place(name[1].lower(), line)
+                yield NameOccurrence(name[1].lower(), line)
         for literal in _STRING.findall(code) if "mpi_" in folded else ():
             if name := _MPI_LABEL.fullmatch(literal[1:-1]):
-                literals.append(Place(name[1].lower(), line))
+                literals.append(NameOccurrence(name[1].lower(), line))
     if hidden:
         yield from literals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from asphalt.frontend.lexical.assembly import LINE_END, Assembly, Statement
+from asphalt.frontend.lexical.assembly import LINE_END, Assembly, PendingStatement
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.trivia import opens_c_comment, trivia_kind
 from asphalt.ir.source import Form, TriviaKind
@@ -146,7 +146,7 @@ def _beyond_hollerith(field: str, pos: int, stop: int) -> int | None:
     return None
 
 
-def _joinable(piece: str, statement: Statement, quote: str, room: int) -> str:
+def _joinable(piece: str, statement: PendingStatement, quote: str, room: int) -> str:
     """A piece of statement text, such that the next piece can be appended.
 
     ``room`` is how many columns the line could hold after it.  Blanks to the end of the line are

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from asphalt.frontend.lexical.assembly import LINE_END, Assembly, Statement
+from asphalt.frontend.lexical.assembly import LINE_END, Assembly, PendingStatement
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.trivia import BLANKS, opens_c_comment, trivia_kind
 from asphalt.ir.source import Form, Span, TriviaKind
@@ -188,6 +188,6 @@ def _open_constant(line: str, pos: int, quote: str) -> tuple[int, int, str, bool
     return max(stop, pos), len(line), "", False
 
 
-def _glued(statement: Statement, text: str, apart: bool) -> str:
+def _glued(statement: PendingStatement, text: str, apart: bool) -> str:
     """The text of a continuation as it is to follow what the statement has."""
     return " " + text if apart and not statement.apart else text

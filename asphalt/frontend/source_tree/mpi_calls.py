@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.frontend.lexical.raw_text import Place
+from asphalt.frontend.lexical.raw_text import NameOccurrence
 from asphalt.frontend.source_tree.includes import is_mpi_header
 from asphalt.frontend.source_tree.outline import Outline, UnitOutline
-from asphalt.frontend.source_tree.problems import Problem
+from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.ir.program import MpiMention
 
@@ -48,7 +48,7 @@ class MpiCalls:
                 name = around[-1] if around else ""
                 yield MpiMention(path, call.line, name, operation, live)
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[InputProblem]:
         """One for each INCLUDE line whose file is not found, or that brings in MPI calls: they are
         found, but not analysed."""
         for path in self.paths():
@@ -56,10 +56,10 @@ class MpiCalls:
                 for include in unit.includes:
                     if not self._reader.finds(path, include.name):
                         message = f"{include.name} is not found: name its directory with -I"
-                        yield Problem(path, include.line, message, note=True)
+                        yield InputProblem(path, include.line, message, note=True)
                     for operation in dict.fromkeys(self._in_include(path, include.name)):
                         message = f"{operation} in {include.name} is included and not analysed"
-                        yield Problem(path, include.line, message)
+                        yield InputProblem(path, include.line, message)
 
     def _operation(self, path: str, called: str) -> str | None:
         """The MPI procedure that ``called`` is in a file, or None."""
@@ -103,7 +103,7 @@ class MpiCalls:
                 yield operation
 
 
-def _outside_units(outline: Outline) -> Iterator[tuple[Place, bool]]:
+def _outside_units(outline: Outline) -> Iterator[tuple[NameOccurrence, bool]]:
     """The calls that no unit of the outline has, and whether they are live.  A binding label counts
     as one: it is not known who calls by it."""
     yield from ((call, True) for call in (*outline.loose_calls, *outline.bound_calls))

@@ -13,7 +13,7 @@ from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.preprocess import has_cpp_lines, preprocess
 from asphalt.frontend.lexical.raw_text import (
-    Place,
+    NameOccurrence,
     bound_in,
     called_names,
     calls_in,
@@ -31,7 +31,7 @@ from asphalt.frontend.lexical.source_text import (
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.source_tree.cache import pack
 from asphalt.frontend.source_tree.index import live_text
-from asphalt.frontend.source_tree.problems import Problem, problem_of
+from asphalt.frontend.source_tree.problems import InputProblem, problem_of
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Leaf, Unit, leaves
@@ -63,8 +63,8 @@ class UnitOutline:
     host: int | None
     first: int
     last: int
-    calls: tuple[Place, ...]
-    includes: tuple[Place, ...]
+    calls: tuple[NameOccurrence, ...]
+    includes: tuple[NameOccurrence, ...]
     uses: tuple[str, ...]
 
 
@@ -82,13 +82,13 @@ class Outline:
 
     cpp: bool
     units: tuple[UnitOutline, ...] = ()
-    loose_calls: tuple[Place, ...] = ()
-    dead_calls: tuple[Place, ...] = ()
+    loose_calls: tuple[NameOccurrence, ...] = ()
+    dead_calls: tuple[NameOccurrence, ...] = ()
     mpi_renames: tuple[tuple[str, str], ...] = ()
-    bound_calls: tuple[Place, ...] = ()
+    bound_calls: tuple[NameOccurrence, ...] = ()
     expanded: str | None = None
     broken: bool = False
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[InputProblem, ...] = ()
 
 
 def outlines(requests: Sequence[Request]) -> bytes:
@@ -128,7 +128,7 @@ def outline(request: Request) -> Outline:
     loose = tuple(calls_in(file.stray, source.form))
     if any("mpi_" in call.name for call in loose):
         message = "statements of no program unit, with MPI calls that are not analysed"
-        problem = Problem(source.path, loose[0].line, message)
+        problem = InputProblem(source.path, loose[0].line, message)
         partial = replace(partial, problems=(problem, *partial.problems))
     return replace(partial, units=tuple(_unit_outlines(file)), loose_calls=loose)
 
@@ -157,7 +157,7 @@ def _unit_outlines(file: File) -> Iterator[UnitOutline]:
         first, last = _lines(unit)
         own = list(own_leaves(unit))
         includes = tuple(
-            Place(match[2], leaf.span.first if leaf.span else 0)
+            NameOccurrence(match[2], leaf.span.first if leaf.span else 0)
             for leaf in own
             if (match := _INCLUDE_LINE.match(code_of(leaf).strip()))
         )
@@ -183,7 +183,7 @@ def _mpi_renames(live: Iterable[Leaf]) -> Iterator[tuple[str, str]]:
             yield from _RENAME.findall(code)
 
 
-def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[Place]:
+def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[NameOccurrence]:
     if facts is None or not facts.dead:
         return
     lines = source.text.split("\n")
@@ -193,10 +193,10 @@ def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[Place]:
     yield from bound_in(dead)
 
 
-def _conditional_calls(live: Iterable[Leaf]) -> Iterator[Place]:
+def _conditional_calls(live: Iterable[Leaf]) -> Iterator[NameOccurrence]:
     for text, line in compiled_comments(live):
         for name in called_names(text, Form.FREE):
-            yield Place(name, line)
+            yield NameOccurrence(name, line)
 
 
 def _expanded(source: SourceText, facts: CppFacts | None) -> str | None:
@@ -212,14 +212,14 @@ _FREE_IN_FIXED = re.compile(
 )
 
 
-def _notes(source: SourceText, facts: CppFacts | None) -> Iterator[Problem]:
+def _notes(source: SourceText, facts: CppFacts | None) -> Iterator[InputProblem]:
     for line, name in facts.missing if facts else ():
         message = f"{name} is not found and taken as empty: name its directory with -I"
-        yield Problem(source.path, line, message, note=True)
+        yield InputProblem(source.path, line, message, note=True)
     other = _FIXED_IN_FREE if source.form is Form.FREE else _FREE_IN_FIXED
     found = list(other.finditer(source.text))
     if len(found) >= (3 if source.form is Form.FREE else 1):
         line = source.text.count("\n", 0, found[0].start()) + 1
         name = "fixed" if source.form is Form.FREE else "free"
         message = f"read as {source.form.value} form, but this looks like {name} form: set the form"
-        yield Problem(source.path, line, message, note=True)
+        yield InputProblem(source.path, line, message, note=True)

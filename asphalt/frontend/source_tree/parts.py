@@ -23,7 +23,7 @@ from asphalt.ir.tree import File, Leaf, Unit, leaves
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class UnitParts:
     """The units of a file in the order of ``units_in``, each by itself.
 
     ``units`` are packed; the units that a unit contains are there as their head and one opaque
@@ -37,15 +37,17 @@ class Parts:
 
 
 def interpreted(request: Request) -> tuple[bytes, bytes]:
-    """The packed tree of a file with every statement interpreted, and its packed ``Parts``; raises
-    InputError."""
+    """The packed tree of a file with every statement interpreted, and its packed ``UnitParts``.
+
+    Raises InputError.
+    """
     file = _tree(request)
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
     return pack(replace(file, units=units)), pack(_parts(file, units))
 
 
 def parts(request: Request) -> tuple[bytes]:
-    """The packed ``Parts`` of a file alone; raises InputError."""
+    """The packed ``UnitParts`` of a file alone; raises InputError."""
     file = _tree(request)
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
     return (pack(_parts(file, units)),)
@@ -63,7 +65,7 @@ def unread_file(request: Request, reason: str) -> File:
     return replace(file, units=tuple(_opaque(unit, reason) for unit in file.units))
 
 
-def unread_parts(request: Request, reason: str) -> Parts:
+def unread_parts(request: Request, reason: str) -> UnitParts:
     """The parts of a file that was split but whose statements could not be interpreted."""
     file = _tree(request)
     return _parts(file, tuple(_opaque(unit, reason) for unit in file.units))
@@ -76,7 +78,7 @@ def _tree(request: Request) -> File:
     return build(source, *split(source, facts))
 
 
-def _parts(file: File, interpreted_units: tuple[Unit, ...]) -> Parts:
+def _parts(file: File, interpreted_units: tuple[Unit, ...]) -> UnitParts:
     """The parts of a file, from its uninterpreted tree and its interpreted units."""
     packed: list[bytes] = []
     words: list[str] = []
@@ -98,7 +100,7 @@ def _parts(file: File, interpreted_units: tuple[Unit, ...]) -> Parts:
     for raw, unit in zip(file.units, interpreted_units, strict=True):
         below(raw, unit)
     loose = {name for leaf in file.stray for name in names_in_code(code_of(leaf), file.form)}
-    return Parts(tuple(packed), tuple(words), _lines(loose))
+    return UnitParts(tuple(packed), tuple(words), _lines(loose))
 
 
 def _own_names(unit: Unit, form: Form) -> Iterator[str]:

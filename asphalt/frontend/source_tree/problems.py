@@ -10,7 +10,7 @@ from asphalt.config.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class InputProblem:
     """``line`` is None where the whole file is meant; a ``note`` did not keep anything from being
     analysed, it only says what the analysis did without."""
 
@@ -24,17 +24,17 @@ class Problem:
         return f"{where}: {'note: ' if self.note else ''}{self.message}"
 
 
-def problem_of(error: InputError) -> Problem:
+def problem_of(error: InputError) -> InputProblem:
     """The problem that an error is, where the rest of the tree goes on."""
-    return Problem(error.file, error.line, error.message)
+    return InputProblem(error.file, error.line, error.message)
 
 
-def merged(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def merged(problems: Iterable[InputProblem]) -> tuple[InputProblem, ...]:
     """The problems in the order of files and lines; of the notes that say the same, the first."""
     ordered = sorted(set(problems), key=lambda p: (p.file, p.line or 0, p.message))
     again = Counter(p.message for p in ordered if p.note)
     seen: set[str] = set()
-    kept: list[Problem] = []
+    kept: list[InputProblem] = []
     for problem in ordered:
         if problem.note and again[problem.message] > 1:
             if problem.message in seen:

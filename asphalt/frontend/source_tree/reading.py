@@ -27,14 +27,14 @@ from asphalt.frontend.source_tree.includes import (
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.outline import Outline, Request, outlines
 from asphalt.frontend.source_tree.parts import (
-    Parts,
+    UnitParts,
     indexed,
     interpreted,
     parts,
     unread_file,
     unread_parts,
 )
-from asphalt.frontend.source_tree.problems import Problem
+from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.frontend.source_tree.scan import has_mpi_name, joined_fixed, joined_free
 from asphalt.frontend.source_tree.workers import Failed, shared_workers
 from asphalt.ir.source import Form
@@ -73,7 +73,7 @@ class Reader:
         self.settings = settings
         self._is_edited = origin is not None
         self._readers: dict[str, Reader] = {}  # of each file: this one, or one before the edits
-        self.problems: list[Problem] = []
+        self.problems: list[InputProblem] = []
         self.contents: dict[str, bytes] = {}
         self.entries: dict[str, FileEntry] = {}
         self.headers: Headers = origin.headers if origin else Headers(settings.include_dirs)
@@ -123,11 +123,11 @@ class Reader:
         """Whether the interpreted tree of a file has been asked for already."""
         return path in self._made[_FILE]
 
-    def parts(self, path: str) -> Parts | None:
+    def parts(self, path: str) -> UnitParts | None:
         """The units of a file one by one; None where it is no tree."""
         if path not in self._made[_PARTS]:
             self.read_parts([path])
-        return cast(Parts | None, self._made[_PARTS][path])
+        return cast(UnitParts | None, self._made[_PARTS][path])
 
     def unit(self, path: str, number: int) -> Unit:
         """A unit by itself, of a file that is a tree; the same one each time, also where other
@@ -279,7 +279,7 @@ class Reader:
             if isinstance(result, Failed):
                 self.failed = True
                 message = f"its statements could not be understood: {result.reason}"
-                self.problems.append(Problem(path, None, message))
+                self.problems.append(InputProblem(path, None, message))
                 first[path] = unread(self._request(path), result.reason)
                 continue
             for kind, data in zip(kinds, result, strict=True):
@@ -337,19 +337,21 @@ class Reader:
         try:
             self._note(str(path), path.read_bytes())
         except OSError as error:
-            self.problems.append(Problem(str(path), None, f"cannot be read: {error.strerror}"))
+            self.problems.append(InputProblem(str(path), None, f"cannot be read: {error.strerror}"))
 
     def _note(self, name: str, content: bytes) -> None:
         """Notes a file with a content, or what is wrong with it."""
         self._readers[name] = self
         if (nul := content.find(b"\0")) >= 0:
             line = content.count(b"\n", 0, nul) + 1
-            self.problems.append(Problem(name, line, "not a text file: it contains a NUL byte"))
+            self.problems.append(
+                InputProblem(name, line, "not a text file: it contains a NUL byte")
+            )
             return
         if not content.strip():
-            self.problems.append(Problem(name, None, "the file is empty"))
+            self.problems.append(InputProblem(name, None, "the file is empty"))
         elif has_old_line_ends(content.decode("latin-1")):
-            self.problems.append(Problem(name, None, OLD_LINE_ENDS))
+            self.problems.append(InputProblem(name, None, OLD_LINE_ENDS))
         self.contents[name] = content
         form = self.settings.form or form_of(Path(name))
         cpp = has_cpp_lines(content.decode("latin-1"))
@@ -390,7 +392,7 @@ class Reader:
     def _unpacked(self, batch: Sequence[str], result: bytes | Failed) -> Sequence[Outline]:
         if isinstance(result, Failed):
             self.failed = True
-            problem = Problem(batch[0], None, f"could not be read: {result.reason}")
+            problem = InputProblem(batch[0], None, f"could not be read: {result.reason}")
             return [Outline(self.entries[batch[0]].cpp, broken=True, problems=(problem,))]
         return cast(tuple[Outline, ...], unpack(result))
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from asphalt.frontend.source_tree.problems import Problem
+from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.ir.source import Form
 
 SUFFIXES = frozenset([".f", ".for", ".ftn", ".f77", ".fpp", ".f90", ".f95", ".f03", ".f08", ".f18"])
@@ -21,27 +21,27 @@ FOREIGN = frozenset([".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".hxx"])
 _PRUNED = frozenset({"CVS", "__pycache__", "node_modules"})
 
 
-def find_sources(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Problem, ...]]:
+def find_sources(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[InputProblem, ...]]:
     """The Fortran files at and below ``paths``, sorted, each once, and what was wrong with paths.
 
     A path that is a file is taken whatever its suffix; hidden directories and links that come back
     to a directory above are passed over; of several links to one file, the file itself is taken.
     """
     found: dict[str, Path] = {}
-    problems: list[Problem] = []
+    problems: list[InputProblem] = []
     for root in paths:
         if root.is_dir():
             below = sorted(_files_below(root, problems), key=lambda p: (p.is_symlink(), p))
             if not below:
-                problems.append(Problem(str(root), None, "no Fortran file in this directory"))
+                problems.append(InputProblem(str(root), None, "no Fortran file in this directory"))
             for path in below:
                 found.setdefault(os.path.realpath(path), path)
         elif root.is_file():
             found.setdefault(os.path.realpath(root), root)
         elif root.exists():
-            problems.append(Problem(str(root), None, "not a regular file"))
+            problems.append(InputProblem(str(root), None, "not a regular file"))
         else:
-            problems.append(Problem(str(root), None, "no such file or directory"))
+            problems.append(InputProblem(str(root), None, "no such file or directory"))
     return tuple(sorted(found.values())), tuple(problems)
 
 
@@ -51,19 +51,21 @@ def find_foreign(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def _files_below(root: Path, problems: list[Problem]) -> Iterator[Path]:
+def _files_below(root: Path, problems: list[InputProblem]) -> Iterator[Path]:
     for path in _walk(root, SUFFIXES, problems):
         if path.is_file():
             yield path
         elif path.is_symlink():
-            problems.append(Problem(str(path), None, "a link to a file that is not there"))
+            problems.append(InputProblem(str(path), None, "a link to a file that is not there"))
 
 
-def _walk(root: Path, suffixes: frozenset[str], problems: list[Problem]) -> Iterator[Path]:
+def _walk(root: Path, suffixes: frozenset[str], problems: list[InputProblem]) -> Iterator[Path]:
     seen: set[tuple[int, int]] = set()
 
     def unreadable(error: OSError) -> None:
-        problems.append(Problem(str(error.filename), None, f"cannot be read: {error.strerror}"))
+        problems.append(
+            InputProblem(str(error.filename), None, f"cannot be read: {error.strerror}")
+        )
 
     for directory, subdirectories, names in os.walk(root, onerror=unreadable, followlinks=True):
         status = os.stat(directory)

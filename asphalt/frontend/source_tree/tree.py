@@ -1,7 +1,7 @@
 """A whole source tree as the analysis sees it, read as far as it is asked for.
 
 A file is first a string of bytes that is scanned; then an ``Outline`` (its units and what they
-call); then a tree with every statement interpreted.  What cannot be read is a ``Problem``, and
+call); then a tree with every statement interpreted.  What cannot be read is a ``InputProblem``, and
 wherever it might matter the answer says so: a name that two units define is defined by none, a file
 that holds a name and cannot be read mentions it.
 """
@@ -22,7 +22,7 @@ from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.mentions import Mentions, Position
 from asphalt.frontend.source_tree.mpi_calls import MpiCalls
 from asphalt.frontend.source_tree.outline import Outline
-from asphalt.frontend.source_tree.problems import Problem, merged
+from asphalt.frontend.source_tree.problems import InputProblem, merged
 from asphalt.frontend.source_tree.reading import FileEntry, Reader
 from asphalt.frontend.source_tree.scan import find_sources
 from asphalt.frontend.source_tree.tree_digest import TreeDigest, tree_digest
@@ -49,7 +49,7 @@ class Tree:
         roots: Sequence[Path],
         reader: Reader,
         foreign: ForeignFiles,
-        path_problems: Sequence[Problem],
+        path_problems: Sequence[InputProblem],
         origin: Tree | None = None,
     ) -> None:
         """``origin``: the tree as it was before any of its files were edited."""
@@ -102,18 +102,18 @@ class Tree:
             self._reader.keep(key_of(self.digest, *parts), value)
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[InputProblem, ...]:
         """What is wrong with the input, sorted: of all files that an MPI call can stand in, of
         those that were named, and of what has been read besides."""
         return tuple(problem for problem in self._all_problems() if not problem.note)
 
     @property
-    def notes(self) -> tuple[Problem, ...]:
+    def notes(self) -> tuple[InputProblem, ...]:
         """What the analysis did without (a missing header, say), sorted; it kept nothing from
         being analysed."""
         return tuple(problem for problem in self._all_problems() if problem.note)
 
-    def _all_problems(self) -> tuple[Problem, ...]:
+    def _all_problems(self) -> tuple[InputProblem, ...]:
         named = [str(root) for root in self.roots if str(root) in self._reader.entries]
         self._reader.read_outlines([*self._mpi.paths(), *named])
         outlines = self._reader.outlines.values()
@@ -265,7 +265,7 @@ class Tree:
         """Ends the worker processes; they start again when they are needed."""
         self._reader.close()
 
-    def _in_place(self, problem: Problem) -> Problem:
+    def _in_place(self, problem: InputProblem) -> InputProblem:
         """A problem of a file that another file's preprocessor brings in is only a note."""
         if problem.note or os.path.abspath(problem.file) not in self._reader.headers.found:
             return problem

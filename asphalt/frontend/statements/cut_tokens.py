@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from asphalt.frontend.statements.statements import statement
-from asphalt.frontend.structure.classify import Role, classify
+from asphalt.frontend.structure.classify import NestingRole, classify
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, UnitHead
 
@@ -69,5 +69,5 @@ def _other_head(code: str, in_spec: bool) -> bool:
     """Whether a statement that is not of a specification part begins a procedure, and is not read
     as one: ``integer functionf(x)`` could declare an array, too."""
     shape = None if in_spec else classify(code, Form.FIXED, opening=True)
-    begins = shape is not None and shape.role is Role.UNIT
+    begins = shape is not None and shape.role is NestingRole.UNIT
     return begins and not isinstance(statement(code, False), UnitHead)

@@ -14,7 +14,7 @@ from asphalt.frontend.structure.nesting_patterns import FIXED, FREE, Patterns
 from asphalt.ir.source import Form
 
 
-class Role(Enum):
+class NestingRole(Enum):
     """What a statement does to the nesting of units and constructs."""
 
     UNIT = "unit"  # opens a program unit or procedure
@@ -27,12 +27,12 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class NestingStatement:
     """``kind`` is that of the unit, construct or END (``''``: END alone) as in ``ir.tree``; for an
     arm it is the kind of the branch it belongs to.  ``name`` is that of a unit, folded; ``label``
     is that of ``DO label``."""
 
-    role: Role
+    role: NestingRole
     kind: str
     name: str = ""
     label: int | None = None
@@ -71,7 +71,7 @@ def after_parenthesis(code: str, pos: int) -> int:
     return -1
 
 
-def classify(code: str, form: Form, opening: bool) -> Shape | None:
+def classify(code: str, form: Form, opening: bool) -> NestingStatement | None:
     """What a logical line does to the nesting; None for a statement that does nothing to it.
 
     ``opening``: a program unit or procedure may begin here.
@@ -97,25 +97,27 @@ def classify(code: str, form: Form, opening: bool) -> Shape | None:
     return None
 
 
-def _end(code: str, patterns: Patterns) -> Shape | None:
+def _end(code: str, patterns: Patterns) -> NestingStatement | None:
     match = patterns.end.match(code)
     if match is None:
         return None
     kind = without_blanks(match[1] or match[2] or "").lower()
-    return Shape(Role.END, _END_KINDS.get(kind, kind))
+    return NestingStatement(NestingRole.END, _END_KINDS.get(kind, kind))
 
 
-def _procedure(code: str, patterns: Patterns) -> Shape | None:
+def _procedure(code: str, patterns: Patterns) -> NestingStatement | None:
     folded = code.lower()
     if "function" not in folded and "subroutine" not in folded:
         return None
     match = patterns.procedure.match(code)
     if match is None:
         return None
-    return Shape(Role.UNIT, (match[1] or match[3]).lower(), (match[2] or match[4]).lower())
+    return NestingStatement(
+        NestingRole.UNIT, (match[1] or match[3]).lower(), (match[2] or match[4]).lower()
+    )
 
 
-def _do(code: str, patterns: Patterns) -> Shape | None:
+def _do(code: str, patterns: Patterns) -> NestingStatement | None:
     match = patterns.do.match(code)
     if match is None:
         return None
@@ -124,7 +126,7 @@ def _do(code: str, patterns: Patterns) -> Shape | None:
         return None
     if condition is not None and not _one_parenthesis(condition):
         return None
-    return Shape(Role.DO, "do", label=None if label is None else int(label))
+    return NestingStatement(NestingRole.DO, "do", label=None if label is None else int(label))
 
 
 def _one_parenthesis(text: str) -> bool:
@@ -148,36 +150,40 @@ def _has_comma(text: str) -> bool:
     return False
 
 
-def _if(code: str, patterns: Patterns) -> Shape | None:
-    return Shape(Role.BRANCH, "if") if patterns.if_then.match(code) else None
+def _if(code: str, patterns: Patterns) -> NestingStatement | None:
+    return NestingStatement(NestingRole.BRANCH, "if") if patterns.if_then.match(code) else None
 
 
-def _else(code: str, patterns: Patterns) -> Shape | None:
+def _else(code: str, patterns: Patterns) -> NestingStatement | None:
     match = patterns.elsewhere.match(code)
     if match is not None and (match[1] is None or _one_parenthesis(match[1])):
-        return Shape(Role.ARM, "where")
+        return NestingStatement(NestingRole.ARM, "where")
     if patterns.else_if.match(code) or patterns.else_alone.match(code):
-        return Shape(Role.ARM, "if")
+        return NestingStatement(NestingRole.ARM, "if")
     return None
 
 
-def _headed(code: str, patterns: Patterns) -> Shape | None:
+def _headed(code: str, patterns: Patterns) -> NestingStatement | None:
     """SELECT, WHERE, FORALL, ASSOCIATE, CRITICAL, CHANGE TEAM: a keyword and a parenthesis."""
     match = patterns.headed.match(code)
     if match is None:
-        return Shape(Role.BLOCK, "critical") if code.strip().lower() == "critical" else None
+        return (
+            NestingStatement(NestingRole.BLOCK, "critical")
+            if code.strip().lower() == "critical"
+            else None
+        )
     stop = after_parenthesis(code, match.end())
     if stop < 0 or code[stop:].strip():
         return None
     keyword = without_blanks(match[1]).lower()
     if keyword == "where":
-        return Shape(Role.BRANCH, "where")
+        return NestingStatement(NestingRole.BRANCH, "where")
     if keyword.startswith("select"):
-        return Shape(Role.BRANCH, "select")
-    return Shape(Role.BLOCK, "team" if keyword == "changeteam" else keyword)
+        return NestingStatement(NestingRole.BRANCH, "select")
+    return NestingStatement(NestingRole.BLOCK, "team" if keyword == "changeteam" else keyword)
 
 
-def _guard(code: str, patterns: Patterns) -> Shape | None:
+def _guard(code: str, patterns: Patterns) -> NestingStatement | None:
     """CASE, RANK, TYPE IS, CLASS IS and their defaults."""
     match = patterns.guard.match(code)
     if match is None:
@@ -188,55 +194,65 @@ def _guard(code: str, patterns: Patterns) -> Shape | None:
         if stop < 0:
             return None
         rest = code[stop:]
-    return Shape(Role.ARM, "select") if _OPTIONAL_NAME.match(rest) else None
+    return NestingStatement(NestingRole.ARM, "select") if _OPTIONAL_NAME.match(rest) else None
 
 
-def _type(code: str, patterns: Patterns) -> Shape | None:
+def _type(code: str, patterns: Patterns) -> NestingStatement | None:
     if patterns.type.match(code):
-        return Shape(Role.BLOCK, "type")
+        return NestingStatement(NestingRole.BLOCK, "type")
     return _guard(code, patterns)
 
 
-def _interface(code: str, patterns: Patterns) -> Shape | None:
-    return Shape(Role.BLOCK, "interface") if patterns.interface.match(code) else None
+def _interface(code: str, patterns: Patterns) -> NestingStatement | None:
+    return (
+        NestingStatement(NestingRole.BLOCK, "interface") if patterns.interface.match(code) else None
+    )
 
 
-def _enum(code: str, patterns: Patterns) -> Shape | None:
-    return Shape(Role.BLOCK, "enum") if patterns.enum.match(code) else None
+def _enum(code: str, patterns: Patterns) -> NestingStatement | None:
+    return NestingStatement(NestingRole.BLOCK, "enum") if patterns.enum.match(code) else None
 
 
-def _structure(code: str, patterns: Patterns) -> Shape | None:
+def _structure(code: str, patterns: Patterns) -> NestingStatement | None:
     """The structures, unions and maps that were before derived types."""
-    return Shape(Role.BLOCK, "type") if patterns.structure.match(code) else None
+    return NestingStatement(NestingRole.BLOCK, "type") if patterns.structure.match(code) else None
 
 
-def _block(code: str, patterns: Patterns) -> Shape | None:
+def _block(code: str, patterns: Patterns) -> NestingStatement | None:
     if code.strip().lower() == "block":
-        return Shape(Role.BLOCK, "block")
+        return NestingStatement(NestingRole.BLOCK, "block")
     match = patterns.block_data.match(code)
-    return Shape(Role.UNIT, "block_data", (match[1] or "").lower()) if match else None
+    return (
+        NestingStatement(NestingRole.UNIT, "block_data", (match[1] or "").lower())
+        if match
+        else None
+    )
 
 
-def _contains(code: str, _: Patterns) -> Shape | None:
-    return Shape(Role.CONTAINS, "contains") if code.strip().lower() == "contains" else None
+def _contains(code: str, _: Patterns) -> NestingStatement | None:
+    return (
+        NestingStatement(NestingRole.CONTAINS, "contains")
+        if code.strip().lower() == "contains"
+        else None
+    )
 
 
-def _program(code: str, patterns: Patterns) -> Shape | None:
+def _program(code: str, patterns: Patterns) -> NestingStatement | None:
     match = patterns.program.match(code)
-    return Shape(Role.UNIT, "program", match[1].lower()) if match else None
+    return NestingStatement(NestingRole.UNIT, "program", match[1].lower()) if match else None
 
 
-def _module(code: str, patterns: Patterns) -> Shape | None:
+def _module(code: str, patterns: Patterns) -> NestingStatement | None:
     match = patterns.module_procedure.match(code)
     if match:
-        return Shape(Role.UNIT, "module_procedure", match[1].lower())
+        return NestingStatement(NestingRole.UNIT, "module_procedure", match[1].lower())
     match = patterns.module.match(code)
-    return Shape(Role.UNIT, "module", match[1].lower()) if match else None
+    return NestingStatement(NestingRole.UNIT, "module", match[1].lower()) if match else None
 
 
-def _submodule(code: str, patterns: Patterns) -> Shape | None:
+def _submodule(code: str, patterns: Patterns) -> NestingStatement | None:
     match = patterns.submodule.match(code)
-    return Shape(Role.UNIT, "submodule", match[1].lower()) if match else None
+    return NestingStatement(NestingRole.UNIT, "submodule", match[1].lower()) if match else None
 
 
 _OPTIONAL_NAME = re.compile(r"\s*(?:[a-z]\w*\s*)?\Z", re.I | re.A)

@@ -8,7 +8,12 @@ from typing import NoReturn
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.source_text import SourceText
-from asphalt.frontend.structure.classify import Role, Shape, classify, without_blanks
+from asphalt.frontend.structure.classify import (
+    NestingRole,
+    NestingStatement,
+    classify,
+    without_blanks,
+)
 from asphalt.frontend.structure.specification import (
     is_specification,
     is_statement_function,
@@ -34,7 +39,7 @@ class _Frame:
     is ``spec``, ``body`` or ``contained``.
     """
 
-    role: Role
+    role: NestingRole
     kind: str
     head: Leaf | None
     name: str = ""
@@ -83,14 +88,14 @@ class _Builder:
         """The next leaf, the ``index``-th of the file."""
         code = _code(leaf)
         top = self.stack[-1] if self.stack else None
-        between = top is None or (top.role is Role.UNIT and top.part == "contained")
+        between = top is None or (top.role is NestingRole.UNIT and top.part == "contained")
         opening = between or (top is not None and top.kind == "interface")
         shape = classify(code, self.form, opening)
         if between:
             if shape is None and _INCLUDE.match(code):
                 self.pending.append(leaf)
                 return
-            if shape is not None and shape.role in (Role.UNIT, Role.END):
+            if shape is not None and shape.role in (NestingRole.UNIT, NestingRole.END):
                 leaf = self._with_pending(leaf)
             elif top is None:
                 self._open_main(index, leaf)
@@ -98,13 +103,13 @@ class _Builder:
                 self._fail(leaf, "a statement after CONTAINS that begins no procedure")
         if shape is None:
             self._plain(leaf, code)
-        elif shape.role is Role.UNIT:
+        elif shape.role is NestingRole.UNIT:
             self._unit(leaf, code, shape, opening)
-        elif shape.role is Role.END:
+        elif shape.role is NestingRole.END:
             self._end(leaf, shape.kind)
-        elif shape.role is Role.ARM:
+        elif shape.role is NestingRole.ARM:
             self._arm(leaf, shape.kind)
-        elif shape.role is Role.CONTAINS:
+        elif shape.role is NestingRole.CONTAINS:
             self._contains(leaf, code)
         else:
             self._construct(leaf, shape)
@@ -125,12 +130,12 @@ class _Builder:
 
     def _plain(self, leaf: Leaf, code: str) -> None:
         top = self.stack[-1]
-        if top.role is Role.UNIT and top.part == "spec" and not self._specifies(top, code):
+        if top.role is NestingRole.UNIT and top.part == "spec" and not self._specifies(top, code):
             top.part = "body"
         if leaf.label is None or not self._ends_loops(leaf, code):
             self._append(leaf)
 
-    def _unit(self, leaf: Leaf, code: str, shape: Shape, opening: bool) -> None:
+    def _unit(self, leaf: Leaf, code: str, shape: NestingStatement, opening: bool) -> None:
         kind, name = shape.kind, shape.name
         if kind == "module_procedure":
             if self.stack and self.stack[-1].kind == "interface":
@@ -141,19 +146,19 @@ class _Builder:
         if not opening:
             frame = self.stack[-1]
             self._fail(leaf, f"{shape.kind.upper()} inside {_place(frame)}: its END is missing")
-        self._push(leaf, _Frame(Role.UNIT, kind, leaf, name))
+        self._push(leaf, _Frame(NestingRole.UNIT, kind, leaf, name))
 
     def _open_main(self, index: int, leaf: Leaf) -> None:
         """A main program without PROGRAM statement."""
         first = index - len(self.pending)
-        frame = _Frame(Role.UNIT, "program", None, first=first)
+        frame = _Frame(NestingRole.UNIT, "program", None, first=first)
         frame.spec.extend(self.pending)
         self.pending = []
         self.stack.append(frame)
 
-    def _construct(self, leaf: Leaf, shape: Shape) -> None:
+    def _construct(self, leaf: Leaf, shape: NestingStatement) -> None:
         top = self.stack[-1]
-        if shape.kind not in ("type", "enum", "interface") and top.role is Role.UNIT:
+        if shape.kind not in ("type", "enum", "interface") and top.role is NestingRole.UNIT:
             top.part = "body"
         self._push(leaf, _Frame(shape.role, shape.kind, leaf, label=shape.label))
 
@@ -164,7 +169,7 @@ class _Builder:
 
     def _arm(self, leaf: Leaf, kind: str) -> None:
         top = self.stack[-1]
-        if top.role is not Role.BRANCH or top.kind != kind:
+        if top.role is not NestingRole.BRANCH or top.kind != kind:
             self._fail(leaf, f"{_first_word(leaf)} inside {_place(top)}")
         assert top.head is not None
         top.arms.append(Arm(top.head, tuple(top.nodes)))
@@ -172,7 +177,7 @@ class _Builder:
 
     def _contains(self, leaf: Leaf, code: str) -> None:
         top = self.stack[-1]
-        if top.role is Role.UNIT:
+        if top.role is NestingRole.UNIT:
             top.contains = leaf
             top.part = "contained"
         elif top.kind == "type":
@@ -189,7 +194,7 @@ class _Builder:
             return
         if kind == "block_data" and top.kind == "block":
             kind = "block"
-        if kind != top.kind and not (kind == "" and top.role is Role.UNIT):
+        if kind != top.kind and not (kind == "" and top.role is NestingRole.UNIT):
             self._fail(leaf, f"{word} inside {_place(top)}")
         self.stack.pop()
         self._append(_closed(top, leaf))
@@ -202,7 +207,7 @@ class _Builder:
         """
         count = 0
         for frame in reversed(self.stack):
-            if frame.role is not Role.DO or frame.label != leaf.label:
+            if frame.role is not NestingRole.DO or frame.label != leaf.label:
                 break
             count += 1
         if count == 0:
@@ -220,11 +225,11 @@ class _Builder:
             if not self.stack:
                 self.units.append(node)
                 return
-            if self.stack[-1].role is Role.UNIT:
+            if self.stack[-1].role is NestingRole.UNIT:
                 self.stack[-1].units.append(node)
                 return
         top = self.stack[-1]
-        if top.role is Role.UNIT and top.part == "spec":
+        if top.role is NestingRole.UNIT and top.part == "spec":
             top.spec.append(node)
         else:
             top.nodes.append(node)
@@ -255,7 +260,7 @@ class _Builder:
 def _closed(frame: _Frame, end: Leaf | None) -> Node:
     """The node of a frame that ``end`` ends (None: a loop that ends with its last statement)."""
     nodes = tuple(frame.nodes)
-    if frame.role is Role.UNIT:
+    if frame.role is NestingRole.UNIT:
         assert end is not None
         return Unit(
             kind=frame.kind,
@@ -268,10 +273,10 @@ def _closed(frame: _Frame, end: Leaf | None) -> Node:
             end=end,
         )
     assert frame.head is not None
-    if frame.role is Role.DO:
+    if frame.role is NestingRole.DO:
         return Do(frame.head, nodes, end)
     assert end is not None
-    if frame.role is Role.BRANCH:
+    if frame.role is NestingRole.BRANCH:
         return Branch(frame.kind, (*frame.arms, Arm(frame.head, nodes)), end)
     return Block(frame.kind, frame.head, nodes, end)
 

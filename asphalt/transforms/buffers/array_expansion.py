@@ -36,7 +36,7 @@ from asphalt.analysis.dependence.loop_distribution import lets_receives_go
 from asphalt.analysis.dependence.receive_schedule import direct_statements
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.config.limits import USUAL_CLONES
@@ -154,7 +154,7 @@ class _Buffers:
         inside = {id(leaf) for leaf in direct_statements(self.loop.body)}
         own: dict[str, bool] = {}
         for leaf, call in self.messages.own_calls():
-            blocking = part_of(call) is Part.BOTH and call.binding != "runtime"
+            blocking = part_of(call) is Stage.BOTH and call.binding != "runtime"
             for transfer in library_row(call.procedure).transfers:
                 actual = call.args.get(transfer.argument)
                 if isinstance(actual, Ref):

@@ -33,7 +33,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.ir.expr import Expr, Ref
@@ -176,7 +176,7 @@ def _buffers(facts: UnitFacts, messages: Messages) -> tuple[str, ...]:
         for transfer in library_row(call.procedure).transfers:
             actual = call.args.get(transfer.argument)
             if isinstance(actual, Ref):
-                number = 1 if part_of(call) is Part.BOTH else -1000
+                number = 1 if part_of(call) is Stage.BOTH else -1000
                 count[actual.name] = count.get(actual.name, 0) + number
     return tuple(name for name, n in count.items() if n > 1 and is_local_array(name, facts))
 

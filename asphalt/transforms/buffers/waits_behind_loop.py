@@ -43,7 +43,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.few_iterations import few_iterations
-from asphalt.analysis.dependence.iteration_pairs import Pair
+from asphalt.analysis.dependence.iteration_pairs import StartWaitPair
 from asphalt.analysis.dependence.loop_distribution import Tail, tails
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.insertion import last_declaration
@@ -125,7 +125,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return with_checked_sizes(unit, step.tail.sizes, facts)
 
 
-def _given(pairs: tuple[Pair, ...], facts: UnitFacts) -> dict[str, str]:
+def _given(pairs: tuple[StartWaitPair, ...], facts: UnitFacts) -> dict[str, str]:
     """The arrays that take the place of the program's own scalar requests, by these."""
     own = [pair.request for pair in pairs if pair.own and not pair.numbered]
     first = next_number(facts, _REQUESTS)
@@ -145,7 +145,7 @@ def _declaration(old: str, name: str, head: DoHead, facts: UnitFacts) -> Leaf:
 
 def _numbered(
     node: Node,
-    pairs: tuple[Pair, ...],
+    pairs: tuple[StartWaitPair, ...],
     variable: Expr,
     given: Mapping[str, str],
     facts: UnitFacts,

@@ -11,15 +11,15 @@ from dataclasses import replace
 from asphalt.analysis.cost.classes import Counts
 from asphalt.analysis.cost.expressions import LoopAround
 from asphalt.analysis.cost.scalar_replacement import defined_in
-from asphalt.analysis.cost.trip_counts import Trips, loop_trips
+from asphalt.analysis.cost.trip_counts import TripCount, loop_trips
 from asphalt.ir.expr import Arg, OpaqueExpr, Ref
 from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Block, Node, leaves
 from asphalt.transforms.charging.edit import Charge
-from asphalt.transforms.charging.state import Blocks, Placed, State
+from asphalt.transforms.charging.state import Blocks, ChargerState, Placed
 
 
-def charge_forall(state: State, construct: Block, block: Blocks) -> Placed:
+def charge_forall(state: ChargerState, construct: Block, block: Blocks) -> Placed:
     """A FORALL construct."""
     head = construct.head.what
     header = head.exprs[0] if isinstance(head, ArmHead) and head.exprs else None
@@ -27,7 +27,7 @@ def charge_forall(state: State, construct: Block, block: Blocks) -> Placed:
 
 
 def concurrent(
-    state: State, node: Node, header: Arg | None, body: tuple[Node, ...], block: Blocks
+    state: ChargerState, node: Node, header: Arg | None, body: tuple[Node, ...], block: Blocks
 ) -> Placed:
     """A construct, or a statement, whose ``body`` is done for each value of some indexes."""
     untouched = Placed((node,), (), 0, True)
@@ -61,7 +61,7 @@ def concurrent(
     return Placed((node,), movable, 0, closed)
 
 
-def _for_all(charge: Charge, turns: tuple[Trips, ...], depth: int) -> Charge:
+def _for_all(charge: Charge, turns: tuple[TripCount, ...], depth: int) -> Charge:
     """What is done at one turn, for all turns of the indexes that it changes with."""
     if charge.level <= depth:
         return charge

@@ -9,11 +9,11 @@ from asphalt.ir.stmt import ArmHead, Assign
 from asphalt.ir.tree import Arm, Block, Branch, Node, leaves
 from asphalt.transforms.charging.edit import Charge
 from asphalt.transforms.charging.insert import emitted, flushed
-from asphalt.transforms.charging.state import Blocks, Placed, State
+from asphalt.transforms.charging.state import Blocks, ChargerState, Placed
 from asphalt.transforms.charging.statements import part
 
 
-def charge_branch(state: State, branch: Branch, block: Blocks) -> Placed:
+def charge_branch(state: ChargerState, branch: Branch, block: Blocks) -> Placed:
     """A branch: what decides is charged before it, what an arm does in the arm."""
     counter = state.counter()
     due: tuple[Charge, ...] = ()
@@ -45,7 +45,7 @@ def charge_branch(state: State, branch: Branch, block: Blocks) -> Placed:
     return Placed(flushed(state, nodes) if flush else nodes, due, 0, closed)
 
 
-def charge_where(state: State, branch: Branch) -> Placed:
+def charge_where(state: ChargerState, branch: Branch) -> Placed:
     """A WHERE construct: every assignment for all elements, as if no mask were false."""
     counter = state.counter()
     for arm in branch.arms:
@@ -57,7 +57,7 @@ def charge_where(state: State, branch: Branch) -> Placed:
     return Placed((branch,), state.taken(counter, branch), 0, closed)
 
 
-def charge_grouped(state: State, construct: Block, block: Blocks) -> Placed:
+def charge_grouped(state: ChargerState, construct: Block, block: Blocks) -> Placed:
     """ASSOCIATE, BLOCK, CRITICAL: charged inside, where their names have their meanings."""
     kept = state.selectors
     head = construct.head.what

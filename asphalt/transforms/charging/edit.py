@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.cost.classes import Counts, total
-from asphalt.analysis.cost.trip_counts import Trips, as_expression
+from asphalt.analysis.cost.trip_counts import TripCount, as_expression
 from asphalt.ir.expr import Expr, Lit, Op
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
@@ -28,7 +28,7 @@ class Charge:
 
     level: int
     counts: Counts
-    trips: tuple[Trips, ...] = ()
+    trips: tuple[TripCount, ...] = ()
     waiting: float = 0.0
 
     @property
@@ -40,7 +40,7 @@ class Charge:
 def together(charges: Iterable[Charge]) -> tuple[Charge, ...]:
     """What is done equally often as one charge each, since operations overlap: what is done a known
     number of times counts as so many operations."""
-    found: dict[tuple[Trips, ...], list[Charge]] = {}
+    found: dict[tuple[TripCount, ...], list[Charge]] = {}
     for charge in charges:
         times = 1
         for trip in charge.trips:
@@ -63,7 +63,7 @@ class CannotInsertError(Exception):
     """There is no place for a statement before this one."""
 
 
-def seconds_expression(charges: Iterable[tuple[float, tuple[Trips, ...]]]) -> Expr | None:
+def seconds_expression(charges: Iterable[tuple[float, tuple[TripCount, ...]]]) -> Expr | None:
     """The sum of products of seconds and trips, which are not known, of type ``real(8)``; None:
     nothing is to be charged."""
     terms: list[Expr] = []

@@ -16,18 +16,18 @@ from asphalt.transforms.charging.edit import (
     seconds_expression,
     together,
 )
-from asphalt.transforms.charging.state import Placed, State
+from asphalt.transforms.charging.state import ChargerState, Placed
 from asphalt.transforms.rewriting.make import maker_at
 
 
-def emitted(state: State, placed: Placed) -> tuple[Node, ...]:
+def emitted(state: ChargerState, placed: Placed) -> tuple[Node, ...]:
     """The list with what its first part costs charged in it."""
     out = list(placed.nodes)
     insert(state, out, placed.at, placed.due)
     return tuple(out)
 
 
-def insert(state: State, out: list[Node], at: int, due: Iterable[Charge]) -> None:
+def insert(state: ChargerState, out: list[Node], at: int, due: Iterable[Charge]) -> None:
     """Puts a charge before the statement number ``at``."""
     due = tuple(due)
     if state.estimating:
@@ -47,7 +47,7 @@ def insert(state: State, out: list[Node], at: int, due: Iterable[Charge]) -> Non
         state.refuse(out[at], str(error))
 
 
-def put_before(state: State, node: Node, call: Leaf) -> tuple[Node, ...]:
+def put_before(state: ChargerState, node: Node, call: Leaf) -> tuple[Node, ...]:
     """The call, then the node.  The label that ends a loop stays where it is."""
     first = next(iter(leaves(node)))
     if first.label not in state.ends_of_loops:
@@ -57,7 +57,7 @@ def put_before(state: State, node: Node, call: Leaf) -> tuple[Node, ...]:
     return (replace(new, label=None), replace(first, lead=first.lead[len(new.lead) :]))
 
 
-def charge_call(state: State, beside: Node, due: Iterable[Charge]) -> Leaf | None:
+def charge_call(state: ChargerState, beside: Node, due: Iterable[Charge]) -> Leaf | None:
     """The statement that charges what is due, None for nothing; it will stand at ``beside``."""
     amounts = []
     for charge in together(due):
@@ -72,7 +72,7 @@ def charge_call(state: State, beside: Node, due: Iterable[Charge]) -> Leaf | Non
     return maker_at(beside, state.form, state.eol).call(CHARGE, amount)
 
 
-def flushed(state: State, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def flushed(state: ChargerState, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """The statements, and before them the one by which the clock catches up."""
     call = maker_at(nodes[0], state.form, state.eol).call(FLUSH)
     try:

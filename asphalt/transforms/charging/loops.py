@@ -9,17 +9,17 @@ from asphalt.analysis.cost.classes import Counts, total
 from asphalt.analysis.cost.expressions import LoopAround
 from asphalt.analysis.cost.recurrences import waits
 from asphalt.analysis.cost.scalar_replacement import defined_in, kept_in_registers
-from asphalt.analysis.cost.trip_counts import Trips, is_repeatable, loop_trips
+from asphalt.analysis.cost.trip_counts import TripCount, is_repeatable, loop_trips
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import IO, Call, DoHead, Guarded, Jump, JumpKind, Opaque
 from asphalt.ir.tree import Do, Node, leaves
 from asphalt.transforms.charging.concurrent import concurrent
 from asphalt.transforms.charging.edit import Charge
 from asphalt.transforms.charging.insert import emitted, flushed
-from asphalt.transforms.charging.state import ENDS, Blocks, Placed, State
+from asphalt.transforms.charging.state import ENDS, Blocks, ChargerState, Placed
 
 
-def charge_loop(state: State, do: Do, block: Blocks) -> Placed:
+def charge_loop(state: ChargerState, do: Do, block: Blocks) -> Placed:
     """A loop; ``due`` is what is charged before it."""
     head = do.head.what
     if not isinstance(head, DoHead):
@@ -58,10 +58,10 @@ def charge_loop(state: State, do: Do, block: Blocks) -> Placed:
 
 
 def _divided(
-    state: State,
+    state: ChargerState,
     charges: tuple[Charge, ...],
     placed: Placed,
-    trips: Trips | None,
+    trips: TripCount | None,
     varying: frozenset[str],
     depth: int,
 ) -> tuple[tuple[Charge, ...], tuple[Charge, ...]]:
@@ -81,7 +81,7 @@ def _divided(
     return tuple(stays), tuple(out)
 
 
-def _waiting(state: State, do: Do, placed: Placed, variable: str) -> tuple[Charge, ...]:
+def _waiting(state: ChargerState, do: Do, placed: Placed, variable: str) -> tuple[Charge, ...]:
     """What a turn of an innermost loop waits for results, beyond what it computes."""
     own = [leaf.what for node in do.body for leaf in leaves(node)]
     if any(isinstance(what, DoHead | Call | IO) for what in own):
@@ -94,7 +94,7 @@ def _waiting(state: State, do: Do, placed: Placed, variable: str) -> tuple[Charg
     return (Charge(depth, Counts(), (), least - busy),) if least > busy else ()
 
 
-def _is_closed(state: State, do: Do, placed: Placed) -> bool:
+def _is_closed(state: ChargerState, do: Do, placed: Placed) -> bool:
     """Whether control runs through the loop, and nothing in it communicates."""
     if placed.closed:
         return True

@@ -45,7 +45,7 @@ from asphalt.transforms.charging.edit import (
     literal,
 )
 from asphalt.transforms.charging.insert import put_before
-from asphalt.transforms.charging.state import State
+from asphalt.transforms.charging.state import ChargerState
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.make import Maker, fn, maker_at
 
@@ -60,7 +60,7 @@ _INTERFACES = {
 """The dummies behind the array."""
 
 
-def with_pages_charged(unit: Unit, state: State, seconds: float) -> Unit:
+def with_pages_charged(unit: Unit, state: ChargerState, seconds: float) -> Unit:
     """A charged unit whose first touches of pages are charged, too, for so many seconds each."""
     if seconds <= 0 or not usable(state.around, _NEEDED) or not takes_declarations(unit):
         return unit
@@ -99,7 +99,7 @@ class _Pages:
     """``unit``: the names of the unit and of those around it; ``called``: what was inserted;
     ``hidden``: names that stand for something else here."""
 
-    state: State
+    state: ChargerState
     seconds: str
     unit: str
     called: set[str] = field(default_factory=set)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.control_flow.graph import jump_targets
-from asphalt.analysis.cost.expressions import Counter
+from asphalt.analysis.cost.expressions import OperationCounter
 from asphalt.analysis.cost.scalar_replacement import defined_in
 from asphalt.analysis.cost.trip_counts import usable
 from asphalt.ir.insertion import last_declaration
@@ -38,14 +38,14 @@ from asphalt.transforms.charging.edit import (
 )
 from asphalt.transforms.charging.insert import charge_call, emitted, insert
 from asphalt.transforms.charging.loops import charge_loop
-from asphalt.transforms.charging.state import Costs, NotCharged, Placed, State, Waits
+from asphalt.transforms.charging.state import ChargerState, Costs, NotCharged, Placed, Waits
 from asphalt.transforms.charging.statements import statement
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.make import maker_at
 
 
 @dataclass
-class Charger(State):
+class Charger(ChargerState):
     """Charges the statements of one unit."""
 
     def unit(self, unit: Unit) -> Unit:
@@ -149,7 +149,7 @@ class Charger(State):
         entry = isinstance(first.what, Plain) and first.what.keyword == "entry"
         return entry or first.label in self.targets
 
-    def _node(self, node: Node, counter: Counter) -> Placed:
+    def _node(self, node: Node, counter: OperationCounter) -> Placed:
         """Charges one statement or construct; ``due`` is to be charged before it."""
         match node:
             case Leaf():

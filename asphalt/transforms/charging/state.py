@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.analysis.cost.classes import UNKNOWN, Cache
-from asphalt.analysis.cost.expressions import Counter, LoopAround
+from asphalt.analysis.cost.classes import UNKNOWN, CoreCache
+from asphalt.analysis.cost.expressions import LoopAround, OperationCounter
 from asphalt.analysis.cost.scalar_replacement import expressions
 from asphalt.analysis.cost.trip_counts import is_harmless, is_repeatable
 from asphalt.analysis.cost.types import Surroundings, is_user_function
@@ -35,7 +35,7 @@ class Costs:
     seconds: Mapping[str, float]
     latency: Mapping[str, float]
     window: float = 0.0
-    cache: Cache = UNKNOWN
+    cache: CoreCache = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ Blocks = Callable[[tuple[Node, ...]], Placed]
 
 
 @dataclass
-class State:
+class ChargerState:
     """Where a charger stands in its unit.
 
     ``estimating``: costs are summed up, nothing is inserted.  ``floor``: what is invariant is not
@@ -91,9 +91,9 @@ class State:
         """The scope, and what ASSOCIATE constructs add to it."""
         return Surroundings(self.scope, self.selectors)
 
-    def counter(self) -> Counter:
+    def counter(self) -> OperationCounter:
         """A counter for statements that stand here."""
-        return Counter(self.around, self.loops, self.floor)
+        return OperationCounter(self.around, self.loops, self.floor)
 
     def refuse(self, node: Node, message: str) -> None:
         """Notes that something at a node is not charged."""
@@ -131,7 +131,7 @@ class State:
         }
         return names | more
 
-    def taken(self, counter: Counter, node: Node) -> tuple[Charge, ...]:
+    def taken(self, counter: OperationCounter, node: Node) -> tuple[Charge, ...]:
         """What a counter has found since it was asked last."""
         for message in counter.unknown:
             self.refuse(node, message)
@@ -160,6 +160,6 @@ class State:
             for part in walk(expr)
         )
 
-    def counter_for_arm(self) -> Counter:
+    def counter_for_arm(self) -> OperationCounter:
         """A counter for statements under a condition: nothing moves out from under it."""
-        return Counter(self.around, self.loops, len(self.loops))
+        return OperationCounter(self.around, self.loops, len(self.loops))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.cost.expressions import Counter
+from asphalt.analysis.cost.expressions import OperationCounter
 from asphalt.analysis.cost.scalar_replacement import defined_by
-from asphalt.analysis.cost.trip_counts import Trips, is_repeatable
+from asphalt.analysis.cost.trip_counts import TripCount, is_repeatable
 from asphalt.analysis.cost.types import is_user_function
 from asphalt.ir.expr import Arg, Keyword, Ref
 from asphalt.ir.stmt import (
@@ -30,10 +30,10 @@ from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.charging.concurrent import concurrent
 from asphalt.transforms.charging.edit import CannotInsertError, Charge
 from asphalt.transforms.charging.insert import charge_call, flushed, put_before
-from asphalt.transforms.charging.state import ENDS, Blocks, Placed, State
+from asphalt.transforms.charging.state import ENDS, Blocks, ChargerState, Placed
 
 
-def statement(state: State, leaf: Leaf, counter: Counter, block: Blocks) -> Placed:
+def statement(state: ChargerState, leaf: Leaf, counter: OperationCounter, block: Blocks) -> Placed:
     """Charges one statement; ``due`` is to be charged before it."""
     what = leaf.what
     closed = not state.calls_out(what)
@@ -75,7 +75,7 @@ def statement(state: State, leaf: Leaf, counter: Counter, block: Blocks) -> Plac
     return Placed(flushed(state, nodes) if flush else nodes, due, 0, closed)
 
 
-def _argument(state: State, arg: Arg, counter: Counter) -> None:
+def _argument(state: ChargerState, arg: Arg, counter: OperationCounter) -> None:
     """What it costs to pass an argument: an expression is computed, a variable is not."""
     match arg:
         case Keyword(value=value):
@@ -90,7 +90,12 @@ def _argument(state: State, arg: Arg, counter: Counter) -> None:
 
 
 def _guarded(
-    state: State, leaf: Leaf, what: Guarded, counter: Counter, closed: bool, flush: bool
+    state: ChargerState,
+    leaf: Leaf,
+    what: Guarded,
+    counter: OperationCounter,
+    closed: bool,
+    flush: bool,
 ) -> Placed:
     """``if (condition) action``: what the action costs is charged under the same condition."""
     nodes: tuple[Node, ...] = (leaf,)
@@ -128,7 +133,7 @@ def _guarded(
     if state.estimating:
         due = (*due, *(part(c, 2) for c in costs))
     elif call is not None:
-        if is_repeatable(Trips(what.condition), state.around):
+        if is_repeatable(TripCount(what.condition), state.around):
             guard = replace(call, what=Guarded(what.condition, call.what))
             try:
                 nodes = put_before(state, leaf, guard)

@@ -79,7 +79,7 @@ _OWN = "asphalt_"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DecompositionStep:
     """The call at ``position`` of the list that ``path`` leads to becomes messages.
 
     ``split``: how it would be started as one.  ``divided``: the loops over its blocks.
@@ -108,7 +108,7 @@ class Part:
 class Decompose(Step):
     """Some calls become messages, of which none stands between start and end of another."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[DecompositionStep, ...]
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -123,9 +123,9 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     return (Decompose(parts[0].split.line, does, tuple(evidence), parts),)
 
 
-def parts_of(facts: UnitFacts) -> tuple[Part, ...]:
+def parts_of(facts: UnitFacts) -> tuple[DecompositionStep, ...]:
     """The calls of that step."""
-    return _apart(one for one in facts.once(_judged) if isinstance(one, Part))
+    return _apart(one for one in facts.once(_judged) if isinstance(one, DecompositionStep))
 
 
 def hidden_work(facts: UnitFacts) -> int:
@@ -161,7 +161,7 @@ def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
     return tuple(one for one in facts.once(_judged) if isinstance(one, Refused))
 
 
-def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
+def _judged(facts: UnitFacts) -> tuple[DecompositionStep | Refused, ...]:
     order = facts.once(Independence.of)
     splits = {
         id(one.leaf): one
@@ -170,7 +170,7 @@ def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
         and one.call.procedure.collective
         and not any(side.in_place for side in one.sides)
     }
-    found: list[Part | Refused] = []
+    found: list[DecompositionStep | Refused] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
             split = splits.get(id(node))
@@ -189,7 +189,7 @@ def _judged(facts: UnitFacts) -> tuple[Part | Refused, ...]:
                 elif digits is not None:
                     divided = digits
             if isinstance(divided, Divided):
-                found.append(Part(path, position, split, divided))
+                found.append(DecompositionStep(path, position, split, divided))
             elif divided is not None:
                 found.append(_refused(split, divided, facts))
     return tuple(found)
@@ -229,10 +229,10 @@ def _refused(split: nonblocking.Split, obstacle: Obstacle, facts: UnitFacts) -> 
     return refused_at(obstacle, message, split.leaf)
 
 
-def _apart(parts: Iterable[Part]) -> tuple[Part, ...]:
+def _apart(parts: Iterable[DecompositionStep]) -> tuple[DecompositionStep, ...]:
     """Those of which none begins before the end of another in its list: a loop that uses the blocks
     of one operation and fills those of the next belongs to the first."""
-    found: list[Part] = []
+    found: list[DecompositionStep] = []
     for part in parts:
         ends = [other.divided.end for other in found if other.path == part.path]
         last = max(ends, default=-1)
@@ -243,7 +243,7 @@ def _apart(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _evidence(part: Part, facts: UnitFacts) -> tuple[str, ...]:
+def _evidence(part: DecompositionStep, facts: UnitFacts) -> tuple[str, ...]:
     workers = part.divided.workers
     own = tuple(f"each iteration of {facts.at(w.line)} is about one block alone" for w in workers)
     return (*part.split.evidence, *own)
@@ -272,7 +272,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 class _Made:
     """The statements of one call; ``names``: those that they use."""
 
-    def __init__(self, facts: UnitFacts, part: Part, blocks: Expr, turn: str) -> None:
+    def __init__(self, facts: UnitFacts, part: DecompositionStep, blocks: Expr, turn: str) -> None:
         self.facts = facts
         self.part = part
         self.blocks = blocks

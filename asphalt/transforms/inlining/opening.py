@@ -25,7 +25,7 @@ from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.effects.invoked import invoked
-from asphalt.analysis.exchange.site import Place, statements
+from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.messages.messages import Messages
@@ -70,7 +70,7 @@ def _is_nest(callee: Located) -> bool:
     return number <= MOST_STATEMENTS and any(isinstance(node, Do) for node in body)
 
 
-def _has_to_wait(leaf: Leaf, place: Place, facts: UnitFacts) -> bool:
+def _has_to_wait(leaf: Leaf, place: StatementPosition, facts: UnitFacts) -> bool:
     """Whether a receive stands in front of a call in its list, and not all of the call can be
     executed before it."""
     messages = facts.once(Messages)

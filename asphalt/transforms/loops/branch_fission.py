@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
 from asphalt.ir.stmt import ArmHead, Call, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit, leaves
@@ -122,7 +122,7 @@ def _sends_last(
         reached = number
         for here in range(number + 1, len(found)):
             completes = any(
-                part_of(call) is Part.COMPLETE for _, call in messages.calls(found[here])
+                part_of(call) is Stage.COMPLETE for _, call in messages.calls(found[here])
             )
             if completes or order.why_not(found[number], found[here]) is not None:
                 break
@@ -147,10 +147,10 @@ def _cut(body: tuple[Node, ...], messages: Messages) -> int:
     begun = _awaits_another(body, messages)
     first = -1 if begun else next((n for n in begins if n not in sends), len(body))
     ends = {n for n, node in enumerate(body) if n > first and _only_ends_sends(node, messages)}
-    waits = [n for n, part in enumerate(parts) if Part.COMPLETE in part]
+    waits = [n for n, part in enumerate(parts) if Stage.COMPLETE in part]
     wait = next((n for n in waits if n not in ends), next(iter(waits), 0))
     passed = sends | ends
-    if any(parts[n] - {Part.START, Part.NOTHING} for n in range(wait) if n not in passed):
+    if any(parts[n] - {Stage.START, Stage.NOTHING} for n in range(wait) if n not in passed):
         return 0
     last = max((n for n in begins if n < wait), default=-1)
     return 1 + max((last, *(n for n in sends if n < wait))) if begun or last >= 0 else 0
@@ -164,7 +164,7 @@ def _awaits_another(body: tuple[Node, ...], messages: Messages) -> bool:
         and any(one.way is Way.IN for one in envelopes_of(started.call) or ())
         for node in body
         for leaf, call in messages.calls(node)
-        if part_of(call) is Part.COMPLETE
+        if part_of(call) is Stage.COMPLETE
         for started in messages.completed_by(leaf) or ()
     )
 
@@ -180,7 +180,7 @@ def _only_sends(node: Node, messages: Messages) -> bool:
 def _only_ends_sends(node: Node, messages: Messages) -> bool:
     """Whether a statement waits for sends, and does nothing else."""
     call = messages.call(node) if isinstance(node, Leaf) else None
-    if not isinstance(node, Leaf) or call is None or part_of(call) is not Part.COMPLETE:
+    if not isinstance(node, Leaf) or call is None or part_of(call) is not Stage.COMPLETE:
         return False
     started = messages.completed_by(node) or ()
     found = [envelope for one in started for envelope in envelopes_of(one.call) or ()]

@@ -25,19 +25,19 @@ from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.tiling.edge_iterations import (
     WIDEST,
-    Ends,
+    EdgeCounts,
     ends_of,
     meeting_iterations,
     range_of,
 )
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
-from asphalt.config.assumptions import BITS, Kind
+from asphalt.config.assumptions import BITS, Assumption
 from asphalt.ir.expr import Lit, Ref, names_in, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.loops.parts_of_nest import edges, interior, why_not_repeated
-from asphalt.transforms.motion.windows import Window, windows_of
+from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
@@ -45,7 +45,7 @@ from asphalt.transforms.rewriting.guarded_nests import around, nest_in
 from asphalt.transforms.rewriting.step import Found, Step, Trial
 
 Run = tuple[Node, ...]
-Choices = Callable[[Run, tuple[Window, ...], int], list[Run]]
+Choices = Callable[[Run, tuple[OverlapWindow, ...], int], list[Run]]
 MOST_STATEMENTS = 40
 """Of a nest that is written several times, the heads and ends of loops included."""
 
@@ -57,7 +57,7 @@ class DividedNest(Trial):
 
     path: tuple[int, ...]
     position: int
-    ends: tuple[Ends, ...]
+    ends: tuple[EdgeCounts, ...]
 
 
 def nests(facts: UnitFacts, choices: Choices) -> tuple[Found, ...]:
@@ -163,7 +163,9 @@ class Nest:
             return self._step(outer, ends, (BITS.word,))
         return self._refused(DIGITS, f"its innermost loop evaluates {digits}", BITS)
 
-    def _ends(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> tuple[Ends, ...] | None:
+    def _ends(
+        self, chain: tuple[Do, ...], passed: tuple[Node, ...]
+    ) -> tuple[EdgeCounts, ...] | None:
         """The ends of the loops that meet the statements to be passed."""
         mine = self.facts.footprint(self.nest).accesses
         writing = tuple(access for access in mine if access.writes)
@@ -211,7 +213,7 @@ class Nest:
         return None
 
     def _step(
-        self, outer: tuple[Do, ...], ends: tuple[Ends, ...], assumed: tuple[str, ...]
+        self, outer: tuple[Do, ...], ends: tuple[EdgeCounts, ...], assumed: tuple[str, ...]
     ) -> DividedNest:
         divided = (loop for loop, own in zip(outer, ends, strict=True) if own)
         names = " and ".join(str(loop_variable(loop)) for loop in divided)
@@ -230,7 +232,7 @@ class Nest:
             assumed=assumed,
         )
 
-    def _refused(self, code: Code, reason: str, lifted_by: Kind | None = None) -> Refused:
+    def _refused(self, code: Code, reason: str, lifted_by: Assumption | None = None) -> Refused:
         where = self.facts.at(self.nest.head)
         message = f"the nest of {where} is not split into interior and edges: {reason}"
         lifted = None if lifted_by is None else lifted_by.word

@@ -44,7 +44,7 @@ from asphalt.transforms.loops.index_set_splitting import Run
 from asphalt.transforms.loops.parts_of_nest import marked, unlabelled, why_not_repeated
 from asphalt.transforms.loops.peeling import to_starts
 from asphalt.transforms.loops.splitting import from_waits
-from asphalt.transforms.motion.windows import Window, windows_of
+from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
@@ -128,7 +128,7 @@ class _Nest:
         """Of the unit."""
         return self.facts.once(Independence.of)
 
-    def split(self, siblings: Run, windows: tuple[Window, ...]) -> Iterator[Found]:
+    def split(self, siblings: Run, windows: tuple[OverlapWindow, ...]) -> Iterator[Found]:
         """What can be split off, to go before a wait or behind a start."""
         runs = (
             *((run, True) for run in from_waits(siblings, windows, self.position)),

@@ -10,7 +10,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.loop_exits import ends_a_loop
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.tiling.edge_iterations import Ends
+from asphalt.analysis.tiling.edge_iterations import EdgeCounts
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead, Plain
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves, rewrite
@@ -21,14 +21,16 @@ _ONE = Poly.constant(1)
 _CONTINUE = Plain("continue")
 
 
-def interior(nest: Do, ends: tuple[Ends, ...], comments: tuple[str, ...], facts: UnitFacts) -> Do:
+def interior(
+    nest: Do, ends: tuple[EdgeCounts, ...], comments: tuple[str, ...], facts: UnitFacts
+) -> Do:
     """The nest without the iterations at the ends of its loops (``ends``: of each of its perfectly
     nested loops, the outermost first; those behind the last one have none)."""
     heads = [_inside(loop, own, facts.scope) for loop, own in zip(_chain(nest), ends, strict=False)]
     return marked(with_heads(nest, heads), comments, facts)
 
 
-def edges(nest: Do, ends: tuple[Ends, ...], facts: UnitFacts) -> tuple[Do, ...]:
+def edges(nest: Do, ends: tuple[EdgeCounts, ...], facts: UnitFacts) -> tuple[Do, ...]:
     """Nests for the other iterations: the ends of the outermost loop with all iterations of the
     others, then those of the next one with the interior of the outermost one, and so on."""
     plain = without_comments(nest, facts.eol)
@@ -60,7 +62,7 @@ def _bounds(head: DoHead) -> tuple[Poly, Poly]:
     return poly(head.first), poly(head.last)
 
 
-def _inside(head: DoHead, ends: Ends, scope: Scope) -> DoHead:
+def _inside(head: DoHead, ends: EdgeCounts, scope: Scope) -> DoHead:
     first, last = _bounds(head)
     if ends.first:
         head = replace(head, first=size(first + Poly.constant(ends.first), scope))
@@ -69,11 +71,11 @@ def _inside(head: DoHead, ends: Ends, scope: Scope) -> DoHead:
     return head
 
 
-def _at_ends(head: DoHead, ends: Ends, facts: UnitFacts) -> Iterator[DoHead]:
+def _at_ends(head: DoHead, ends: EdgeCounts, facts: UnitFacts) -> Iterator[DoHead]:
     """The loop over the first and the last iterations, or one for each end."""
     scope = facts.scope
     first, last = _bounds(head)
-    if ends == Ends(1, 1):
+    if ends == EdgeCounts(1, 1):
         distance = last - first
         step = _greater(num(1), distance, scope)
         yield replace(head, step=None if step == num(1) else step)

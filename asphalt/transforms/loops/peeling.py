@@ -41,7 +41,7 @@ from __future__ import annotations
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.tree import Unit
 from asphalt.transforms.loops.index_set_splitting import Run, in_parts, nests
-from asphalt.transforms.motion.windows import Window
+from asphalt.transforms.motion.windows import OverlapWindow
 from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "peeling"
@@ -58,7 +58,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return in_parts(facts, step, _COMMENT, interior_first=False)
 
 
-def to_starts(siblings: Run, windows: tuple[Window, ...], position: int) -> list[Run]:
+def to_starts(siblings: Run, windows: tuple[OverlapWindow, ...], position: int) -> list[Run]:
     """From the nest to each start, the last start first."""
     starts = sorted({w.first for w in windows}, reverse=True)
     return [siblings[position + 1 : start + 1] for start in starts if start > position]

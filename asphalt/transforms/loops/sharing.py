@@ -56,7 +56,7 @@ from asphalt.transforms.loops.parts_of_nest import (
     without_comments,
 )
 from asphalt.transforms.loops.splitting import NAME as NAME
-from asphalt.transforms.motion.windows import GOES_ON, Window, is_work, windows_of
+from asphalt.transforms.motion.windows import GOES_ON, OverlapWindow, is_work, windows_of
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
@@ -113,7 +113,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
-def _receives(window: Window) -> bool:
+def _receives(window: OverlapWindow) -> bool:
     """Whether a window is that of a receive; a queue of several has work in its own loop."""
     if window.call.queue is not None:
         return False
@@ -122,7 +122,7 @@ def _receives(window: Window) -> bool:
 
 
 def _targets(
-    siblings: tuple[Node, ...], windows: list[Window], position: int, facts: UnitFacts
+    siblings: tuple[Node, ...], windows: list[OverlapWindow], position: int, facts: UnitFacts
 ) -> Iterator[int]:
     """The statements in front of the waits of later windows, behind which a nest could be moved;
     no windows with work behind their last call."""

@@ -33,7 +33,7 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.ir.tree import Unit
 from asphalt.transforms.loops.index_set_splitting import Run, in_parts, nests
-from asphalt.transforms.motion.windows import Window
+from asphalt.transforms.motion.windows import OverlapWindow
 from asphalt.transforms.rewriting.step import Found, Step
 
 NAME = "splitting"
@@ -50,7 +50,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return in_parts(facts, step, _COMMENT, interior_first=True)
 
 
-def from_waits(siblings: Run, windows: tuple[Window, ...], position: int) -> list[Run]:
+def from_waits(siblings: Run, windows: tuple[OverlapWindow, ...], position: int) -> list[Run]:
     """From each wait for a receive to the nest, the earliest wait first."""
     waits = sorted({w.last for w in windows if _receives(w.call)})
     return [siblings[wait:position] for wait in waits if wait < position]

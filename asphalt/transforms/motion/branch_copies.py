@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.ir.stmt import ArmHead, Call
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
 from asphalt.transforms.motion.code_motion import NAME as NAME
@@ -98,9 +98,9 @@ def _directions(leaf: Leaf, messages: Messages) -> Iterator[int]:
     if call is None or not isinstance(leaf.what, Call) or call.queue is not None:
         return
     part = part_of(call)
-    if part is Part.COMPLETE and len(messages.completed_by(leaf) or ()) > 0:
+    if part is Stage.COMPLETE and len(messages.completed_by(leaf) or ()) > 0:
         yield +1
-    if part is Part.START and messages.completion(leaf):
+    if part is Stage.START and messages.completion(leaf):
         yield -1
 
 

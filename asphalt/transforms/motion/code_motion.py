@@ -31,12 +31,12 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.motion.windows import (
-    Window,
+    OverlapWindow,
     in_window,
     is_beside_taken,
     is_given,
@@ -124,7 +124,7 @@ class _Window:
 
     siblings: tuple[Node, ...]
     path: tuple[int, ...]
-    window: Window
+    window: OverlapWindow
     messages: Messages
     order: Independence
 
@@ -236,7 +236,7 @@ class _Window:
         other again and again, and the work in one is taken from the window of the other."""
         inside = {id(leaf) for leaf, _ in self.messages.calls(node)}
         return any(
-            part_of(call) is Part.COMPLETE
+            part_of(call) is Stage.COMPLETE
             and any(id(m.leaf) not in inside for m in self.messages.completed_by(leaf) or ())
             for leaf, call in self.messages.calls(node)
         )
@@ -283,7 +283,7 @@ class _Window:
     def _waits(self, node: Node) -> bool:
         """Whether a statement completes something."""
         parts = (part_of(call) for _, call in self.messages.calls(node))
-        return any(part not in (Part.START, Part.NOTHING) for part in parts)
+        return any(part not in (Stage.START, Stage.NOTHING) for part in parts)
 
     def _is_work(self, node: Node) -> bool:
         return is_work(node, self.messages)

@@ -36,7 +36,7 @@ from dataclasses import replace
 from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.motion import code_motion
@@ -108,7 +108,7 @@ def posts_or_sends(node: Node, messages: Messages) -> bool:
 
 
 def _takes(call: MpiCall) -> bool:
-    return call.queue is not None and part_of(call) is not Part.START
+    return call.queue is not None and part_of(call) is not Stage.START
 
 
 def _target(loop: Do, messages: Messages, order: Independence) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.cost.array_work import ArrayWork
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages.messages import Messages, Part, called, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, called, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
@@ -22,7 +22,7 @@ BESIDE_TAKEN = f"{NEXT}, beside messages that are taken behind it"
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class OverlapWindow:
     """The statements between the start at ``first`` and the completion at ``last`` of a list;
     ``call``: the one that starts the transfer, in the statement ``start``."""
 
@@ -32,20 +32,22 @@ class Window:
     start: Leaf
 
 
-def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[Window]:
+def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[OverlapWindow]:
     """The windows of a list, the last start first."""
     place = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}
     for first in reversed(range(len(siblings))):
         for leaf, call in messages.calls(siblings[first]):
-            if part_of(call) is not Part.START:
+            if part_of(call) is not Stage.START:
                 continue
             completions = messages.completion(leaf) or ()
             places = {place.get(id(other), -1) for other in completions}
             if len(places) == 1 and (last := places.pop()) > first:
-                yield Window(first, last, call, leaf)
+                yield OverlapWindow(first, last, call, leaf)
 
 
-def in_window(siblings: tuple[Node, ...], window: Window, messages: Messages) -> tuple[Node, ...]:
+def in_window(
+    siblings: tuple[Node, ...], window: OverlapWindow, messages: Messages
+) -> tuple[Node, ...]:
     """The statements that are executed while a transfer is under way: those between its start and
     its completion, on any path where these stand in the arms of branches, and those of a loop whose
     iterations start one each."""

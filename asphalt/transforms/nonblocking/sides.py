@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.messages.collectives import nonblocking_form
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
-from asphalt.analysis.mpi.procedures import Procedure, Timing, table
+from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, table
 from asphalt.analysis.mpi.runtime_module import IN_PLACE, RUNTIME_CALLS
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Component, Expr
@@ -119,7 +119,7 @@ def _start_of(operation: str) -> str:
     return next((n for n, own in RUNTIME_CALLS.items() if own.operation == operation), "")
 
 
-def _collective(call: MpiCall, form: Procedure, scope: Scope) -> tuple[Side, ...]:
+def _collective(call: MpiCall, form: MpiProcedure, scope: Scope) -> tuple[Side, ...]:
     start = _start_of(form.name)
     buffers: list[Expr] = []
     in_place: list[Expr] = []

@@ -30,7 +30,7 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
-from asphalt.analysis.mpi.procedures import Procedure
+from asphalt.analysis.mpi.procedures import MpiProcedure
 from asphalt.analysis.requests.operations import Operation, operations
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.stmt import Call
@@ -101,7 +101,7 @@ def _calls(own: Operation, leaf: Leaf, facts: UnitFacts) -> tuple[Call, ...]:
     return calls if all(_is_wait(one, call, facts) for one in calls) else ()
 
 
-def _is_for_all(procedure: Procedure) -> bool:
+def _is_for_all(procedure: MpiProcedure) -> bool:
     """Whether it returns when all operations of an array are complete."""
     done = library_row(procedure).completion
     several = any(p.kind == "REQUEST" and p.array for p in procedure.parameters)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Address
 from asphalt.analysis.tiling.plan import TAG
@@ -111,7 +111,7 @@ class EqualBlocks(Pieces):
     def element(self, address: Address, inside: Poly, rank: Poly) -> Ref | Component:
         """The first element of a piece: ``inside`` steps into the block of ``rank``."""
         block = address.block_factor
-        if self.layout.pattern is Pattern.SLAB and block == self.layout.block:
+        if self.layout.pattern is TileShape.SLAB and block == self.layout.block:
             block = Poly.atom(BLOCK)
         subscripts = list(address.fixed)
         subscripts[address.tile_dimension] += inside * address.tile_factor

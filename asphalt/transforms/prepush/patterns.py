@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.transforms.prepush.every_block import EveryBlock
 from asphalt.transforms.prepush.packed_blocks import PackedBlocks
@@ -21,7 +21,7 @@ def pieces_of(plan: Plan) -> Pieces:
         return PackedBlocks(plan)
     uneven = plan.layout.uneven is not None
     window = plan.layout.window is not None
-    if plan.layout.pattern is Pattern.SLAB:
+    if plan.layout.pattern is TileShape.SLAB:
         if uneven:
             return UnevenSlab(plan)
         return SlabWindow(plan) if window else Slab(plan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Layout
-from asphalt.analysis.tiling.tile_window import Window
+from asphalt.analysis.tiling.tile_window import PlaneWindow
 from asphalt.ir.expr import Component, Expr, Keyword, Ref
 from asphalt.ir.tree import Node
 from asphalt.transforms.prepush.every_block import EveryBlock
@@ -44,7 +44,7 @@ from asphalt.transforms.rewriting.make import (
 READY = var("asphalt_ready")
 
 
-def _window(layout: Layout) -> Window:
+def _window(layout: Layout) -> PlaneWindow:
     assert layout.window is not None
     return layout.window
 

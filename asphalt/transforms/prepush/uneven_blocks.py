@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from asphalt.analysis.exchange.per_rank import PerRank, Uneven
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.tiling.layout import Address
 from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.ir.expr import Component, Expr, Lit, Ref
@@ -97,7 +97,7 @@ class UnevenPieces(Pieces):
         return [make.assign(UNIT, self.size(self.layout.unit))]
 
     def enter(self, make: Maker, site: str) -> Leaf:
-        slab = self.layout.pattern is Pattern.SLAB
+        slab = self.layout.pattern is TileShape.SLAB
         blocks = self.uneven
         return make.call(
             "asphalt_enter_uneven",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiling.equal_parts import Parts, Trips
-from asphalt.analysis.tiling.tiled_groups import Group
+from asphalt.analysis.tiling.equal_parts import ConstantTrips, MessageParts
+from asphalt.analysis.tiling.tiled_groups import TiledGroup
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
 from asphalt.ir.source import Trivia
@@ -36,7 +36,7 @@ _ONE = Poly.constant(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class MessageSpan:
     """A message as a whole: from the statement that starts it, at a position of a list, to the one
     that waits for it; one statement for both where it is blocking.
 
@@ -54,7 +54,7 @@ class Message:
     start_position: int
     end: Leaf
     end_position: int
-    parts: Parts | None = None
+    parts: MessageParts | None = None
     paced: bool = True
     is_own: bool = False
     stays: str | None = None
@@ -78,9 +78,9 @@ class Emission:
     def __init__(
         self,
         facts: UnitFacts,
-        receive: Message,
-        send: Message,
-        trips: Trips,
+        receive: MessageSpan,
+        send: MessageSpan,
+        trips: ConstantTrips,
         site: str,
         work: Poly,
         assumed: tuple[str, ...],
@@ -106,7 +106,7 @@ class Emission:
     def statements(
         self,
         siblings: tuple[Node, ...],
-        groups: tuple[Group, ...],
+        groups: tuple[TiledGroup, ...],
         before: tuple[int, ...],
         after: tuple[int, ...],
         along: str,
@@ -190,7 +190,7 @@ class Emission:
         end = sub(add(self.lo, self.tile), num(1))
         return make.assign(self.hi, fn("min", end, self.last))
 
-    def _started(self, message: Message) -> Call:
+    def _started(self, message: MessageSpan) -> Call:
         parts = message.parts
         assert parts is not None
         _, _, *others = message.arguments
@@ -213,7 +213,7 @@ class Emission:
         )
         return replace(element, args=args)
 
-    def _tiles(self, groups: tuple[Group, ...], make: Maker, along: str) -> Do:
+    def _tiles(self, groups: tuple[TiledGroup, ...], make: Maker, along: str) -> Do:
         inner = make.inner()
         body: list[Node] = [self._set_hi(inner)]
         for group in groups:
@@ -229,7 +229,7 @@ class Emission:
         said = text, *assumptions(self.assumed)
         return make.do(self.lo.name, self.first, self.last, tuple(body), *said, step=self.tile)
 
-    def _cut(self, group: Group) -> Node:
+    def _cut(self, group: TiledGroup) -> Node:
         """A group with its loops over the iterations of one tile."""
         heads = {id(loop.head): loop.head for loop in group.loops}
 
@@ -282,7 +282,7 @@ class Emission:
         body = make.inner().leaf(self._wait(self.send, self.lo))
         return make.do(self.lo.name, self.first, self.last, (body,), step=self.tile)
 
-    def _wait(self, message: Message, iteration: Expr) -> Call:
+    def _wait(self, message: MessageSpan, iteration: Expr) -> Call:
         request = fn(self.requests[message.receives], iteration)
         return Call(var("asphalt_wait"), (request, message.arguments[0]))
 

@@ -21,18 +21,18 @@ from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.names.references import named_by
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
-from asphalt.transforms.motion.windows import Window, windows_of
+from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.nonblocking.rules import Rules, is_code_read, is_read
 from asphalt.transforms.nonblocking.sides import started_side
 from asphalt.transforms.rewriting.edit import lists_in
-from asphalt.transforms.tiling.message_tiles import Message
+from asphalt.transforms.tiling.message_tiles import MessageSpan
 
 _ONE = "mpi_wait"
 
@@ -54,7 +54,7 @@ class OwnStarts:
         self._rules = Rules(facts, facts.once(Independence.of))
         self._judged: dict[int, tuple[Leaf, str | None]] = {}
 
-    def messages_of(self, siblings: tuple[Node, ...]) -> Iterator[Message]:
+    def messages_of(self, siblings: tuple[Node, ...]) -> Iterator[MessageSpan]:
         """Those that statements of a list start, each up to its wait; those that stay as they are
         with the reason."""
         for window in windows_of(siblings, self.messages):
@@ -85,7 +85,7 @@ class OwnStarts:
 
     def _is_own(self, call: MpiCall) -> bool:
         """Whether a call of the program starts one message between two ranks."""
-        if call.binding == "runtime" or part_of(call) is not Part.START:
+        if call.binding == "runtime" or part_of(call) is not Stage.START:
             return False
         return len(envelopes_of(call) or ()) == 1 and "request" in call.args
 
@@ -133,14 +133,14 @@ class OwnStarts:
             where = f"line {line_of(leaf)}"
             if call is None and self._is_null(leaf):
                 continue
-            part = Part.OTHER if call is None else part_of(call)
+            part = Stage.OTHER if call is None else part_of(call)
             own = None if call is None else self._named(call.args.get("request", Ref("", "")))
-            if part not in (Part.START, Part.COMPLETE) or _times(request.name, leaf, call) != 1:
+            if part not in (Stage.START, Stage.COMPLETE) or _times(request.name, leaf, call) != 1:
                 return f"{where} may use its request"
             if own is None:
                 return f"{where}: which requests it has is not known, or they are several"
             if own == request:
-                (starts if part is Part.START else ends).append(leaf)
+                (starts if part is Stage.START else ends).append(leaf)
         for end in ends:
             if not self.messages.follows(end, starts, ends):
                 return f"line {line_of(end)} may wait where nothing was started"
@@ -195,9 +195,9 @@ class OwnStarts:
         return None
 
     @cached_property
-    def _windows(self) -> dict[int, Window]:
+    def _windows(self) -> dict[int, OverlapWindow]:
         """Those whose start and wait stand in a list, or in a branch of it."""
-        found: dict[int, Window] = {}
+        found: dict[int, OverlapWindow] = {}
         for _, siblings in lists_in(self.facts.unit.body):
             for window in windows_of(siblings, self.messages):
                 (end, *_) = self.messages.completion(window.start) or (window.start,)
@@ -209,14 +209,14 @@ class OwnStarts:
 
 def _message(
     start: Leaf, call: MpiCall, places: tuple[int, Leaf, int], stays: str | None = None
-) -> Message:
+) -> MessageSpan:
     side = started_side(call)
     (envelope,) = envelopes_of(call) or ()
     arguments = _given(call) if side is None else side.arguments
     starter = "" if side is None else side.start
     spelled = call.procedure.spelled
     first, end, last = places
-    return Message(
+    return MessageSpan(
         envelope.way is Way.IN, spelled, starter, arguments, start, first, end, last,
         is_own=True, stays=stays,
     )  # fmt: skip

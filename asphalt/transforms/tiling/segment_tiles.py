@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiling.equal_parts import Trips
-from asphalt.analysis.tiling.tiled_groups import Group
+from asphalt.analysis.tiling.equal_parts import ConstantTrips
+from asphalt.analysis.tiling.tiled_groups import TiledGroup
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.edit import flat_map
-from asphalt.transforms.tiling.message_tiles import Emission, Message, comment_behind
+from asphalt.transforms.tiling.message_tiles import Emission, MessageSpan, comment_behind
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SegmentEnd:
     """One end of a message: the statement list that ``path`` leads to, and what is executed there
     in tiles.
 
@@ -32,8 +32,8 @@ class Side:
     """
 
     path: tuple[int, ...]
-    message: Message
-    groups: tuple[Group, ...] = ()
+    message: MessageSpan
+    groups: tuple[TiledGroup, ...] = ()
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
 
@@ -54,9 +54,9 @@ class Segments(Emission):
     def __init__(
         self,
         facts: UnitFacts,
-        receive: Side,
-        send: Side,
-        trips: Trips,
+        receive: SegmentEnd,
+        send: SegmentEnd,
+        trips: ConstantTrips,
         site: str,
         work: Poly,
         assumed: tuple[str, ...],
@@ -65,7 +65,7 @@ class Segments(Emission):
         self.ends = receive, send
 
     def segmented(
-        self, sides: Sequence[Side], along: str, siblings: tuple[Node, ...]
+        self, sides: Sequence[SegmentEnd], along: str, siblings: tuple[Node, ...]
     ) -> tuple[Node, ...]:
         """A list with the ends that stand in it."""
         made: list[Node] = []
@@ -86,12 +86,12 @@ class Segments(Emission):
             made += new or (node,)
         return tuple(made)
 
-    def _tiled(self, siblings: tuple[Node, ...], side: Side, along: str) -> tuple[Node, ...]:
+    def _tiled(self, siblings: tuple[Node, ...], side: SegmentEnd, along: str) -> tuple[Node, ...]:
         tiles = self._tiles(side.groups, self._maker(siblings[side.begins]), along)
         before, after = ([siblings[p] for p in some] for some in (side.before, side.after))
         return (*before, tiles, *after)
 
-    def _whole(self, node: Node, position: int, sides: Sequence[Side]) -> tuple[Node, ...]:
+    def _whole(self, node: Node, position: int, sides: Sequence[SegmentEnd]) -> tuple[Node, ...]:
         """What stands outside of tiles with all segments started, or waited for; (): nothing of
         these messages."""
         nodes: tuple[Node, ...] = (node,)
@@ -121,7 +121,7 @@ class Segments(Emission):
         """The waits for all segments."""
         return self._for_all(leaf, self.receive, starts=False)
 
-    def _for_all(self, leaf: Leaf, message: Message, *, starts: bool) -> tuple[Node, ...]:
+    def _for_all(self, leaf: Leaf, message: MessageSpan, *, starts: bool) -> tuple[Node, ...]:
         make = self._maker(leaf)
         guarded = isinstance(leaf.what, Guarded)
         outer = make.inner() if guarded else make

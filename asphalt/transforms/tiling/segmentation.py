@@ -64,7 +64,7 @@ from asphalt.ir.tree import Unit
 from asphalt.transforms.rewriting.edit import rewrite_list
 from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.tiling.segment_tiles import Segments
-from asphalt.transforms.tiling.segmented_sides import Ends, Segmented
+from asphalt.transforms.tiling.segmented_sides import SegmentableMessages, Segmented
 from asphalt.transforms.tiling.tile_declarations import declared, takes_tiles
 
 NAME = "pipelining"
@@ -74,7 +74,9 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The messages of a unit that can be cut into segments, of those that are non-blocking."""
     if not takes_tiles(facts):
         return ()
-    return tuple(Ends(facts, facts.once(Messages), facts.once(Independence.of)).all())
+    return tuple(
+        SegmentableMessages(facts, facts.once(Messages), facts.once(Independence.of)).all()
+    )
 
 
 def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
@@ -82,7 +84,9 @@ def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
     included: one for each of the two calls."""
     if not takes_tiles(facts):
         return ()
-    ends = Ends(facts, facts.once(Messages), facts.once(Independence.of), blocking=True)
+    ends = SegmentableMessages(
+        facts, facts.once(Messages), facts.once(Independence.of), blocking=True
+    )
     return tuple(
         replace(found, span=message.start.span)
         for send, receive, found in ends.pairs_found()

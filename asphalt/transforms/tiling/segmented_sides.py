@@ -17,8 +17,8 @@ from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.schedule.check_segments import Posted, check_segments
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiling.equal_parts import Trips, parts_of
-from asphalt.analysis.tiling.tiled_groups import Group, group_at
+from asphalt.analysis.tiling.equal_parts import ConstantTrips, parts_of
+from asphalt.analysis.tiling.tiled_groups import TiledGroup, group_at
 from asphalt.analysis.tiling.work_estimate import operations_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.verdicts.verdict import Refused
@@ -27,9 +27,9 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Node, leaves
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.tiling.message_tiles import Message
+from asphalt.transforms.tiling.message_tiles import MessageSpan
 from asphalt.transforms.tiling.program_starts import OwnStarts
-from asphalt.transforms.tiling.segment_tiles import Side
+from asphalt.transforms.tiling.segment_tiles import SegmentEnd
 from asphalt.transforms.tiling.wave_pipelines import Finder, plain
 from asphalt.transforms.tiling.whole_messages import (
     exchanged_messages,
@@ -49,9 +49,9 @@ class Segmented(Step):
     ``between``: what is executed between the nest in front of the send and the wait of the receive.
     """
 
-    receive: Side
-    send: Side
-    trips: Trips
+    receive: SegmentEnd
+    send: SegmentEnd
+    trips: ConstantTrips
     site: str
     along: str
     work: Poly
@@ -65,7 +65,7 @@ class _Place:
 
     path: Path
     siblings: tuple[Node, ...]
-    message: Message
+    message: MessageSpan
     order: Mapping[int, int]
 
     @property
@@ -80,7 +80,7 @@ class _Place:
         return self.message.end_position if self.message.receives else self.message.start_position
 
 
-class Ends(Finder):
+class SegmentableMessages(Finder):
     """What is found in one unit; ``blocking``: with the messages that could be non-blocking."""
 
     def __init__(
@@ -94,7 +94,7 @@ class Ends(Finder):
         """The messages that can be segmented, or what keeps them whole."""
         return (found for _, _, found in self.pairs_found())
 
-    def pairs_found(self) -> Iterator[tuple[Message, Message, Found]]:
+    def pairs_found(self) -> Iterator[tuple[MessageSpan, MessageSpan, Found]]:
         """The same, each with the send and the receive."""
         body = self.facts.unit.body
         order = {id(leaf): n for n, leaf in enumerate(x for node in body for x in leaves(node))}
@@ -113,7 +113,7 @@ class Ends(Finder):
                 if found is not None:
                     yield send.message, receive.message, found
 
-    def _in(self, siblings: tuple[Node, ...]) -> tuple[Message, ...]:
+    def _in(self, siblings: tuple[Node, ...]) -> tuple[MessageSpan, ...]:
         own = tuple(self.facts.once(OwnStarts).messages_of(siblings))
         if self._blocking:
             alone = messages_of(siblings, self.facts, self.messages)
@@ -129,7 +129,7 @@ class Ends(Finder):
             return self._refused(BETWEEN, receive.message, send.message, stays)
         reason = "no loop has constant bounds and the step 1"
         lost: Refused | None = None
-        tried: list[Trips] = []
+        tried: list[ConstantTrips] = []
         for loop in nests:
             trips = self._trips(loop)
             if trips is None or trips in tried:
@@ -165,16 +165,16 @@ class Ends(Finder):
                 return (node,)
         return ()
 
-    def _with_parts(self, place: _Place, trips: Trips) -> _Place | None:
+    def _with_parts(self, place: _Place, trips: ConstantTrips) -> _Place | None:
         message = place.message
         parts = parts_of(*message.content, trips, message.start, self.facts, self.dummies)
         return None if parts is None else replace(place, message=replace(message, parts=parts))
 
-    def _cut(self, send: _Place, receive: _Place, trips: Trips) -> Found:
+    def _cut(self, send: _Place, receive: _Place, trips: ConstantTrips) -> Found:
         out, come = send.message, receive.message
         if not self._alike(come, out):
             return self._refused(MESSAGES, come, out, "they have not the same datatype and count")
-        ends: list[Side] = []
+        ends: list[SegmentEnd] = []
         lost: list[str] = []
         for place in (send, receive):
             side, reason = self._side(place, trips)
@@ -199,7 +199,9 @@ class Ends(Finder):
         ends[0] = replace(ends[0], message=replace(out, paced=paced))
         return self._step(ends[1], ends[0], trips, _between(send, receive, self.facts.unit.body))
 
-    def _step(self, receive: Side, send: Side, trips: Trips, between: tuple[Node, ...]) -> Found:
+    def _step(
+        self, receive: SegmentEnd, send: SegmentEnd, trips: ConstantTrips, between: tuple[Node, ...]
+    ) -> Found:
         loops = [x for end in (send, receive) for group in end.groups for x in group.loops]
         work = operations_of([n for loop in loops for n in loop.body], self.facts, self.dummies)
         head = loops[0].head.what
@@ -228,11 +230,11 @@ class Ends(Finder):
             assumed=assumed,
         )
 
-    def _side(self, place: _Place, trips: Trips) -> tuple[Side, str | None]:
+    def _side(self, place: _Place, trips: ConstantTrips) -> tuple[SegmentEnd, str | None]:
         """One end with as many nests beside the message as can be executed in tiles with it; none,
         where the nest that the message needs cannot, with the reason."""
         message, siblings = place.message, place.siblings
-        whole = Side(place.path, message)
+        whole = SegmentEnd(place.path, message)
         nests = self._nests(place)
         if not nests or any(self._trips(loop) != trips for loop in nests):
             return whole, None
@@ -290,11 +292,13 @@ class Ends(Finder):
         names = (designator_name(m.arguments[0]) for m in found if m.start is not own)
         return frozenset(self.facts.names.storage(name) for name in names if name is not None)
 
-    def _unlike(self, groups: tuple[Group, ...], access: Access, message: Message) -> str | None:
+    def _unlike(
+        self, groups: tuple[TiledGroup, ...], access: Access, message: MessageSpan
+    ) -> str | None:
         received, sent = (access, None) if message.receives else (None, access)
         return self.fusion.why_not(groups, received, sent)
 
-    def _changes(self, siblings: tuple[Node, ...], side: Side) -> str | None:
+    def _changes(self, siblings: tuple[Node, ...], side: SegmentEnd) -> str | None:
         """What is changed of that which a message is known by, while its parts come or go."""
         message, covered = side.message, side.covered
         first, last = message.start_position, message.end_position

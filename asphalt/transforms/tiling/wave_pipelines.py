@@ -14,7 +14,7 @@ from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
 from asphalt.analysis.memory.invariant_frame import loop_variable
-from asphalt.analysis.messages.messages import Messages, Part, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, is_size, type_bytes
@@ -22,8 +22,8 @@ from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.schedule.check_pipeline import check_pipeline
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiling.equal_parts import Parts, Trips, parts_of
-from asphalt.analysis.tiling.tiled_groups import Fusion, Group, group_at, trips_of
+from asphalt.analysis.tiling.equal_parts import ConstantTrips, MessageParts, parts_of
+from asphalt.analysis.tiling.tiled_groups import Fusion, TiledGroup, group_at, trips_of
 from asphalt.analysis.tiling.work_estimate import operations_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
@@ -34,7 +34,7 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.step import Found, Step
-from asphalt.transforms.tiling.message_tiles import Message
+from asphalt.transforms.tiling.message_tiles import MessageSpan
 from asphalt.transforms.tiling.whole_messages import messages_of
 
 _TOGETHER = frozenset(
@@ -54,12 +54,12 @@ class Pipeline(Step):
     """
 
     path: tuple[int, ...]
-    receive: Message
-    send: Message
-    groups: tuple[Group, ...]
+    receive: MessageSpan
+    send: MessageSpan
+    groups: tuple[TiledGroup, ...]
     before: tuple[int, ...]
     after: tuple[int, ...]
-    trips: Trips
+    trips: ConstantTrips
     site: str
     along: str
     work: Poly
@@ -94,7 +94,11 @@ class Finder:
                         yield one
 
     def _pair(
-        self, path: tuple[int, ...], siblings: tuple[Node, ...], receive: Message, send: Message
+        self,
+        path: tuple[int, ...],
+        siblings: tuple[Node, ...],
+        receive: MessageSpan,
+        send: MessageSpan,
     ) -> Found | None:
         first = group_at(receive.end_position, siblings[receive.end_position], receive.end,
                          first=True)  # fmt: skip
@@ -125,7 +129,7 @@ class Finder:
             path, siblings, receive, send, (first, last), found, (parts[0], parts[1])
         )
 
-    def _is_wave(self, nests: list[Do], receive: Message, send: Message) -> bool:
+    def _is_wave(self, nests: list[Do], receive: MessageSpan, send: MessageSpan) -> bool:
         """Whether nests read what is received and define what is sent."""
         names = self.facts.names
         got, sent = (
@@ -140,11 +144,11 @@ class Finder:
         self,
         path: tuple[int, ...],
         siblings: tuple[Node, ...],
-        receive: Message,
-        send: Message,
-        ends: tuple[Group, Group],
-        trips: Trips,
-        parts: tuple[Parts, Parts],
+        receive: MessageSpan,
+        send: MessageSpan,
+        ends: tuple[TiledGroup, TiledGroup],
+        trips: ConstantTrips,
+        parts: tuple[MessageParts, MessageParts],
     ) -> Found:
         receive, send = (
             replace(m, parts=own) for m, own in zip((receive, send), parts, strict=True)
@@ -157,7 +161,7 @@ class Finder:
         )
         if reason is not None:
             return self._refused(MESSAGES, receive, send, reason)
-        inner: list[Group] = []
+        inner: list[TiledGroup] = []
         others: list[int] = []
         for position in range(ends[0].position + 1, ends[1].position):
             group = group_at(position, siblings[position], None, first=False)
@@ -212,7 +216,7 @@ class Finder:
         )
 
     def _assumed(
-        self, loops: list[Do], receive: Message, send: Message
+        self, loops: list[Do], receive: MessageSpan, send: MessageSpan
     ) -> tuple[str, ...] | Refused:
         """What has to be assumed of the last digits that loops compute in tiles, if it is accepted
         for one of them or of the messages."""
@@ -233,7 +237,7 @@ class Finder:
         plain = Scopes(self.facts.scope.program).of(self.facts.located)
         return constant(work.expression(), plain) or 0
 
-    def _trips(self, loop: Do) -> Trips | None:
+    def _trips(self, loop: Do) -> ConstantTrips | None:
         """The iterations of a loop if all ranks have the same ones at any time, and at least
         one."""
         found = trips_of(loop, self.facts, self.dummies)
@@ -248,19 +252,21 @@ class Finder:
         number = constant(found.number.expression(), plain)
         return found if number is not None and number > 0 else None
 
-    def _alike(self, receive: Message, send: Message) -> bool:
+    def _alike(self, receive: MessageSpan, send: MessageSpan) -> bool:
         """Whether both messages have elements of one predefined type, and as many of them for each
         iteration."""
         one, other = (predefined_type(m.content[2], self.facts.scope) for m in (receive, send))
         each = [None if m.parts is None else m.parts.each for m in (receive, send)]
         return one is not None and one == other and each[0] == each[1]
 
-    def _changed(self, siblings: tuple[Node, ...], receive: Message, send: Message) -> str | None:
+    def _changed(
+        self, siblings: tuple[Node, ...], receive: MessageSpan, send: MessageSpan
+    ) -> str | None:
         """What is changed of that which the messages are known by."""
         nodes = siblings[receive.start_position : send.end_position + 1]
         return self._changing((receive, send), nodes)
 
-    def _changing(self, messages: tuple[Message, ...], nodes: tuple[Node, ...]) -> str | None:
+    def _changing(self, messages: tuple[MessageSpan, ...], nodes: tuple[Node, ...]) -> str | None:
         """What some statements change of that which messages are known by."""
         names: set[str] = set()
         for message in messages:
@@ -275,18 +281,18 @@ class Finder:
                     return f"line {line} may change {name}"
         return None
 
-    def _starts_within(self, siblings: tuple[Node, ...], send: Message) -> bool:
+    def _starts_within(self, siblings: tuple[Node, ...], send: MessageSpan) -> bool:
         """Whether something is started between a send and its wait: another rank may not receive
         what is sent before it has got that, so that no wait comes in front of it."""
         behind = siblings[send.start_position + 1 : send.end_position + 1]
         calls = (call for node in behind for _, call in self.messages.calls(node))
-        if any(part_of(call) not in (Part.COMPLETE, Part.NOTHING) for call in calls):
+        if any(part_of(call) not in (Stage.COMPLETE, Stage.NOTHING) for call in calls):
             return True
         others = (x for n in behind for x in leaves(n) if self.messages.call(x) is None)
         return any(e.kind in _TOGETHER for x in others for e in self.facts.footprint(x).effects)
 
     def _moved(
-        self, siblings: tuple[Node, ...], groups: tuple[Group, ...], others: list[int]
+        self, siblings: tuple[Node, ...], groups: tuple[TiledGroup, ...], others: list[int]
     ) -> tuple[tuple[int, ...], tuple[int, ...]] | str:
         """Which of the other statements come in front of the tiles, and which behind."""
         before: list[int] = []
@@ -311,7 +317,11 @@ class Finder:
         return tuple(before), tuple(after)
 
     def _accesses(
-        self, receive: Message, send: Message, parts: tuple[Parts, Parts], loop: Do
+        self,
+        receive: MessageSpan,
+        send: MessageSpan,
+        parts: tuple[MessageParts, MessageParts],
+        loop: Do,
     ) -> tuple[Access, Access]:
         modes = Mode.MAYBE_WRITE, Mode.READ
         found = (
@@ -321,7 +331,7 @@ class Finder:
         return next(found), next(found)
 
     @staticmethod
-    def _refused(code: Code, receive: Message, send: Message, reason: str) -> Refused:
+    def _refused(code: Code, receive: MessageSpan, send: MessageSpan, reason: str) -> Refused:
         lines = line_of(receive.start), line_of(send.start)
         message = f"the messages of lines {lines[0]} and {lines[1]} stay whole: {reason}"
         if receive.start is send.start:
@@ -341,7 +351,7 @@ def plain(name: str) -> str:
     return re.sub(r"^asphalt_(\w+)_\d+$", r"\1", name)
 
 
-def _is_direct(siblings: tuple[Node, ...], receive: Message, send: Message) -> bool:
+def _is_direct(siblings: tuple[Node, ...], receive: MessageSpan, send: MessageSpan) -> bool:
     """Whether starts and waits stand in no loop of their own, so that each is executed once."""
     found = (
         (receive.start_position, receive.start),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages.messages import Messages, Part, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
 from asphalt.ir.tree import Node, leaves
-from asphalt.transforms.motion.windows import Window, windows_of
+from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.nonblocking import nonblocking
-from asphalt.transforms.tiling.message_tiles import Message
+from asphalt.transforms.tiling.message_tiles import MessageSpan
 
 _ARGUMENTS = {
     Way.IN: ("buf", "count", "datatype", "source", "tag", "comm"),
@@ -19,27 +19,29 @@ _ARGUMENTS = {
 
 def messages_of(
     siblings: tuple[Node, ...], facts: UnitFacts, messages: Messages
-) -> tuple[Message, ...]:
+) -> tuple[MessageSpan, ...]:
     """The messages that statements of a list send or receive: those that asphalt has made
     non-blocking, and blocking ones that it could; none whose status or error code is read."""
     place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
     return (*started_messages(siblings, messages), *_blocking(place, facts, 1))
 
 
-def exchanged_messages(siblings: tuple[Node, ...], facts: UnitFacts) -> tuple[Message, ...]:
+def exchanged_messages(siblings: tuple[Node, ...], facts: UnitFacts) -> tuple[MessageSpan, ...]:
     """The messages that statements of a list send and receive in one blocking call that could be
     two non-blocking ones; none of which the status or the error code is read."""
     place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
     return tuple(_blocking(place, facts, 2))
 
 
-def started_messages(siblings: tuple[Node, ...], messages: Messages) -> tuple[Message, ...]:
+def started_messages(siblings: tuple[Node, ...], messages: Messages) -> tuple[MessageSpan, ...]:
     """The same, without those that are blocking."""
     windows = (_window(w, siblings, messages) for w in windows_of(siblings, messages))
     return tuple(m for m in windows if m is not None)
 
 
-def _window(window: Window, siblings: tuple[Node, ...], messages: Messages) -> Message | None:
+def _window(
+    window: OverlapWindow, siblings: tuple[Node, ...], messages: Messages
+) -> MessageSpan | None:
     call, start = window.call, window.start
     completion = messages.completion(start) or ()
     if call.binding != "runtime" or call.queue is not None or len(completion) != 1:
@@ -48,7 +50,7 @@ def _window(window: Window, siblings: tuple[Node, ...], messages: Messages) -> M
     wait = messages.call(end)
     if wait is None or wait.binding != "runtime" or "status" in wait.args:
         return None
-    if len(messages.completed_by(end) or ()) != 1 or part_of(wait) is not Part.COMPLETE:
+    if len(messages.completed_by(end) or ()) != 1 or part_of(wait) is not Stage.COMPLETE:
         return None
     envelopes = envelopes_of(call) or ()
     if len(envelopes) != 1:
@@ -59,12 +61,12 @@ def _window(window: Window, siblings: tuple[Node, ...], messages: Messages) -> M
     if len(arguments) != len(_ARGUMENTS[way]):
         return None
     operation = "the receive" if way is Way.IN else "the send"
-    return Message(
+    return MessageSpan(
         way is Way.IN, operation, starter, arguments, start, window.first, end, window.last,
     )  # fmt: skip
 
 
-def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[Message]:
+def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[MessageSpan]:
     for step in facts.once(nonblocking.check):
         if not isinstance(step, nonblocking.Split) or len(step.sides) != sides or step.assumed:
             continue
@@ -78,6 +80,6 @@ def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[M
         for side in step.sides if len(envelopes) == sides and long else ():
             here = place[id(leaf)]
             receives = side.start == "asphalt_irecv"
-            yield Message(
+            yield MessageSpan(
                 receives, step.operation, side.start, side.arguments, leaf, here, leaf, here
             )

@@ -9,16 +9,18 @@ import numpy as np
 
 from asphalt.config.errors import UsageError
 from asphalt.verify.procedures.interface import Dummy, Interface
-from asphalt.verify.procedures.library import Array, Bound, Entry, dummy_named
+from asphalt.verify.procedures.library import Array, Bound, LoadedProcedure, dummy_named
 
 
-class Arguments:
+class CallArguments:
     """The arguments of one call: what the procedure gets, and what the caller gets back.
 
     Raises ``UsageError`` for values that do not fit the interface.
     """
 
-    def __init__(self, entry: Entry, args: Sequence[object], named: Mapping[str, object]) -> None:
+    def __init__(
+        self, entry: LoadedProcedure, args: Sequence[object], named: Mapping[str, object]
+    ) -> None:
         self.entry = entry
         self.interface = entry.interface
         given = _bound(self.interface, args, named)

@@ -26,7 +26,7 @@ from asphalt.output.modules import compile_order
 from asphalt.output.write import write_tree
 from asphalt.running.diagnostics import essence
 from asphalt.running.mpi import Mpi
-from asphalt.running.process import Outcome, run
+from asphalt.running.process import CommandResult, run
 from asphalt.unparse.wrap import wrap_fixed, wrap_free
 from asphalt.verify.procedures.find import needed_files
 from asphalt.verify.procedures.interface import Interface
@@ -105,7 +105,7 @@ def build_version(
         externals |= missing
 
 
-def _told(outcome: Outcome, text: str, missing: Collection[str]) -> str:
+def _told(outcome: CommandResult, text: str, missing: Collection[str]) -> str:
     if outcome.status is None:
         return "does not build: the compiler did not end in time"
     if missing:
@@ -123,7 +123,7 @@ def _compile(
     directory: Path,
     compiler: Compiler,
     settings: Settings,
-) -> Outcome:
+) -> CommandResult:
     ordered = [os.path.relpath(path, directory) for path in compile_order(sources)]
     if (directory / _EXTERNAL).is_file():
         ordered.append(_EXTERNAL)

@@ -37,7 +37,7 @@ from asphalt.verify.procedures.task import (
     read_log,
 )
 from asphalt.verify.procedures.versions import Versions
-from asphalt.verify.rows import Kind, Row, counted_ranks, kind_of
+from asphalt.verify.rows import ComparisonRow, ResultKind, counted_ranks, kind_of
 
 _CHECKS = ("-fcheck=bounds,do,mem", "-g")
 _FIRST = re.compile(r"\s*([\w:.%]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -45,7 +45,7 @@ _STARTING = 60.0  # seconds that a job may take beside its calls
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ComparisonRequest:
     """What is compared: a procedure (of the file ``path``), with which calls before, fixed values,
     number of draws and seed; ``limit``: seconds for one call; ``keep``: logs of the ranks stay."""
 
@@ -64,7 +64,7 @@ class Wanted:
 class Compared:
     """The comparisons, what is to be said about them, and what could not be tried."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     remarks: tuple[str, ...]
     failures: tuple[str, ...]
     changed: bool
@@ -72,7 +72,7 @@ class Compared:
 
 def compare(
     project: Project,
-    wanted: Wanted,
+    wanted: ComparisonRequest,
     mpis: Sequence[Mpi],
     counts: Sequence[int],
     choices: Sequence[tuple[int, int | None]],
@@ -89,7 +89,7 @@ def compare(
     calls = [_first(text) for text in wanted.first]
     versions = Versions.of(project, (wanted.procedure, *(name for name, _ in calls)), wanted.path)
     _check_fixed(versions.callables[0].interface, wanted.fixed)
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     remarks: list[str] = []
     failures: list[str] = []
     for mpi in mpis:
@@ -140,7 +140,7 @@ class _Job:
     def __init__(
         self,
         versions: Versions,
-        wanted: Wanted,
+        wanted: ComparisonRequest,
         mpi: Mpi,
         folder: Path,
         progress: Function[[str], None],
@@ -149,7 +149,7 @@ class _Job:
         self.progress = progress
         self.remarks: list[str] = []
         self._choices: dict[str, tuple[int, int | None]] = {}
-        self._failed: list[Row] = []
+        self._failed: list[ComparisonRow] = []
         self._task: Task | None = None
         self._environment: Mapping[str, str] = {}
 
@@ -173,7 +173,9 @@ class _Job:
             except UsageError as error:
                 failure = Difference(str(error))
                 self._failed.append(
-                    Row(tile, depth, None, Kind.NOT_BUILT, failure, mpi=self.mpi.name)
+                    ComparisonRow(
+                        tile, depth, None, ResultKind.NOT_BUILT, failure, mpi=self.mpi.name
+                    )
                 )
         main = versions.callables[0]
         tree = versions.project.tree
@@ -202,7 +204,7 @@ class _Job:
         except UsageError:
             return None
 
-    def rows(self, ranks: int) -> Iterator[Row]:
+    def rows(self, ranks: int) -> Iterator[ComparisonRow]:
         """The comparisons on a number of ranks; what did not build comes once."""
         yield from self._failed
         self._failed = []
@@ -237,7 +239,7 @@ class _Job:
             shutil.rmtree(folder, ignore_errors=True)
         return tally.next
 
-    def _told(self, ranks: int, tally: Tally) -> Iterator[Row]:
+    def _told(self, ranks: int, tally: Tally) -> Iterator[ComparisonRow]:
         where = f"{self.mpi}, {counted_ranks(ranks)}"
         draws = "draw" if tally.compared == 1 else "draws"
         text = f"{where}: {tally.compared} {draws} compared"
@@ -255,6 +257,8 @@ class _Job:
             kind = kind_of(difference, findings=False, tiled=tiled)
             notes = () if tiled or difference is not None else (NOT_TILED,)
             if difference is not None and tally.unstable:
-                kind = Kind.UNSTABLE
+                kind = ResultKind.UNSTABLE
                 notes = (f"the original's own results change from call to call: {tally.unstable}",)
-            yield Row(tile, depth, ranks, kind, difference, notes, self.mpi.name, tiled=tiled)
+            yield ComparisonRow(
+                tile, depth, ranks, kind, difference, notes, self.mpi.name, tiled=tiled
+            )

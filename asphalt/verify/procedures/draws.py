@@ -15,8 +15,8 @@ import numpy as np
 
 from asphalt.config.errors import UsageError
 from asphalt.verify.procedures.interface import Dummy, Interface
-from asphalt.verify.procedures.library import Array, Entry
-from asphalt.verify.procedures.roles import Role
+from asphalt.verify.procedures.library import Array, LoadedProcedure
+from asphalt.verify.procedures.roles import MpiRole
 
 SMALL = 12
 GUARD = 1 << 14  # bytes before and behind each array
@@ -168,8 +168,8 @@ class Draws:
 
     def __init__(
         self,
-        entry: Entry,
-        roles: Mapping[str, Role],
+        entry: LoadedProcedure,
+        roles: Mapping[str, MpiRole],
         sizes: frozenset[str],
         fixed: Iterable[Fixed],
         seed: int,
@@ -227,11 +227,11 @@ class Draws:
                 drawn = _size(rng, where.ranks)
             else:
                 drawn = int(rng.integers(0, 10))
-            if role is Role.COMMUNICATOR or dummy.base == "handle":
+            if role is MpiRole.COMMUNICATOR or dummy.base == "handle":
                 drawn = where.communicator
-            elif role is Role.RANKS:
+            elif role is MpiRole.RANKS:
                 drawn = where.ranks
-            elif role is Role.RANK:
+            elif role is MpiRole.RANK:
                 drawn = where.rank
             integers[dummy.name] = drawn
         self._fix(integers)
@@ -298,7 +298,7 @@ class Draws:
             if dummy.base == "integer"
             and not dummy.rank
             and dummy.name in values
-            and self.roles.get(dummy.name) is not Role.COMMUNICATOR
+            and self.roles.get(dummy.name) is not MpiRole.COMMUNICATOR
         ]
         for dummy in self.interface.dummies:
             if dummy.form == "assumed_shape" and dummy.name in values:

@@ -34,7 +34,7 @@ class Bound:
         return None if self.upper is None else max(0, self.upper - self.lower + 1)
 
 
-class Entry:
+class LoadedProcedure:
     """One procedure of a loaded library, by the arguments of its interface.
 
     Raises ``UsageError`` for kinds that NumPy has no type for.

@@ -18,10 +18,10 @@ from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import SiteReport
 from asphalt.project import Project
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
-from asphalt.verify.procedures.arguments import Arguments
+from asphalt.verify.procedures.arguments import CallArguments
 from asphalt.verify.procedures.build import Compiler, bindings
 from asphalt.verify.procedures.interface import Interface
-from asphalt.verify.procedures.library import Entry, open_library
+from asphalt.verify.procedures.library import LoadedProcedure, open_library
 from asphalt.verify.procedures.versions import Versions
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Procedure:
     of mpi4py.  Optional arguments, and scalars that are only set, may be left out.
     """
 
-    def __init__(self, entry: Entry, version: str) -> None:
+    def __init__(self, entry: LoadedProcedure, version: str) -> None:
         self._entry = entry
         self.version = version
 
@@ -54,7 +54,7 @@ class Procedure:
 
         Raises ``UsageError`` for arguments that do not fit.
         """
-        return Arguments(self._entry, args, named).call()
+        return CallArguments(self._entry, args, named).call()
 
     def __repr__(self) -> str:
         dummies = ", ".join(map(str, self.interface.dummies))
@@ -127,8 +127,8 @@ def load(
         comm.Barrier()  # the first may end, and remove the files, before the others
     main, *others = (
         Pair(
-            Procedure(Entry(libraries[0], interface, number), "original"),
-            Procedure(Entry(libraries[1], interface, number), "transformed"),
+            Procedure(LoadedProcedure(libraries[0], interface, number), "original"),
+            Procedure(LoadedProcedure(libraries[1], interface, number), "transformed"),
             changed is not None or bool(sites),
             sites,
         )

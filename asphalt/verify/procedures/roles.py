@@ -22,7 +22,7 @@ _HANDLES = HANDLES | {"REQUEST", "MESSAGE"}
 _DEEP = 6  # levels of calls that are followed
 
 
-class Role(Enum):
+class MpiRole(Enum):
     """What MPI makes of a value."""
 
     COMMUNICATOR = "communicator"
@@ -30,15 +30,15 @@ class Role(Enum):
     RANK = "rank"
 
 
-_ASKED = {"mpi_comm_size": ("size", Role.RANKS), "mpi_comm_rank": ("rank", Role.RANK)}
+_ASKED = {"mpi_comm_size": ("size", MpiRole.RANKS), "mpi_comm_rank": ("rank", MpiRole.RANK)}
 
 
-def roles(tree: Tree, scopes: Scopes, scope: Scope) -> dict[str, Role]:
+def roles(tree: Tree, scopes: Scopes, scope: Scope) -> dict[str, MpiRole]:
     """The roles of a procedure's dummies: communicators by what they are passed to, numbers of
     ranks and ranks by what the callers pass."""
     dummies = _dummies(scope)
-    found = dict.fromkeys(_communicators(scope, scopes, _DEEP), Role.COMMUNICATOR)
-    for role in (Role.RANKS, Role.RANK):
+    found = dict.fromkeys(_communicators(scope, scopes, _DEEP), MpiRole.COMMUNICATOR)
+    for role in (MpiRole.RANKS, MpiRole.RANK):
         for name in dummies:
             if name not in found and _is_passed(tree, scopes, scope, name, role, _DEEP):
                 found[name] = role
@@ -130,7 +130,9 @@ def _actuals(call: Call, located: Located, scopes: Scopes) -> dict[str, Expr]:
     return dict(bind(call.args, head.what.args) or {})
 
 
-def _is_passed(tree: Tree, scopes: Scopes, scope: Scope, name: str, role: Role, depth: int) -> bool:
+def _is_passed(
+    tree: Tree, scopes: Scopes, scope: Scope, name: str, role: MpiRole, depth: int
+) -> bool:
     """Whether all callers pass a value of this role; there is a caller."""
     if depth == 0 or name not in _dummies(scope):
         return False
@@ -152,7 +154,7 @@ def _is_passed(tree: Tree, scopes: Scopes, scope: Scope, name: str, role: Role, 
     return bool(given) and all(given)
 
 
-def _asked(scope: Scope, variable: str, role: Role) -> bool:
+def _asked(scope: Scope, variable: str, role: MpiRole) -> bool:
     """Whether a unit gets a variable from MPI_Comm_size or MPI_Comm_rank."""
     for call in _calls(scope):
         operation = mpi_call(call, scope)

@@ -21,7 +21,7 @@ _NOT_PLAIN = frozenset({"allocatable", "pointer", "procedure", "external", "gene
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedSymbol:
     """A COMMON block or module variable: what it is called, its symbol, its size in bytes."""
 
     title: str
@@ -35,12 +35,14 @@ class Shared:
 
 def shared_variables(
     tree: Tree, scopes: Scopes, files: Collection[str], library: Path
-) -> tuple[Shared, ...]:
+) -> tuple[SharedSymbol, ...]:
     """Those of the files that a built library holds; intrinsic types only, no pointers."""
     titles = dict(_symbols(tree, scopes, files))
     sizes = _sizes(library)
     return tuple(
-        Shared(title, symbol, sizes[symbol]) for symbol, title in titles.items() if symbol in sizes
+        SharedSymbol(title, symbol, sizes[symbol])
+        for symbol, title in titles.items()
+        if symbol in sizes
     )
 
 

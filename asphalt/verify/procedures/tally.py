@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from asphalt.config.errors import UsageError
 from asphalt.running.launch import last_words
-from asphalt.running.process import Outcome
+from asphalt.running.process import CommandResult
 from asphalt.verify.compare import Difference
 from asphalt.verify.procedures.task import CHECKED, ORIGINAL, Event
 
@@ -46,7 +46,7 @@ class Tally:
     def add(
         self,
         events: Sequence[Sequence[Event]],
-        outcome: Outcome,
+        outcome: CommandResult,
         order: Sequence[str],
         start: int,
     ) -> None:
@@ -79,7 +79,7 @@ class Tally:
             self._ended = True
 
     def _broken(
-        self, events: Sequence[Event], outcome: Outcome, order: Sequence[str], start: int
+        self, events: Sequence[Event], outcome: CommandResult, order: Sequence[str], start: int
     ) -> None:
         """A job that did not come to its end: which version did that?"""
         begun = [event for event in events if event.kind == "begin"]
@@ -101,7 +101,7 @@ class Tally:
             self._ended = True
 
 
-def _end(outcome: Outcome) -> str:
+def _end(outcome: CommandResult) -> str:
     """How a job ended, in words."""
     text = outcome.stderr.decode("utf-8", "backslashreplace")
     if outcome.status is None or "Timeout (" in text:
@@ -109,7 +109,7 @@ def _end(outcome: Outcome) -> str:
     return f"was ended: {_last_words(outcome)}"
 
 
-def _last_words(outcome: Outcome) -> str:
+def _last_words(outcome: CommandResult) -> str:
     """The line of stderr that tells most."""
     told = last_words(outcome.stderr.decode("utf-8", "backslashreplace"))
     return told or f"status {outcome.status}"

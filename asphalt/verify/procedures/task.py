@@ -10,8 +10,8 @@ from pathlib import Path
 
 from asphalt.verify.procedures.draws import Fixed
 from asphalt.verify.procedures.interface import Interface
-from asphalt.verify.procedures.roles import Role
-from asphalt.verify.procedures.shared import Shared
+from asphalt.verify.procedures.roles import MpiRole
+from asphalt.verify.procedures.shared import SharedSymbol
 
 CHECKED = "checked"  # the original with the compiler's checks, which tells bad draws
 ORIGINAL = "original"
@@ -36,11 +36,11 @@ class Task:
     bindings: Path
     checked: Path | None
     versions: tuple[tuple[str, Path], ...]
-    roles: Mapping[str, Role]
+    roles: Mapping[str, MpiRole]
     sizes: frozenset[str]
     fixed: tuple[Fixed, ...]
     first: tuple[First, ...]
-    shared: tuple[Shared, ...]
+    shared: tuple[SharedSymbol, ...]
     seed: int
     start: int
     stop: int

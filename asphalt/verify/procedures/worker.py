@@ -20,10 +20,10 @@ import mpi4py
 import numpy as np
 
 from asphalt.config.errors import UsageError
-from asphalt.verify.procedures.arguments import Arguments
+from asphalt.verify.procedures.arguments import CallArguments
 from asphalt.verify.procedures.build import FLUSH
 from asphalt.verify.procedures.draws import Drawn, Draws, ThrownAwayError, Where, evaluate
-from asphalt.verify.procedures.library import Array, Entry, open_library
+from asphalt.verify.procedures.library import Array, LoadedProcedure, open_library
 from asphalt.verify.procedures.task import CHECKED, ORIGINAL, Event, Task, log_path
 
 _SHOWN = 3
@@ -33,7 +33,7 @@ _SHOWN = 3
 class _Version:
     label: str
     library: ctypes.CDLL
-    entry: Entry
+    entry: LoadedProcedure
     open: bool = True
 
 
@@ -65,12 +65,12 @@ class _Rank:
         names = {"ranks": self.where.ranks, "rank": self.where.rank}
         for first in self.task.first:
             interface = self.task.interfaces[first.number]
-            entry = Entry(library, interface, first.number)
+            entry = LoadedProcedure(library, interface, first.number)
             given: list[object] = [
                 self.comm if text == "comm" else evaluate(text, names) for text in first.args
             ]
-            Arguments(entry, given, {}).call()
-        return _Version(label, library, Entry(library, self.task.interfaces[0], 0))
+            CallArguments(entry, given, {}).call()
+        return _Version(label, library, LoadedProcedure(library, self.task.interfaces[0], 0))
 
     def say(self, kind: str, draw: int, version: str, text: str = "") -> None:
         self.log.write(Event(kind, draw, version, text).line())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from support.judging import CALL, NEST, Case, assert_accepted, assert_refused, program
 
 COUNTED = CALL.replace("n*nz", "cnt")

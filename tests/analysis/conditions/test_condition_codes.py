@@ -6,11 +6,11 @@ from pathlib import Path
 from runpy import run_path
 
 import pytest
-from support.judging import Case
-from support.mpi_run import MPICH, OPENMPI, compile_source, installed
 
 from asphalt.cli.main import main
 from asphalt.diagnostics.catalogue import ALL_CODES, STEP_CODES
+from support.judging import Case
+from support.mpi_run import MPICH, OPENMPI, compile_source, installed
 
 CASES: tuple[Case, ...] = tuple(
     case

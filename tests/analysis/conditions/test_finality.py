@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.judging import CALL, NEST, Case, assert_accepted, assert_refused, program, site
 
 from asphalt.analysis.tiling.plan import Plan
+from support.judging import CALL, NEST, Case, assert_accepted, assert_refused, program, site
 
 MIRRORED = "do z = 1, nz\n  s(:,z,:) = z\n  if (z > 1) s(:,nz+1-z,:) = 0\nend do\n"
 SLABS = {

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.analysed import Analysed
-from support.judging import CALL, NEST, program, project, site
 
 from asphalt.analysis.conditions.judge import judge
 from asphalt.analysis.exchange.site import exchanges
-from asphalt.analysis.schedule.exchange import Shape
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.tiling.plan import INNERMOST_GRAIN, Plan
 from asphalt.analysis.uniformity.uniformity import Uniform, Uniformity
 from asphalt.analysis.verdicts.verdict import Refused
+from support.analysed import Analysed
+from support.judging import CALL, NEST, program, project, site
 
 
 def plan_of(folder: Path, text: str) -> Plan:
@@ -52,13 +52,13 @@ def test_grain(tmp_path: Path) -> None:
 def test_the_outer_loop_is_taken_if_both_would_do(tmp_path: Path) -> None:
     nest = "do p = 1, np\n  do z = 1, nz\n    s(:,z,p) = z\n  end do\nend do\n"
     plan = plan_of(tmp_path, program(nest=nest))
-    assert (plan.producer.packing.variable, plan.layout.pattern) == ("p", Shape.SLAB)
+    assert (plan.producer.packing.variable, plan.layout.pattern) == ("p", TileShape.SLAB)
 
 
 def test_the_inner_loop_is_taken_if_the_outer_one_will_not_do(tmp_path: Path) -> None:
     nest = "do p = np, 1, -1\n  do z = 1, nz\n    s(:,z,p) = z\n  end do\nend do\n"
     plan = plan_of(tmp_path, program(nest=nest))
-    assert (plan.producer.packing.variable, plan.layout.pattern) == ("z", Shape.EVERY_BLOCK)
+    assert (plan.producer.packing.variable, plan.layout.pattern) == ("z", TileShape.EVERY_BLOCK)
 
 
 def test_all_phases_are_taken_that_may_be(tmp_path: Path) -> None:

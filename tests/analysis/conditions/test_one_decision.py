@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.judging import Case, assert_accepted, assert_refused, program, site, transformed
 
 from asphalt.analysis.tiling.plan import Plan
+from support.judging import Case, assert_accepted, assert_refused, program, site, transformed
 
 SOME_PLANES = "do z = 1, last\n  s(:,z,:) = z\nend do\n"
 READ = "read (*,*) last\n"

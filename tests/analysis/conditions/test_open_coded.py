@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from support.judging import Case, assert_accepted, assert_refused
 from support.open_coded import OWN, RECEIVES, RING, SENDS, WAIT, program
 

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from support.judging import CALL, Case, assert_accepted, assert_refused, program, transformed
 
 from asphalt.analysis.conditions import own_messages
 from asphalt.cli.main import main
 from asphalt.project import Project
+from support.judging import CALL, Case, assert_accepted, assert_refused, program, transformed
 
 COMM = CALL.replace("MPI_COMM_WORLD", "comm")
 INTER = """\

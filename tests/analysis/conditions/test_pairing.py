@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.judging import CALL, Case, assert_accepted, assert_refused, program, site
 
 from asphalt.analysis.conditions import pairing
 from asphalt.analysis.schedule.check import check_shape
-from asphalt.analysis.schedule.exchange import Shape
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Holds
+from support.judging import CALL, Case, assert_accepted, assert_refused, program, site
 
 ARRAYS = "real(8), allocatable :: s(:,:), r(:,:)\nreal(8) :: x\n"
 ALLOCATE = "allocate(s(n,nz*np), r(n,nz*np))\nx = 0\n"
@@ -96,8 +96,8 @@ def test_the_loop_variable_may_be_used_later(tmp_path: Path) -> None:
     assert site(tmp_path, slab(USED_LATER, after="print *, z\n")).report.verdict == "proved"
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_the_schedules_that_are_emitted_pair_up(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_the_schedules_that_are_emitted_pair_up(shape: TileShape) -> None:
     assert check_shape(shape) is None
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.judging import Case, program, project
 
 from asphalt.cli.main import main
+from support.judging import Case, program, project
 
 WORLD = "MPI_COMM_WORLD"
 DECLARED = "integer :: request, requests(3)\nlogical :: done\nreal(8) :: b(4)\n"

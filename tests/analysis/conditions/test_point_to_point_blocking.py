@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.judging import SETTINGS, Case
 
 from asphalt.analysis.conditions import point_to_point
 from asphalt.config.passes import TRANSFERS
 from asphalt.diagnostics.examples import examples_of
 from asphalt.project import Project
+from support.judging import SETTINGS, Case
 
 
 def _case(code: str) -> Case:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from asphalt.analysis.tiling.plan import Plan
 from support.judging import (
     CALL,
     NEST,
@@ -15,8 +17,6 @@ from support.judging import (
     site,
     transformed,
 )
-
-from asphalt.analysis.tiling.plan import Plan
 
 UNEVEN = """\
 call MPI_Alltoallv(s, counts, begins, MPI_DOUBLE_PRECISION, &

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from support.judging import NEST, Case, assert_accepted, assert_refused, program, site
 
 SINES = "do z = 1, nz\n  s(:,z,:) = sin(0.1d0*z)\nend do\n"

@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.judging import SETTINGS, program, project
-from support.places import RUNTIME_PROGRAMS
 
 from asphalt.project import Project
+from support.judging import SETTINGS, program, project
+from support.places import RUNTIME_PROGRAMS
 
 REAL = "MPI_DOUBLE_PRECISION"
 WORLD = "MPI_COMM_WORLD"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
+from asphalt.analysis.control_flow.graph import Point, PointRole
 from support.flow_graphs import HEAD, flow
 
-from asphalt.analysis.control_flow.graph import Point, Role
-
-MARK = {Role.TEST: "?", Role.ACTION: "!", Role.INITIAL: "=", Role.STEP: "+"}
+MARK = {PointRole.TEST: "?", PointRole.ACTION: "!", PointRole.INITIAL: "=", PointRole.STEP: "+"}
 
 
 def name(point: Point) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import networkx as nx
 from hypothesis import given
-from support.flow_graphs import Graph, flow, graphs, unit_graph
 
 from asphalt.analysis.control_flow.dominance import Dominance, DominatorTree, immediate_dominators
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP
+from support.flow_graphs import Graph, flow, graphs, unit_graph
 
 
 def as_networkx(graph: Graph) -> nx.DiGraph:

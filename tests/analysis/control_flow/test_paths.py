@@ -6,11 +6,11 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.flow_graphs import Graph, flow, graphs, unit_graph
 
 from asphalt.analysis.control_flow.dominance import Dominance
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow
 from asphalt.analysis.control_flow.paths import Path, alternation, path_witness
+from support.flow_graphs import Graph, flow, graphs, unit_graph
 
 
 def assert_is_way(path: Path) -> None:

@@ -6,9 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.analysed import Analysed
-from support.mpi_run import Mpi, installed
-from support.stepping import Stepped
 
 from asphalt.analysis.cost.array_work import works_on_arrays
 from asphalt.analysis.memory.statement_accesses import concurrent_indexes
@@ -21,6 +18,9 @@ from asphalt.ir.tree import leaves
 from asphalt.machine.machine import load_machine
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.charging.program import Costs
+from support.analysed import Analysed
+from support.mpi_run import Mpi, installed
+from support.stepping import Stepped
 
 _KINDS = """\
 module kinds

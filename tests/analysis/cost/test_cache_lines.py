@@ -9,10 +9,9 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
-from support.stepping import Stepped
 
-from asphalt.analysis.cost.classes import CLASSES, Cache
-from asphalt.analysis.cost.trip_counts import Trips
+from asphalt.analysis.cost.classes import CLASSES, CoreCache
+from asphalt.analysis.cost.trip_counts import TripCount
 from asphalt.config.errors import InputError
 from asphalt.config.settings import Settings
 from asphalt.gain.model import Model
@@ -22,8 +21,9 @@ from asphalt.machine.machine import BUILT_IN, LATENCIES, Machine, load_machine
 from asphalt.machine.machine_file import machine_text
 from asphalt.machine.platforms import INFINIBAND_HDR
 from asphalt.simulation.charged import charge_tree
+from support.stepping import Stepped
 
-CACHE = Cache(64 * 1000)
+CACHE = CoreCache(64 * 1000)
 SECONDS = dict.fromkeys(CLASSES, 0.0) | {"line": 1.0e-9}
 MACHINE = Machine("m", "gfortran", (), SECONDS, cache=CACHE)
 HEAD = """\
@@ -129,7 +129,7 @@ def test_bounds_that_change_with_the_loop_are_asked_in_each_turn(tmp_path: Path)
 
 
 def test_nothing_is_lost_from_a_cache_of_unknown_size(tmp_path: Path) -> None:
-    assert _charges(tmp_path, TRANSPOSED, replace(MACHINE, cache=Cache())) == []
+    assert _charges(tmp_path, TRANSPOSED, replace(MACHINE, cache=CoreCache())) == []
 
 
 def test_a_program_may_have_a_sign_of_its_own(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_large_number_does_not_overflow(tmp_path: Path) -> None:
 
 
 def test_few_are_none() -> None:
-    assert [Trips(Lit("integer", str(n)), 5).value for n in (-1, 4, 5, 6)] == [0, 0, 5, 6]
+    assert [TripCount(Lit("integer", str(n)), 5).value for n in (-1, 4, 5, 6)] == [0, 0, 5, 6]
 
 
 def test_optimisation_takes_them_into_account(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_machine_file_may_leave_them_out(tmp_path: Path) -> None:
     text = re.sub(r"^(line|conflict|cache|ways?) = .*\n", "", text, flags=re.MULTILINE)
     (tmp_path / "old.toml").write_text(text)
     old = load_machine(tmp_path / "old.toml")
-    assert (old.cache, old.seconds["line"], old.seconds["conflict"]) == (Cache(), 0.0, 0.0)
+    assert (old.cache, old.seconds["line"], old.seconds["conflict"]) == (CoreCache(), 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -205,5 +205,5 @@ def test_the_cache_of_this_machine_is_that_of_the_second_level(
         index.mkdir()
         (index / "level").write_text(f"{level}\n")
         (index / "size").write_text(f"{own}\n")
-    assert own_cache(tmp_path) == Cache(found)
-    assert own_cache(tmp_path / "none") == Cache()
+    assert own_cache(tmp_path) == CoreCache(found)
+    assert own_cache(tmp_path / "none") == CoreCache()

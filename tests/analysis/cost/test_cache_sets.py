@@ -7,15 +7,15 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
-from support.charges import charges
 
-from asphalt.analysis.cost.classes import UNKNOWN, Cache
+from asphalt.analysis.cost.classes import UNKNOWN, CoreCache
 from asphalt.config.errors import InputError
 from asphalt.machine.core_caches import own_cache
 from asphalt.machine.machine import BUILT_IN, load_machine
+from support.charges import charges
 
 WAYS, WAY = 8, 4096
-CACHE = Cache(0, WAYS, WAY)
+CACHE = CoreCache(0, WAYS, WAY)
 HEAD = """\
 subroutine s(n, m, a, b, c)
   implicit none
@@ -35,7 +35,7 @@ end do
 ODD = "min({0},iand(size({1},1),-size({1},1)))"
 
 
-def _charged(folder: Path, body: str, cache: Cache = CACHE) -> list[str]:
+def _charged(folder: Path, body: str, cache: CoreCache = CACHE) -> list[str]:
     text = HEAD + indent(dedent(body), "  ") + "end subroutine s\n"
     return charges(folder, text, cache=cache, conflict=1.0)
 
@@ -122,8 +122,8 @@ def test_sections_across_an_array_count_each_time(tmp_path: Path) -> None:
     assert found == [f"3.90625e-3_8*max(0.0_8,real({turns}-4096,8))"]  # two 512th
 
 
-@pytest.mark.parametrize("cache", [UNKNOWN, Cache(0, 8, 0), Cache(2**20)])
-def test_nothing_is_lost_from_sets_that_are_not_known(cache: Cache, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cache", [UNKNOWN, CoreCache(0, 8, 0), CoreCache(2**20)])
+def test_nothing_is_lost_from_sets_that_are_not_known(cache: CoreCache, tmp_path: Path) -> None:
     assert _charged(tmp_path, ACROSS, cache) == []
 
 
@@ -136,7 +136,7 @@ def test_the_machine_file_says_how_many_lines_a_set_holds(tmp_path: Path) -> Non
     file = tmp_path / "machine.toml"
     text = BUILT_IN.read_text()
     file.write_text(f"ways = 12\nway = 4096\n{text}")
-    assert load_machine(file).cache == Cache(load_machine().cache.size, 12, 4096)
+    assert load_machine(file).cache == CoreCache(load_machine().cache.size, 12, 4096)
     for lines, said in (
         ("ways = -1", "ways: must be a number of lines, not -1"),
         ("ways = 8\nway = 'a'", "way: must be a number of bytes, not 'a'"),
@@ -149,11 +149,11 @@ def test_the_machine_file_says_how_many_lines_a_set_holds(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("size", "ways", "found"),
-    [("48K", "12", Cache(0, 12, 4096)), ("64K", "0", UNKNOWN), ("48K", "16", UNKNOWN)],
+    [("48K", "12", CoreCache(0, 12, 4096)), ("64K", "0", UNKNOWN), ("48K", "16", UNKNOWN)],
     ids=["sets", "unknown", "no power of two"],
 )
 def test_the_sets_of_this_machine_are_those_of_its_first_cache_of_data(
-    size: str, ways: str, found: Cache, tmp_path: Path
+    size: str, ways: str, found: CoreCache, tmp_path: Path
 ) -> None:
     for number, (kind, own) in enumerate((("Data", size), ("Instruction", "32K"))):
         index = tmp_path / f"index{number}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed, e
 
 from asphalt.analysis.data_flow.default_integers import is_default_integer
 from asphalt.analysis.memory.contiguity import may_be_array
+from support.analysed import Analysed, e
 
 _MODULES = """
 module kinds

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import OPENMPI, SMPI, Mpi, installed, same_lines
-from support.stepping import Stepped
 
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.dependence.commutation import Independence
@@ -18,6 +16,8 @@ from asphalt.ir.tree import Leaf
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.buffers import buffered_sends, receive_queues
 from asphalt.transforms.motion.windows import is_work
+from support.mpi_run import OPENMPI, SMPI, Mpi, installed, same_lines
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine exchange(a, b, n, left, right, comm{dummies})

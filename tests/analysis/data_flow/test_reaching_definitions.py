@@ -12,12 +12,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from support.analysed import Analysed
-from support.random_control import random_control
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
+from support.analysed import Analysed
+from support.random_control import random_control
 
 needs_gfortran = pytest.mark.skipif(shutil.which("gfortran") is None, reason="no gfortran")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed, same_lines
-from support.stepping import Stepped
 
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed, same_lines
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm{dummy})

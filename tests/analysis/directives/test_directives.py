@@ -8,7 +8,6 @@ from textwrap import dedent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fortran_program import FortranProgram
 
 from asphalt.analysis.directives.directives import (
     Assume,
@@ -25,6 +24,7 @@ from asphalt.analysis.directives.directives import (
 )
 from asphalt.config.errors import InputError
 from asphalt.ir.tree import Leaf, Unit
+from support.fortran_program import FortranProgram
 
 FREE = """\
 subroutine work(n, a)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.judging import SETTINGS
 
 from asphalt.cli.session import reports_before
 from asphalt.config.errors import UsageError
 from asphalt.config.passes import TRANSFERS
 from asphalt.project import Project
+from support.judging import SETTINGS
 
 _UNIT = """\
 {before}program shift

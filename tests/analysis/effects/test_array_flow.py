@@ -10,6 +10,7 @@ from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from support.array_procedures import (
     ACTUALS,
     MODULE,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.analysis.memory.accesses import EffectKind
+from support.stepping import Stepped
 
 _TOKENS = """\
 module tokens

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.analysed import Analysed, described
 
 from asphalt.analysis.effects.known_libraries import table
-from asphalt.analysis.memory.accesses import EffectKind, Part
+from asphalt.analysis.memory.accesses import CalledRegions, EffectKind
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.tree import Leaf
+from support.analysed import Analysed, described
 
 CALLER = """
 subroutine caller(n, m, s, a, b, c, x, k)
@@ -34,7 +34,7 @@ def called(
     return Analysed(text, *more, chain=("caller",))
 
 
-def write_of_plane(found: Analysed) -> tuple[Part, Standpoint]:
+def write_of_plane(found: Analysed) -> tuple[CalledRegions, Standpoint]:
     """What a call writes of ``s``, and where it is seen from."""
     first = found.body[0]
     assert isinstance(first, Leaf)

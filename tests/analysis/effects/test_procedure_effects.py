@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed, described
 
 from asphalt.analysis.memory.accesses import EffectKind
+from support.analysed import Analysed, described
 
 CALLER = """
 subroutine caller(n, s, x, y, k)

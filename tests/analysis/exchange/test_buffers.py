@@ -6,13 +6,13 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from support.fortran_values import value
-from support.judging import CALL, program, site
-from support.producers import exchange_of
 
 from asphalt.analysis.exchange.buffers import View, buffer_of, views
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.symbolic.polynomials import Poly
+from support.fortran_values import value
+from support.judging import CALL, program, site
+from support.producers import exchange_of
 
 ARRAYS = "real(8) :: s(n,nz,4,2:5), r(n,nz,4)\ntype pair\n  real(8) :: x(n,nz,4)\nend type\n"
 STRUCTURE = "type(pair) :: t, ts(2)\ninteger :: rows(3)\n"

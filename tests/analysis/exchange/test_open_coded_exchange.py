@@ -6,19 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.judging import SETTINGS
-from support.mpi_run import OPENMPI, RUNTIME, build, installed, run
-from support.open_coded import (
-    ACCEPTED,
-    NOT_AGREED,
-    OWN,
-    RECEIVES,
-    REPEATED,
-    RING,
-    SENDS,
-    WAIT,
-    program,
-)
 
 from asphalt.analysis.exchange.peers import Peers, peers_of
 from asphalt.analysis.schedule.check import Fault, check
@@ -36,6 +23,19 @@ from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 from asphalt.project import Project
+from support.judging import SETTINGS
+from support.mpi_run import OPENMPI, RUNTIME, build, installed, run
+from support.open_coded import (
+    ACCEPTED,
+    NOT_AGREED,
+    OWN,
+    RECEIVES,
+    REPEATED,
+    RING,
+    SENDS,
+    WAIT,
+    program,
+)
 
 SECOND_WAIT = "call MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE, ierr)\n"
 PROBE = (

@@ -7,9 +7,6 @@ from math import prod
 from pathlib import Path
 
 import pytest
-from support.fortran_values import value
-from support.judging import SETTINGS, project
-from support.producers import exchange_of
 
 from asphalt.analysis.conditions import one_producer
 from asphalt.analysis.schedule.exchange import section
@@ -17,6 +14,9 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Layout, Misfit
 from asphalt.analysis.tiling.without_copy import layout_without_copy
 from asphalt.analysis.verdicts.verdict import Refused
+from support.fortran_values import value
+from support.judging import SETTINGS, project
+from support.producers import exchange_of
 
 _TEXT = """\
 subroutine unit(n, nz, m, np, me, u)

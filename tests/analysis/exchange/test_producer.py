@@ -8,9 +8,6 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.fortran_values import iterations, value
-from support.judging import program
-from support.producers import exchange_of, found_producers, phases_of, together
 
 from asphalt.analysis.exchange.phase_order import (
     carried_by_fusion,
@@ -28,6 +25,9 @@ from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_bounds
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
+from support.fortran_values import iterations, value
+from support.judging import program
+from support.producers import exchange_of, found_producers, phases_of, together
 
 DECLARE = "real(8), allocatable :: w(:,:)\nreal(8) :: x, v(n)\ninteger :: j\n"
 

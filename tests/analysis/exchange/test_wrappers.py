@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.judging import SETTINGS
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
 
 from asphalt.driver.sites import Site
 from asphalt.project import Project
+from support.judging import SETTINGS
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
 
 CALL = "call MPI_Alltoall(s, n, MPI_DOUBLE_PRECISION, r, n, MPI_DOUBLE_PRECISION, comm, ierr)\n"
 DECLARE = """\

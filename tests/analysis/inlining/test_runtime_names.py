@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from support.analysed import Analysed
-from support.places import GOLDEN, RUNTIME
 
 from asphalt.analysis.inlining.runtime_names import PUBLIC, clashing_name
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
@@ -17,6 +15,8 @@ from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project
+from support.analysed import Analysed
+from support.places import GOLDEN, RUNTIME
 
 
 def test_all_public_names_are_known() -> None:

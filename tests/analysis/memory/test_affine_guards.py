@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.judging import SETTINGS
 
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.affine_guards import conditions_around, extremes
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Lit, Op, Ref
 from asphalt.project import Project
+from support.judging import SETTINGS
 
 Z, N = Ref("z", "z"), Ref("n", "n")
 

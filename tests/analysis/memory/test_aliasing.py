@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed
 
 from asphalt.analysis.memory.aliasing import address_taken, distinct, second_name
 from asphalt.analysis.memory.contiguity import contiguity, reference_contiguity
 from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.support.may_must import Reply
+from support.analysed import Analysed
 
 UNIT = """
 module shared

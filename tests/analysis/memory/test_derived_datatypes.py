@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.analysed import Analysed, described
 
 from asphalt.analysis.memory.mpi_buffers import transfer_buffers
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.stmt import Call
 from asphalt.optimiser.optimise import optimise
+from support.analysed import Analysed, described
 
 _UNIT = """\
 subroutine edges(n, m, width, peer, comm)

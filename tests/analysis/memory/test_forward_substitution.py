@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed, e
 
 from asphalt.analysis.symbolic.polynomials import poly
+from support.analysed import Analysed, e
 
 UNIT = """
 subroutine unit(n, m, a)

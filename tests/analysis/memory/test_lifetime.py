@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from support.judging import program
-from support.producers import exchange_of, found_producers
 
 from asphalt.analysis.memory.lifetime import lives_through
 from asphalt.support.may_must import Reply
+from support.judging import program
+from support.producers import exchange_of, found_producers
 
 ALLOCATABLES = "real(8), allocatable :: s(:,:,:), r(:,:,:), other(:,:,:)\n"
 FIXED = "real(8) :: s(n,nz,4), r(n,nz,4), other(n,nz,4)\n"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed
 
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.memory.loop_scalars import exposed, is_copy, live_after, surely_defines
 from asphalt.ir.tree import Do, Node
+from support.analysed import Analysed
 
 UNIT = """
 subroutine unit(n, a, b)

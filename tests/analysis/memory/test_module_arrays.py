@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.transforms.buffers import allocation_hoisting
 from asphalt.transforms.inlining import inline
+from support.stepping import Stepped
 
 _PROGRAM = """\
 module fields

@@ -12,15 +12,15 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.fortran_values import expressions, value
-from support.nest_oracle import nests, points
 
 from asphalt.analysis.memory.regions import Violation
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Section
 from asphalt.unparse.expr_text import expr_text
+from support.fortran_values import expressions, value
+from support.nest_oracle import nests, points
 
 NAMES = ("z", "i", "n", "m")
 SIZES = [dict(zip("nm", pair, strict=True)) for pair in product((0, 1, 3, 4), (-1, 2))]
@@ -104,7 +104,7 @@ def test_no_conflict_is_true(
     found = nests(body)
     (write,), (read_access,) = found.writes, found.reads
 
-    def order(problem: Problem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+    def order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
         problem.compare(one["z"], relation, two["z"])
 
     if found.region.conflict(write, read_access, order) is not None:

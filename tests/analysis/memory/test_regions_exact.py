@@ -12,15 +12,15 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.fortran_values import value
-from support.nest_oracle import Nests, nests, points
 
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Violation
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.ir.expr import Op
+from support.fortran_values import value
+from support.nest_oracle import Nests, nests, points
 
 EXAMPLES = settings(max_examples=40, deadline=None)
 SIZES = [{"n": n, "m": m} for n, m in product(range(1, 7), repeat=2)]
@@ -112,7 +112,7 @@ def test_conflicts_are_exactly_those_of_the_iterations(
     (before, condition), (after, other) = nest(first, one), nest(second, two)
     found = nests(before + after)
 
-    def order(problem: Problem, left: Mapping[str, str], right: Mapping[str, str]) -> None:
+    def order(problem: AffineProblem, left: Mapping[str, str], right: Mapping[str, str]) -> None:
         problem.compare(left["z"], relation, right["z"])
 
     answer = found.region.conflict(*found.writes, order)
@@ -175,7 +175,9 @@ def test_iterations_and_elements_between_those_of_a_stride_do_not_meet() -> None
     found = nests("do z = 1, n, 2\ns(1, z) = 0\ns(1, z + 1) = 0\ns(1, z:n:2) = 0\nend do\n")
     odd, even, section = found.writes
 
-    def any_order(problem: Problem, left: Mapping[str, str], right: Mapping[str, str]) -> None:
+    def any_order(
+        problem: AffineProblem, left: Mapping[str, str], right: Mapping[str, str]
+    ) -> None:
         pass
 
     assert found.region.conflict(odd, even, any_order) is None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, Mpi, installed, same_lines
 
 from asphalt.analysis.memory.rma_windows import has_windows, may_be_window_memory
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from support.mpi_run import MPICH, Mpi, installed, same_lines
 
 # rank 0 puts into w of rank 1, and sends; rank 1 receives, and finds in w what was put
 _PUTS = """\

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed, e
 
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr
+from support.analysed import Analysed, e
 
 UNIT = """
 subroutine unit(n, m, a, b, c, d)

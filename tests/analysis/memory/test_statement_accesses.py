@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed, described
 
 from asphalt.analysis.memory.accesses import EffectKind, Footprint, Mode
 from asphalt.analysis.memory.statement_accesses import examine
+from support.analysed import Analysed, described
 
 UNIT = """
 subroutine unit(n, a, b, x, f)

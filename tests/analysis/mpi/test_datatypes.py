@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from support.mpi_run import OPENMPI, build, compile_source, installed, run
 
 from asphalt.analysis.mpi.datatypes import PREDEFINED
+from support.mpi_run import OPENMPI, build, compile_source, installed, run
 
 
 def program(names: list[str]) -> str:

@@ -6,25 +6,25 @@ import pytest
 
 from asphalt.analysis.mpi import library_effect_rows as rows
 from asphalt.analysis.mpi.library_effects import (
+    BufferEffect,
     Completion,
     LibraryAccess,
     LibraryRow,
     Quantity,
     Store,
-    Transfer,
     Until,
     library_row,
 )
-from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, procedure, table
-from asphalt.analysis.mpi.standard_facts import Row
+from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, procedure, table
+from asphalt.analysis.mpi.standard_facts import FactRow
 
-TABLES: dict[str, tuple[Row, ...]] = {
+TABLES: dict[str, tuple[FactRow, ...]] = {
     name: value for name, value in vars(rows).items() if name.isupper() and isinstance(value, tuple)
 }
 HANDLED = ("COMMUNICATOR", "REQUEST", "MESSAGE", "WINDOW", "FILE", "DATATYPE", "GROUP", "INFO")
 
 
-def known(name: str) -> Procedure:
+def known(name: str) -> MpiProcedure:
     found = procedure(name)
     assert found is not None, name
     return found
@@ -50,22 +50,22 @@ def take(store: Store, *subscripts: str) -> LibraryAccess:
 # Danalis et al., ICS 2009, table 2: assignments to outMsg and whichbuf put something there; a
 # receive reads inMsg and overwrites what it read; a wait reads and redefines what whichbuf names.
 # The buffers: what is read and written, and whether artificialVar keeps them busy.
-PRINTED_ROWS: dict[str, tuple[set[LibraryAccess], set[Transfer]]] = {
+PRINTED_ROWS: dict[str, tuple[set[LibraryAccess], set[BufferEffect]]] = {
     "mpi_send": (
         {put(Store.OUTGOING, "dest", "tag", "comm")},
-        {Transfer("buf", reads=True, writes=False, until=Until.RETURN)},
+        {BufferEffect("buf", reads=True, writes=False, until=Until.RETURN)},
     ),
     "mpi_recv": (
         {take(Store.INCOMING, "source", "tag", "comm")},
-        {Transfer("buf", reads=False, writes=True, until=Until.RETURN)},
+        {BufferEffect("buf", reads=False, writes=True, until=Until.RETURN)},
     ),
     "mpi_isend": (
         {put(Store.OUTGOING, "dest", "tag", "comm"), put(Store.REQUEST, "request")},
-        {Transfer("buf", reads=True, writes=False, until=Until.COMPLETION)},
+        {BufferEffect("buf", reads=True, writes=False, until=Until.COMPLETION)},
     ),
     "mpi_irecv": (
         {take(Store.INCOMING, "source", "tag", "comm"), put(Store.REQUEST, "request")},
-        {Transfer("buf", reads=False, writes=True, until=Until.COMPLETION)},
+        {BufferEffect("buf", reads=False, writes=True, until=Until.COMPLETION)},
     ),
     "mpi_wait": ({take(Store.REQUEST, "request")}, set()),
 }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.ir_program import IMPLICIT_NONE, IrProgram, call, declare, ref, unit, use
 
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, mpi_function, predefined_type
 from asphalt.analysis.names.scopes import scope_of
 from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import Call, Decl, Entity, Include, TypeSpec, What
 from asphalt.ir.tree import Unit
+from support.ir_program import IMPLICIT_NONE, IrProgram, call, declare, ref, unit, use
 
 ALLTOALL = ("s", "4", "MPI_INTEGER", "r", "4", "MPI_INTEGER", "MPI_COMM_WORLD")
 

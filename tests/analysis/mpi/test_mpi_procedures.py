@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asphalt.analysis.mpi import standard_facts as supplement
-from asphalt.analysis.mpi.procedures import Direction, Procedure, Timing, procedure, table
+from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, procedure, table
 
 # Danalis et al., ICS 2009, table 1 (without the error code, which is in every DEF).
 PRINTED_ROWS = {
@@ -17,7 +17,7 @@ PRINTED_ROWS = {
 }
 
 
-def known(name: str) -> Procedure:
+def known(name: str) -> MpiProcedure:
     found = procedure(name)
     assert found is not None, name
     return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.analysis.names.derived_sizes import in_given_sizes
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import Ref
+from support.stepping import Stepped
 
 GRID = """\
 module grid

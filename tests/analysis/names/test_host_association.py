@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed
 
 from asphalt.analysis.names.host_association import named_inside
+from support.analysed import Analysed
 
 HOST = """\
 subroutine host(n)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.uniform_units import Q, U, level, main
 
 from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump
 from asphalt.analysis.uniformity.uniformity import Level
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Plain
 from asphalt.ir.tree import Leaf
+from support.uniform_units import Q, U, level, main
 
 CALLED = "subroutine work(x)\nuse mpi\ninteger :: x, me, ierr\nx = 1\n{0}\nend subroutine\n"
 

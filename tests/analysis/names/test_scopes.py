@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support.fortran_program import FortranProgram
 
 from asphalt.analysis.names.scopes import (
     Absence,
@@ -17,6 +16,7 @@ from asphalt.analysis.names.scopes import (
 )
 from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.stmt import Assign
+from support.fortran_program import FortranProgram
 
 
 def scope(program: FortranProgram, *chain: str) -> Scope:

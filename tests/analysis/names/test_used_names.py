@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
 from asphalt.analysis.names.scopes import scope_of
 from asphalt.analysis.names.used_names import used_names
@@ -14,6 +13,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.project import Project
+from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
 _MODULES = """\
 module deepest

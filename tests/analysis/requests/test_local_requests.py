@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.messages.messages import Messages
+from support.stepping import Stepped
 
 MODULE = """
 module shared

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from support.analysed import Analysed
 
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.requests.matching import Match, Matched, Unknown, Unmatched, matching
+from support.analysed import Analysed
 
 UNIT = """\
 subroutine unit(n, m, outside)

@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.collective_programs import ALLTOALL, BCAST, USE, program, units
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
-from support.places import RUNTIME_PROGRAMS
 
 from asphalt.analysis.schedule.blocks import (
     BlockSizes,
@@ -30,6 +27,9 @@ from asphalt.analysis.schedule.check_blocks import (
 )
 from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
 from asphalt.transforms.decomposition import decomposition
+from support.collective_programs import ALLTOALL, BCAST, USE, program, units
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
+from support.places import RUNTIME_PROGRAMS
 
 Change = Callable[[int, RankProgram], list[Event]]
 _LOOPS = list(product((False, True), repeat=2))

@@ -16,19 +16,27 @@ from asphalt.analysis.schedule.check_uneven import (
     check_uneven_sizes,
     sizes_of,
 )
-from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Shape, Wait
+from asphalt.analysis.schedule.exchange import (
+    Compute,
+    Event,
+    Post,
+    RankProgram,
+    Send,
+    TileShape,
+    Wait,
+)
 from asphalt.analysis.schedule.uneven import UnevenSizes, cuts, uneven_schedule
 
 BLOCKS = ((2, 0, 3), (1, 4, 2), (0, 3, 1))  # iterations of rank a for rank b
 UNITS = (2, 3, 1)
 
 
-def sizes(shape: Shape, piece: int = 3, depth: int = 2) -> UnevenSizes:
+def sizes(shape: TileShape, piece: int = 3, depth: int = 2) -> UnevenSizes:
     return sizes_of(shape, BLOCKS, UNITS, (piece,) * 3, depth)
 
 
 def changed(
-    shape: Shape, given: UnevenSizes, change: Callable[[int, RankProgram], list[Event]]
+    shape: TileShape, given: UnevenSizes, change: Callable[[int, RankProgram], list[Event]]
 ) -> ProtocolError | None:
     """What the check says about a schedule whose programs were changed."""
     programs = [
@@ -37,13 +45,13 @@ def changed(
     return check(programs, Alltoallv(shape, given))
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_what_is_emitted_is_right_for_small_sizes(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_what_is_emitted_is_right_for_small_sizes(shape: TileShape) -> None:
     assert check_uneven(shape) is None
 
 
 @st.composite
-def executions(draw: st.DrawFn, shape: Shape) -> UnevenSizes:
+def executions(draw: st.DrawFn, shape: TileShape) -> UnevenSizes:
     ranks = draw(st.integers(1, 6))
     row = st.tuples(*[st.integers(0, 4)] * ranks)
     blocks = draw(st.tuples(*[row] * ranks))
@@ -52,12 +60,12 @@ def executions(draw: st.DrawFn, shape: Shape) -> UnevenSizes:
     able = st.tuples(*[lengths] * ranks)
     pieces = draw(able | st.tuples(*[st.integers(0, 9)] * ranks))
     depth = draw(st.integers(1, 5))
-    extra = 0 if shape is Shape.SLAB else draw(st.integers(0, 2))
+    extra = 0 if shape is TileShape.SLAB else draw(st.integers(0, 2))
     return sizes_of(shape, blocks, units, pieces, depth, extra)
 
 
-@given(st.data(), st.sampled_from(list(Shape)))
-def test_what_is_emitted_is_right_for_other_sizes(data: st.DataObject, shape: Shape) -> None:
+@given(st.data(), st.sampled_from(list(TileShape)))
+def test_what_is_emitted_is_right_for_other_sizes(data: st.DataObject, shape: TileShape) -> None:
     assert check_uneven_sizes(shape, data.draw(executions(shape))) is None
 
 
@@ -71,8 +79,8 @@ def test_cuts_are_pieces_in_order_of_which_only_the_last_is_shorter(
     assert all(part for part in parts)
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_cuts_by_the_receivers_own_iterations_do_not_pair_up(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_cuts_by_the_receivers_own_iterations_do_not_pair_up(shape: TileShape) -> None:
     """A receiver that takes the sender's iterations to be as long as its own."""
     given = sizes(shape, piece=6)
 
@@ -90,8 +98,8 @@ def test_cuts_by_the_receivers_own_iterations_do_not_pair_up(shape: Shape) -> No
     assert found.kind in (Fault.WRONG_LENGTH, Fault.MISSING_RECEIVE, Fault.MISSING_SEND)
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_ranks_that_do_not_agree_on_the_piece(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_ranks_that_do_not_agree_on_the_piece(shape: TileShape) -> None:
     other = replace(sizes(shape), pieces=(4,) * 3)
 
     def disagrees(rank: int, program: RankProgram) -> list[Event]:
@@ -104,7 +112,7 @@ def test_ranks_that_do_not_agree_on_the_piece(shape: Shape) -> None:
 
 def test_cutting_off_the_last_iteration_of_a_piece_sends_too_early() -> None:
     """Pieces that end inside of an iteration: rounding down leaves its elements out."""
-    given = sizes(Shape.EVERY_BLOCK, piece=4)
+    given = sizes(TileShape.EVERY_BLOCK, piece=4)
 
     def rounded_down(rank: int, program: RankProgram) -> list[Event]:
         last = max(event.step for event in program if isinstance(event, Compute))
@@ -118,13 +126,13 @@ def test_cutting_off_the_last_iteration_of_a_piece_sends_too_early() -> None:
             events.append(event)
         return events
 
-    found = changed(Shape.EVERY_BLOCK, given, rounded_down)
+    found = changed(TileShape.EVERY_BLOCK, given, rounded_down)
     assert found is not None
     assert found.kind in (Fault.EARLY_SEND, Fault.ITERATIONS)
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_receives_posted_step_by_step_are_a_wait_cycle(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_receives_posted_step_by_step_are_a_wait_cycle(shape: TileShape) -> None:
     """One receive a step, in another order than the sends come."""
 
     def one_a_step(rank: int, program: RankProgram) -> list[Event]:
@@ -143,8 +151,8 @@ def test_receives_posted_step_by_step_are_a_wait_cycle(shape: Shape) -> None:
     assert found.kind is Fault.WAIT_CYCLE
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_lost_piece(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_lost_piece(shape: TileShape) -> None:
     def without(rank: int, program: RankProgram) -> list[Event]:
         gone: Event | None = None
         if rank == 1:
@@ -165,8 +173,8 @@ def test_a_lost_piece(shape: Shape) -> None:
     assert found.kind in (Fault.LOST_PIECE, Fault.WRONG_LENGTH)
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_piece_in_the_wrong_place(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_piece_in_the_wrong_place(shape: TileShape) -> None:
     def shifted(rank: int, program: RankProgram) -> list[Event]:
         return [
             replace(event, offset=event.offset + 1)
@@ -180,8 +188,8 @@ def test_a_piece_in_the_wrong_place(shape: Shape) -> None:
     assert found.kind is Fault.MISPLACED_PIECE
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_rank_that_does_not_tile(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_rank_that_does_not_tile(shape: TileShape) -> None:
     alone = replace(sizes(shape), pieces=(0,) * 3)
 
     def alone_on_one(rank: int, program: RankProgram) -> list[Event]:
@@ -192,8 +200,8 @@ def test_a_rank_that_does_not_tile(shape: Shape) -> None:
     assert found.kind is Fault.DISAGREEMENT
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_nobody_sends_where_one_rank_cannot_tile(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_nobody_sends_where_one_rank_cannot_tile(shape: TileShape) -> None:
     """The others have computed their first tile by then, and go on in their order."""
     given = replace(sizes(shape, piece=1), pieces=(1, 1, 0))
     first, _, last = (uneven_schedule(shape, rank, given) for rank in range(3))
@@ -204,8 +212,8 @@ def test_nobody_sends_where_one_rank_cannot_tile(shape: Shape) -> None:
     )
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_rank_that_sends_without_having_heard(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_rank_that_sends_without_having_heard(shape: TileShape) -> None:
     given = replace(sizes(shape), pieces=(3, 3, 0))
 
     def deaf(rank: int, program: RankProgram) -> list[Event]:

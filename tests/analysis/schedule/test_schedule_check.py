@@ -26,8 +26,8 @@ from asphalt.analysis.schedule.exchange import (
     RankProgram,
     Reach,
     Send,
-    Shape,
     Sizes,
+    TileShape,
     Wait,
     iterations,
     last_writer,
@@ -38,15 +38,17 @@ from asphalt.analysis.schedule.exchange import (
 SIZES = Sizes(ranks=3, trips=5, elements=2, tile=2, depth=2)
 
 
-def programs(shape: Shape, sizes: Sizes = SIZES) -> list[RankProgram]:
+def programs(shape: TileShape, sizes: Sizes = SIZES) -> list[RankProgram]:
     return [schedule(shape, rank, sizes) for rank in range(sizes.ranks)]
 
 
-def alltoall(shape: Shape, sizes: Sizes = SIZES) -> Alltoall:
+def alltoall(shape: TileShape, sizes: Sizes = SIZES) -> Alltoall:
     return Alltoall(sizes.count, iterations(shape, sizes), last_writer(shape, sizes))
 
 
-def damaged(shape: Shape, rank: int, damage: Callable[[RankProgram], list[Event]]) -> ProtocolError:
+def damaged(
+    shape: TileShape, rank: int, damage: Callable[[RankProgram], list[Event]]
+) -> ProtocolError:
     """What the check says about a schedule of which one rank's program was changed."""
     given = programs(shape)
     given[rank] = tuple(damage(given[rank]))
@@ -59,33 +61,33 @@ def first(kind: type, program: RankProgram) -> int:
     return next(i for i, event in enumerate(program) if isinstance(event, kind))
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_what_is_emitted_is_right_for_all_small_sizes(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_what_is_emitted_is_right_for_all_small_sizes(shape: TileShape) -> None:
     assert check_shape(shape) is None
 
 
 @pytest.mark.parametrize("prologue", [True, False])
 @pytest.mark.parametrize("late", range(4))
 def test_late_planes_and_planes_from_before_are_right(late: int, prologue: bool) -> None:
-    assert check_reach(Shape.EVERY_BLOCK, late, prologue, ranks=3) is None
+    assert check_reach(TileShape.EVERY_BLOCK, late, prologue, ranks=3) is None
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("prologue", [True, False])
 @pytest.mark.parametrize("late", range(5))
 def test_late_planes_are_right_for_five_ranks(late: int, prologue: bool) -> None:
-    assert check_reach(Shape.EVERY_BLOCK, late, prologue, ranks=5, planes=5) is None
+    assert check_reach(TileShape.EVERY_BLOCK, late, prologue, ranks=5, planes=5) is None
 
 
 def test_slabs_of_which_the_loop_leaves_out_some_are_right() -> None:
-    assert check_reach(Shape.SLAB, 0, True, ranks=4, planes=3) is None
+    assert check_reach(TileShape.SLAB, 0, True, ranks=4, planes=3) is None
 
 
 REACHES = st.builds(Reach, st.integers(-3, 4), st.integers(0, 4), st.integers(-3, 4), st.just(True))
 
 
 @given(
-    st.sampled_from((Shape.EVERY_BLOCK, Shape.SLAB)),
+    st.sampled_from((TileShape.EVERY_BLOCK, TileShape.SLAB)),
     st.integers(1, 6),
     st.integers(0, 9),
     st.integers(0, 11),
@@ -93,7 +95,7 @@ REACHES = st.builds(Reach, st.integers(-3, 4), st.integers(0, 4), st.integers(-3
     REACHES,
 )
 def test_reaches_are_right_for_other_sizes(
-    shape: Shape, ranks: int, planes: int, tile: int, depth: int, reach: Reach
+    shape: TileShape, ranks: int, planes: int, tile: int, depth: int, reach: Reach
 ) -> None:
     assert check_sizes(shape, Sizes(ranks, planes, 2, tile, depth, reach)) is None
 
@@ -105,8 +107,8 @@ def test_a_plane_that_is_later_than_the_schedule_takes_it_for(
     """With more than one tile, what is sent with the first is sent too early."""
     sizes = Sizes(2, before + 8, 1, tile, depth, Reach(before, late, 0))
     later = replace(sizes, reach=Reach(before, late + 1, 0))
-    given = programs(Shape.EVERY_BLOCK, sizes)
-    found = check(given, alltoall(Shape.EVERY_BLOCK, later))
+    given = programs(TileShape.EVERY_BLOCK, sizes)
+    found = check(given, alltoall(TileShape.EVERY_BLOCK, later))
     sent_before_the_end = any(
         isinstance(event, Send)
         and event.step < max(e.step for e in given[0] if isinstance(e, Send))
@@ -119,7 +121,7 @@ def test_a_plane_that_is_later_than_the_schedule_takes_it_for(
 def test_a_prologue_that_sends_a_plane_too_many() -> None:
     sizes = Sizes(2, 6, 1, 2, 1, Reach(2, 0, 0))
     less = replace(sizes, reach=Reach(1, 0, 1))
-    found = check(programs(Shape.EVERY_BLOCK, sizes), alltoall(Shape.EVERY_BLOCK, less))
+    found = check(programs(TileShape.EVERY_BLOCK, sizes), alltoall(TileShape.EVERY_BLOCK, less))
     assert found is not None
     assert found.kind is Fault.EARLY_SEND
 
@@ -127,14 +129,14 @@ def test_a_prologue_that_sends_a_plane_too_many() -> None:
 def test_ranks_that_differ_about_what_is_final_before() -> None:
     sizes = Sizes(2, 6, 1, 2, 1, Reach(2, 0, 1))
     other = replace(sizes, reach=Reach(1, 0, 2))
-    mixed = [schedule(Shape.EVERY_BLOCK, 0, sizes), schedule(Shape.EVERY_BLOCK, 1, other)]
-    found = check(mixed, alltoall(Shape.EVERY_BLOCK, sizes))
+    mixed = [schedule(TileShape.EVERY_BLOCK, 0, sizes), schedule(TileShape.EVERY_BLOCK, 1, other)]
+    found = check(mixed, alltoall(TileShape.EVERY_BLOCK, sizes))
     assert found is not None
     assert found.kind is Fault.WRONG_LENGTH
 
 
 @given(
-    st.sampled_from(list(Shape)),
+    st.sampled_from(list(TileShape)),
     st.builds(
         Sizes,
         ranks=st.integers(1, 7),
@@ -146,21 +148,21 @@ def test_ranks_that_differ_about_what_is_final_before() -> None:
         order=st.just((0, 1, 2, 3)),
     ),
 )
-def test_what_is_emitted_is_right_for_other_sizes(shape: Shape, sizes: Sizes) -> None:
+def test_what_is_emitted_is_right_for_other_sizes(shape: TileShape, sizes: Sizes) -> None:
     assert check_sizes(shape, sizes) is None
 
 
-@given(st.sampled_from(list(Shape)), st.integers(1, 4), st.integers(1, 9), st.integers(1, 10))
+@given(st.sampled_from(list(TileShape)), st.integers(1, 4), st.integers(1, 9), st.integers(1, 10))
 def test_slots_are_within_the_request_array(
-    shape: Shape, ranks: int, trips: int, tile: int
+    shape: TileShape, ranks: int, trips: int, tile: int
 ) -> None:
     sizes = Sizes(ranks, trips, 1, tile, 2)
     used = {e.slot for p in programs(shape, sizes) for e in p if isinstance(e, Post | Send)}
     assert used <= set(range(slots(shape, sizes)))
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_missing_receive(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_missing_receive(shape: TileShape) -> None:
     def without_a_receive(program: RankProgram) -> list[Event]:
         at = first(Post, program)
         return [*program[:at], *program[at + 1 :]]
@@ -176,11 +178,11 @@ def test_a_missing_receive_of_the_last_piece() -> None:
         last = [event for event in program if isinstance(event, Post)][-1]
         return [event for event in program if event is not last]
 
-    assert damaged(Shape.EVERY_BLOCK, 0, without_the_last).kind is Fault.MISSING_RECEIVE
+    assert damaged(TileShape.EVERY_BLOCK, 0, without_the_last).kind is Fault.MISSING_RECEIVE
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_wrong_length(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_wrong_length(shape: TileShape) -> None:
     def longer(program: RankProgram) -> list[Event]:
         at = first(Post, program)
         post = program[at]
@@ -217,14 +219,14 @@ def test_receives_posted_too_late_are_a_wait_cycle() -> None:
         return [*(e for e in program[:-1] if not isinstance(e, Post)), *posts, program[-1]]
 
     sizes = Sizes(ranks=2, trips=4, elements=1, tile=1, depth=1)
-    given = [tuple(late(p)) for p in programs(Shape.EVERY_BLOCK, sizes)]
-    found = check(given, alltoall(Shape.EVERY_BLOCK, sizes))
+    given = [tuple(late(p)) for p in programs(TileShape.EVERY_BLOCK, sizes)]
+    found = check(given, alltoall(TileShape.EVERY_BLOCK, sizes))
     assert found is not None
     assert found.kind is Fault.WAIT_CYCLE
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_lost_piece(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_lost_piece(shape: TileShape) -> None:
     # Both sides forget the same message: nothing hangs, but the elements do not arrive.
     given = programs(shape)
     lost = next(e for e in given[0] if isinstance(e, Send) and e.peer == 1)
@@ -247,12 +249,12 @@ def test_a_duplicated_piece() -> None:
                 if isinstance(event, Post | Send)
                 else (event,)
             )
-        ] + [Wait(99, tuple(range(1000, 1000 + slots(Shape.EVERY_BLOCK, SIZES))))]
+        ] + [Wait(99, tuple(range(1000, 1000 + slots(TileShape.EVERY_BLOCK, SIZES))))]
 
     # The copies of a slot that is used again would be overwritten: use every slot once.
     sizes = replace(SIZES, tile=SIZES.trips)
-    given = [tuple(again(p)) for p in programs(Shape.EVERY_BLOCK, sizes)]
-    found = check(given, alltoall(Shape.EVERY_BLOCK, sizes))
+    given = [tuple(again(p)) for p in programs(TileShape.EVERY_BLOCK, sizes)]
+    found = check(given, alltoall(TileShape.EVERY_BLOCK, sizes))
     assert found is not None
     assert found.kind is Fault.DUPLICATED_PIECE
 
@@ -267,11 +269,11 @@ def test_a_piece_in_the_wrong_place() -> None:
             for e in program
         ]
 
-    assert damaged(Shape.EVERY_BLOCK, 0, swapped).kind is Fault.MISPLACED_PIECE
+    assert damaged(TileShape.EVERY_BLOCK, 0, swapped).kind is Fault.MISPLACED_PIECE
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_piece_sent_too_early(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_piece_sent_too_early(shape: TileShape) -> None:
     def early(program: RankProgram) -> list[Event]:
         at = first(Send, program)
         return [program[at], *program[:at], *program[at + 1 :]]
@@ -283,23 +285,25 @@ def test_a_piece_sent_too_early(shape: Shape) -> None:
 
 def test_an_element_that_changes_one_iteration_later() -> None:
     # The schedule sends what iteration i wrote with its own tile; here i + 1 still changes it.
-    late = last_writer(Shape.EVERY_BLOCK, SIZES)
-    moves = replace(alltoall(Shape.EVERY_BLOCK), final=lambda e: min(late(e) + 1, SIZES.trips - 1))
-    found = check(programs(Shape.EVERY_BLOCK), moves)
+    late = last_writer(TileShape.EVERY_BLOCK, SIZES)
+    moves = replace(
+        alltoall(TileShape.EVERY_BLOCK), final=lambda e: min(late(e) + 1, SIZES.trips - 1)
+    )
+    found = check(programs(TileShape.EVERY_BLOCK), moves)
     assert found is not None
     assert found.kind is Fault.EARLY_SEND
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_slot_reused_too_early(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_slot_reused_too_early(shape: TileShape) -> None:
     def without_waits(program: RankProgram) -> list[Event]:
         return [e for e in program if not isinstance(e, Wait) or e is program[-1]]
 
     assert damaged(shape, 0, without_waits).kind is Fault.SLOT_REUSED
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_a_request_that_nobody_waits_for(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_a_request_that_nobody_waits_for(shape: TileShape) -> None:
     assert damaged(shape, 1, lambda program: list(program[:-1])).kind is Fault.NOT_WAITED
 
 
@@ -309,13 +313,13 @@ def test_an_iteration_left_out_or_repeated() -> None:
         at = max(i for i, e in enumerate(program) if isinstance(e, Compute))
         return [e for i, e in enumerate(program) if i < at or isinstance(e, Wait)]
 
-    assert damaged(Shape.EVERY_BLOCK, 0, without).kind is Fault.ITERATIONS
-    twice = damaged(Shape.SLAB, 0, lambda program: [*program, Compute(9, range(0, 1))])
+    assert damaged(TileShape.EVERY_BLOCK, 0, without).kind is Fault.ITERATIONS
+    twice = damaged(TileShape.SLAB, 0, lambda program: [*program, Compute(9, range(0, 1))])
     assert twice.kind is Fault.ITERATIONS
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_one_rank_that_falls_back_alone(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(TileShape))
+def test_one_rank_that_falls_back_alone(shape: TileShape) -> None:
     given = programs(shape)
     given[1] = schedule(shape, 1, replace(SIZES, tile=0))
     found = check(given, alltoall(shape))
@@ -324,29 +328,29 @@ def test_one_rank_that_falls_back_alone(shape: Shape) -> None:
 
 
 def test_two_ranks_with_different_tiles() -> None:
-    given = programs(Shape.EVERY_BLOCK)
-    given[1] = schedule(Shape.EVERY_BLOCK, 1, replace(SIZES, tile=3))
-    found = check(given, alltoall(Shape.EVERY_BLOCK))
+    given = programs(TileShape.EVERY_BLOCK)
+    given[1] = schedule(TileShape.EVERY_BLOCK, 1, replace(SIZES, tile=3))
+    found = check(given, alltoall(TileShape.EVERY_BLOCK))
     assert found is not None
     assert found.kind in (Fault.WRONG_LENGTH, Fault.MISSING_RECEIVE, Fault.MISSING_SEND)
 
 
 def test_a_call_before_the_loop_is_done() -> None:
     given = [(Collective(), Compute(0, range(5)))] * 3
-    found = check(given, alltoall(Shape.EVERY_BLOCK))
+    found = check(given, alltoall(TileShape.EVERY_BLOCK))
     assert found is not None
     assert found.kind is Fault.EARLY_SEND
 
 
 def test_nothing_to_send_leaves_the_original_call() -> None:
     nothing = Sizes(ranks=2, trips=3, elements=0, tile=2, depth=1)
-    for shape in Shape:
+    for shape in TileShape:
         assert any(isinstance(e, Collective) for e in schedule(shape, 0, nothing))
         assert check_sizes(shape, nothing) is None
 
 
 def test_slabs_go_to_different_ranks_at_the_same_step() -> None:
-    given = programs(Shape.SLAB)
+    given = programs(TileShape.SLAB)
     steps = {e.step for p in given for e in p if isinstance(e, Send)}
     for step in steps:
         peers = [e.peer for p in given for e in p if isinstance(e, Send) and e.step == step]

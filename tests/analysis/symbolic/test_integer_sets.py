@@ -8,12 +8,12 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.fortran_values import value
 
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.analysis.symbolic.problem import Problem
+from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Ref
+from support.fortran_values import value
 
 RELATIONS = ("=", "<", "<=", ">", ">=")
 X, Y = Ref("x", "x"), Ref("y", "y")
@@ -51,7 +51,7 @@ def satisfied(constraints: list[tuple[Poly, str, Poly]], values: Mapping[str, in
 def test_a_sample_is_a_solution_and_none_means_none(
     constraints: list[tuple[Poly, str, Poly]],
 ) -> None:
-    problem = Problem()
+    problem = AffineProblem()
     for name in ("first", "second"):
         problem.variable(name)
     for left, relation, right in constraints:
@@ -70,14 +70,14 @@ def test_a_sample_is_a_solution_and_none_means_none(
 
 
 def test_what_is_not_bound_is_a_parameter() -> None:
-    problem = Problem()
+    problem = AffineProblem()
     assert problem.add(poly(e("x")), ">", poly(e("n")), BOUND)
     assert problem.add(poly(e("x")), "<=", poly(e("n")), BOUND)
     assert problem.sample() is None  # whatever n is
 
 
 def test_products_of_parameters_are_parameters() -> None:
-    problem = Problem()
+    problem = AffineProblem()
     assert problem.add(poly(e("x")), "=", poly(e("n*m + 1")), BOUND)
     assert problem.add(poly(e("x")), "=", poly(e("m*n")), BOUND)
     assert problem.sample() is None
@@ -85,21 +85,21 @@ def test_products_of_parameters_are_parameters() -> None:
 
 @pytest.mark.parametrize("text", ["x*y", "x*x", "n*x"])
 def test_what_is_not_affine_is_left_out(text: str) -> None:
-    problem = Problem()
+    problem = AffineProblem()
     assert not problem.add(poly(e(text)), "<", poly(e("0")), BOUND)
     problem.add(poly(e("x")), "=", poly(e("2")), BOUND)
     assert problem.sample() == {"first": 2}
 
 
 def test_functions_of_parameters_are_parameters_too() -> None:
-    problem = Problem()
+    problem = AffineProblem()
     assert problem.add(poly(e("x")), "<", poly(e("mod(n, 3)")), BOUND)
     assert problem.add(poly(e("x")), ">=", poly(e("mod(N, 3)")), BOUND)
     assert problem.sample() is None
 
 
 def test_comparing_variables() -> None:
-    problem = Problem()
+    problem = AffineProblem()
     problem.compare("a", "<", "b")
     problem.compare("b", "<=", "a", 1)
     found = problem.sample()
@@ -108,7 +108,7 @@ def test_comparing_variables() -> None:
 
 
 def test_small_parameters_are_preferred() -> None:
-    problem = Problem()
+    problem = AffineProblem()
     problem.add(poly(e("x")), "=", poly(e("n")), BOUND)
     found = problem.sample()
     assert found is not None
@@ -116,7 +116,7 @@ def test_small_parameters_are_preferred() -> None:
 
 
 def test_large_ones_are_found_where_it_must_be() -> None:
-    problem = Problem()
+    problem = AffineProblem()
     problem.add(poly(e("x")), "=", poly(e("n")), BOUND)
     problem.add(poly(e("x")), ">", poly(e("100")), BOUND)
     found = problem.sample()
@@ -125,7 +125,7 @@ def test_large_ones_are_found_where_it_must_be() -> None:
 
 
 def test_names_that_isl_would_not_take() -> None:
-    problem = Problem()
+    problem = AffineProblem()
     problem.compare("mod", "<", "exists")
     problem.compare("subscript 1", "=", "mod")
     assert problem.sample() is not None

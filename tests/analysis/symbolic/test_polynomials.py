@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.fortran_values import ENVIRONMENTS, EXPRESSIONS, truncated, value
 
 from asphalt.analysis.symbolic.polynomials import Poly, folded, poly, product
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Keyword, Lit, Ref
+from support.fortran_values import ENVIRONMENTS, EXPRESSIONS, truncated, value
 
 A, B = Poly.atom(Ref("a", "a")), Poly.atom(Ref("b", "b"))
 POLYS = EXPRESSIONS.map(poly)

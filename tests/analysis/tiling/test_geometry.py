@@ -6,14 +6,13 @@ from itertools import product
 from math import prod
 
 import pytest
+
+from asphalt.analysis.schedule.exchange import TileShape, section
+from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Address, Divides, Guard, Layout, Misfit
 from support.fortran_values import value
 from support.judging import CALL, program
 from support.producers import exchange_of, found_producers, layout
-
-from asphalt.analysis.schedule.exchange import Shape as Pattern
-from asphalt.analysis.schedule.exchange import section
-from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiling.layout import Address, Divides, Guard, Layout, Misfit
 
 PLANES = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
 ROWS = "do k = 1, nz*np\n  s(:,k) = k\nend do\n"
@@ -142,14 +141,14 @@ def _extents(shape: str, at: dict[str, int]) -> list[int]:
 @pytest.mark.parametrize(
     ("send", "nest", "pattern", "dimension", "offset"),
     [
-        ("(n,nz,np)", PLANES, Pattern.EVERY_BLOCK, 1, 0),
-        ("(n,0:nz-1,np)", PLANES.replace(",z,", ",z-1,"), Pattern.EVERY_BLOCK, 1, -1),
-        ("(n,nz,np)", "do z = 0, nz-1\n  s(:,z+1,:) = z\nend do\n", Pattern.EVERY_BLOCK, 1, 1),
-        ("(n,nz*np)", ROWS, Pattern.SLAB, 1, 0),
-        ("(n,1,0:nz*np-1)", CUBES, Pattern.SLAB, 2, 0),
+        ("(n,nz,np)", PLANES, TileShape.EVERY_BLOCK, 1, 0),
+        ("(n,0:nz-1,np)", PLANES.replace(",z,", ",z-1,"), TileShape.EVERY_BLOCK, 1, -1),
+        ("(n,nz,np)", "do z = 0, nz-1\n  s(:,z+1,:) = z\nend do\n", TileShape.EVERY_BLOCK, 1, 1),
+        ("(n,nz*np)", ROWS, TileShape.SLAB, 1, 0),
+        ("(n,1,0:nz*np-1)", CUBES, TileShape.SLAB, 2, 0),
     ],
 )
-def test_patterns(send: str, nest: str, pattern: Pattern, dimension: int, offset: int) -> None:
+def test_patterns(send: str, nest: str, pattern: TileShape, dimension: int, offset: int) -> None:
     found = of(send, "(n*nz*np)", nest)
     assert isinstance(found, Layout)
     assert (found.pattern, found.dimension, found.offset.value) == (pattern, dimension, offset)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from support.judging import program
-from support.producers import exchange_of, found_producers
 
 from asphalt.analysis.exchange.per_rank import per_rank
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.schedule.exchange import Shape as Pattern
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Guard, Layout, Misfit
 from asphalt.analysis.tiling.uneven_blocks import uneven_layout_of
 from asphalt.ir.expr import Ref
 from asphalt.unparse.expr_text import expr_text
+from support.judging import program
+from support.producers import exchange_of, found_producers
 
 PLANES = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
 ROWS = "do k = 1, m\n  s(:,k) = k\nend do\n"
@@ -47,7 +47,7 @@ def size(name: str) -> Poly:
 def test_the_last_dimension_is_dealt_in_slabs() -> None:
     found = layout("(n,m)", ROWS)
     assert isinstance(found, Layout)
-    assert (found.pattern, found.unit, found.guards) == (Pattern.SLAB, size("n"), ())
+    assert (found.pattern, found.unit, found.guards) == (TileShape.SLAB, size("n"), ())
     assert found.uneven is not None
     assert found.uneven.spread is None
 
@@ -61,7 +61,7 @@ def test_planes_that_the_loop_leaves_out_at_the_beginning_are_guarded() -> None:
 def test_each_column_is_a_block() -> None:
     found = layout("(n,nz,np)", PLANES)
     assert isinstance(found, Layout)
-    assert (found.pattern, found.unit, found.guards) == (Pattern.EVERY_BLOCK, size("n"), ())
+    assert (found.pattern, found.unit, found.guards) == (TileShape.EVERY_BLOCK, size("n"), ())
     assert found.uneven is not None
     assert found.uneven.spread == size("n") * size("nz")
 

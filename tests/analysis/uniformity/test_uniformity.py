@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.fortran_program import FortranProgram
-from support.uniform_units import SITE, Q, Site, U, V, level, main
 
 from asphalt.analysis.uniformity.uniformity import Level, NotUniform, Uniform
+from support.fortran_program import FortranProgram
+from support.uniform_units import SITE, Q, Site, U, V, level, main
 
 
 @pytest.mark.parametrize(

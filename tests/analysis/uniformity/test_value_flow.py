@@ -11,14 +11,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from support.fortran_program import FortranProgram
-from support.mpi_run import OPENMPI, build, installed, run
 
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.uniformity.uniformity import Level, Uniform, Uniformity
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import leaves
+from support.fortran_program import FortranProgram
+from support.mpi_run import OPENMPI, build, installed, run
 
 RANKS = 3
 PROGRAMS = 60

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.places import KERNELS
 
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Refused
@@ -52,6 +51,7 @@ from asphalt.ir.stmt import (
 )
 from asphalt.ir.tree import Do, File, Leaf, Unit, leaves
 from asphalt.project import Project
+from support.places import KERNELS
 
 AGREED = [
     "a(i, k:n:2) = -b**2*c + F(x)/(d - 1.0_dp)",

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from asphalt.config.errors import InputError
 from asphalt.frontend.source_tree.cache import unpack
 from asphalt.frontend.source_tree.outline import Outline, Request, outline, outlines
-from asphalt.frontend.source_tree.parts import Parts, interpreted, parts, unread_file, unread_parts
+from asphalt.frontend.source_tree.parts import (
+    UnitParts,
+    interpreted,
+    parts,
+    unread_file,
+    unread_parts,
+)
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain, Raw
 from asphalt.ir.tree import File, Unit, leaves, units_in
@@ -76,7 +82,7 @@ def test_any_text(text: str, form: Form) -> None:
     assert not any(isinstance(leaf.what, Raw) for unit in whole for leaf in leaves(unit))
     assert interpreted(asked)[1:] == parts(asked)
     for made in (unpack(parts(asked)[0]), unread_parts(asked, "why")):
-        assert isinstance(made, Parts)
+        assert isinstance(made, UnitParts)
         assert len(made.units) == len(made.words) == len(whole)
         for packed, unit in zip(made.units, whole, strict=True):
             part = unpack(packed)

@@ -6,8 +6,6 @@ import random
 from pathlib import Path
 
 import pytest
-from support.fortran_program import FortranProgram
-from support.mpi_run import MPICH, RUNTIME, build, installed, run
 
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.names.host_association import named_inside
@@ -19,6 +17,8 @@ from asphalt.frontend.statements.cut_tokens import whole_tokens
 from asphalt.frontend.statements.statements import statement
 from asphalt.ir.stmt import Opaque
 from asphalt.project import Project
+from support.fortran_program import FortranProgram
+from support.mpi_run import MPICH, RUNTIME, build, installed, run
 
 STATEMENTS = (
     "call mpi_alltoall(s, n*nz, mpi_real, r, n*nz, mpi_real, comm, ierr)",

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.places import KERNELS
 
 from asphalt.frontend.lexical.source_text import SourceText, read_source
 from asphalt.frontend.lexical.split import split
@@ -14,6 +13,7 @@ from asphalt.frontend.statements.logical_line import logical_line
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Leaf
+from support.places import KERNELS
 
 FREE = """\
 program p   ! a comment

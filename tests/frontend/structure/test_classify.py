@@ -2,16 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.frontend.structure.classify import Role, Shape, after_parenthesis, classify
+from asphalt.frontend.structure.classify import (
+    NestingRole,
+    NestingStatement,
+    after_parenthesis,
+    classify,
+)
 from asphalt.ir.source import Form
 
 
-def _unit(kind: str, name: str = "") -> Shape:
-    return Shape(Role.UNIT, kind, name)
+def _unit(kind: str, name: str = "") -> NestingStatement:
+    return NestingStatement(NestingRole.UNIT, kind, name)
 
 
-def _do(label: int | None = None) -> Shape:
-    return Shape(Role.DO, "do", label=label)
+def _do(label: int | None = None) -> NestingStatement:
+    return NestingStatement(NestingRole.DO, "do", label=label)
 
 
 BOTH_FORMS = [
@@ -47,51 +52,51 @@ BOTH_FORMS = [
     ("do 10 while (a)", _do(10)),
     ("do, while (a)", _do()),
     ("do concurrent (i = 1:n) local(x)", _do()),
-    ("if (a) then", Shape(Role.BRANCH, "if")),
-    ("if (f(')') == then(1)) then", Shape(Role.BRANCH, "if")),
-    ("else", Shape(Role.ARM, "if")),
-    ("else if (a) then", Shape(Role.ARM, "if")),
-    ("elseif (a) then name", Shape(Role.ARM, "if")),
-    ("select case (i)", Shape(Role.BRANCH, "select")),
-    ("select type (p => a%b)", Shape(Role.BRANCH, "select")),
-    ("select rank (x)", Shape(Role.BRANCH, "select")),
-    ("case (1, 2:)", Shape(Role.ARM, "select")),
-    ("case default", Shape(Role.ARM, "select")),
-    ("case (1) name", Shape(Role.ARM, "select")),
-    ("type is (real(8))", Shape(Role.ARM, "select")),
-    ("class is (t)", Shape(Role.ARM, "select")),
-    ("class default", Shape(Role.ARM, "select")),
-    ("rank (2)", Shape(Role.ARM, "select")),
-    ("where (a > 0)", Shape(Role.BRANCH, "where")),
-    ("elsewhere", Shape(Role.ARM, "where")),
-    ("else where (b)", Shape(Role.ARM, "where")),
-    ("forall (i = 1:n)", Shape(Role.BLOCK, "forall")),
-    ("associate (a => b, c => d(1))", Shape(Role.BLOCK, "associate")),
-    ("block", Shape(Role.BLOCK, "block")),
-    ("critical", Shape(Role.BLOCK, "critical")),
-    ("critical (stat=i)", Shape(Role.BLOCK, "critical")),
-    ("change team (t)", Shape(Role.BLOCK, "team")),
-    ("interface", Shape(Role.BLOCK, "interface")),
-    ("interface foo", Shape(Role.BLOCK, "interface")),
-    ("abstract interface", Shape(Role.BLOCK, "interface")),
-    ("interface operator(+)", Shape(Role.BLOCK, "interface")),
-    ("interface assignment (=)", Shape(Role.BLOCK, "interface")),
-    ("type t", Shape(Role.BLOCK, "type")),
-    ("type :: t", Shape(Role.BLOCK, "type")),
-    ("type, extends(a), public :: t(k)", Shape(Role.BLOCK, "type")),
-    ("enum, bind(c)", Shape(Role.BLOCK, "enum")),
-    ("structure /s/", Shape(Role.BLOCK, "type")),
-    ("contains", Shape(Role.CONTAINS, "contains")),
-    ("end", Shape(Role.END, "")),
-    ("END DO", Shape(Role.END, "do")),
-    ("enddo outer", Shape(Role.END, "do")),
-    ("end if", Shape(Role.END, "if")),
-    ("end block data b", Shape(Role.END, "block_data")),
-    ("end block", Shape(Role.END, "block")),
-    ("end procedure p", Shape(Role.END, "module_procedure")),
-    ("end interface operator (.x.)", Shape(Role.END, "interface")),
-    ("end subroutine s", Shape(Role.END, "subroutine")),
-    ("endfunction", Shape(Role.END, "function")),
+    ("if (a) then", NestingStatement(NestingRole.BRANCH, "if")),
+    ("if (f(')') == then(1)) then", NestingStatement(NestingRole.BRANCH, "if")),
+    ("else", NestingStatement(NestingRole.ARM, "if")),
+    ("else if (a) then", NestingStatement(NestingRole.ARM, "if")),
+    ("elseif (a) then name", NestingStatement(NestingRole.ARM, "if")),
+    ("select case (i)", NestingStatement(NestingRole.BRANCH, "select")),
+    ("select type (p => a%b)", NestingStatement(NestingRole.BRANCH, "select")),
+    ("select rank (x)", NestingStatement(NestingRole.BRANCH, "select")),
+    ("case (1, 2:)", NestingStatement(NestingRole.ARM, "select")),
+    ("case default", NestingStatement(NestingRole.ARM, "select")),
+    ("case (1) name", NestingStatement(NestingRole.ARM, "select")),
+    ("type is (real(8))", NestingStatement(NestingRole.ARM, "select")),
+    ("class is (t)", NestingStatement(NestingRole.ARM, "select")),
+    ("class default", NestingStatement(NestingRole.ARM, "select")),
+    ("rank (2)", NestingStatement(NestingRole.ARM, "select")),
+    ("where (a > 0)", NestingStatement(NestingRole.BRANCH, "where")),
+    ("elsewhere", NestingStatement(NestingRole.ARM, "where")),
+    ("else where (b)", NestingStatement(NestingRole.ARM, "where")),
+    ("forall (i = 1:n)", NestingStatement(NestingRole.BLOCK, "forall")),
+    ("associate (a => b, c => d(1))", NestingStatement(NestingRole.BLOCK, "associate")),
+    ("block", NestingStatement(NestingRole.BLOCK, "block")),
+    ("critical", NestingStatement(NestingRole.BLOCK, "critical")),
+    ("critical (stat=i)", NestingStatement(NestingRole.BLOCK, "critical")),
+    ("change team (t)", NestingStatement(NestingRole.BLOCK, "team")),
+    ("interface", NestingStatement(NestingRole.BLOCK, "interface")),
+    ("interface foo", NestingStatement(NestingRole.BLOCK, "interface")),
+    ("abstract interface", NestingStatement(NestingRole.BLOCK, "interface")),
+    ("interface operator(+)", NestingStatement(NestingRole.BLOCK, "interface")),
+    ("interface assignment (=)", NestingStatement(NestingRole.BLOCK, "interface")),
+    ("type t", NestingStatement(NestingRole.BLOCK, "type")),
+    ("type :: t", NestingStatement(NestingRole.BLOCK, "type")),
+    ("type, extends(a), public :: t(k)", NestingStatement(NestingRole.BLOCK, "type")),
+    ("enum, bind(c)", NestingStatement(NestingRole.BLOCK, "enum")),
+    ("structure /s/", NestingStatement(NestingRole.BLOCK, "type")),
+    ("contains", NestingStatement(NestingRole.CONTAINS, "contains")),
+    ("end", NestingStatement(NestingRole.END, "")),
+    ("END DO", NestingStatement(NestingRole.END, "do")),
+    ("enddo outer", NestingStatement(NestingRole.END, "do")),
+    ("end if", NestingStatement(NestingRole.END, "if")),
+    ("end block data b", NestingStatement(NestingRole.END, "block_data")),
+    ("end block", NestingStatement(NestingRole.END, "block")),
+    ("end procedure p", NestingStatement(NestingRole.END, "module_procedure")),
+    ("end interface operator (.x.)", NestingStatement(NestingRole.END, "interface")),
+    ("end subroutine s", NestingStatement(NestingRole.END, "subroutine")),
+    ("endfunction", NestingStatement(NestingRole.END, "function")),
 ]
 
 NEITHER_FORM = [
@@ -148,7 +153,7 @@ FREE_ONLY = [
     ("doi = 1, 5", None),
     ("typet", None),
     ("do 10 i = 1, 5", _do(10)),
-    ("select type(x)", Shape(Role.BRANCH, "select")),
+    ("select type(x)", NestingStatement(NestingRole.BRANCH, "select")),
 ]
 
 FIXED_ONLY = [
@@ -157,11 +162,11 @@ FIXED_ONLY = [
     ("DO 10 I = 1.5", None),
     ("DO I = 1, 5", _do()),
     ("DOI=1.5", None),
-    ("E N D", Shape(Role.END, "")),
-    ("ENDI F", Shape(Role.END, "if")),
+    ("E N D", NestingStatement(NestingRole.END, "")),
+    ("ENDI F", NestingStatement(NestingRole.END, "if")),
     ("SUBROUTINEFOO(X)", _unit("subroutine", "foo")),
     ("INTEGERFUNCTIONFOO(X)", _unit("function", "foo")),
-    ("I F (X) T H E N", Shape(Role.BRANCH, "if")),
+    ("I F (X) T H E N", NestingStatement(NestingRole.BRANCH, "if")),
     ("DOUBLE PRECISION X", None),
     ("DOUBLEPRECISIONX(10)", None),
 ]
@@ -169,7 +174,7 @@ FIXED_ONLY = [
 
 @pytest.mark.parametrize(("code", "shape"), BOTH_FORMS)
 @pytest.mark.parametrize("form", list(Form))
-def test_statements_that_nest(code: str, shape: Shape, form: Form) -> None:
+def test_statements_that_nest(code: str, shape: NestingStatement, form: Form) -> None:
     assert classify(code, form, opening=True) == shape
     assert classify(code.upper(), form, opening=True) == shape
 
@@ -181,12 +186,12 @@ def test_statements_that_only_look_so(code: str, form: Form) -> None:
 
 
 @pytest.mark.parametrize(("code", "shape"), FREE_ONLY)
-def test_free_form(code: str, shape: Shape | None) -> None:
+def test_free_form(code: str, shape: NestingStatement | None) -> None:
     assert classify(code, Form.FREE, opening=True) == shape
 
 
 @pytest.mark.parametrize(("code", "shape"), FIXED_ONLY)
-def test_fixed_form(code: str, shape: Shape | None) -> None:
+def test_fixed_form(code: str, shape: NestingStatement | None) -> None:
     assert classify(code, Form.FIXED, opening=True) == shape
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, Mpi, installed
-from support.stepping import Stepped
 
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.buffers import array_expansion
+from support.mpi_run import SMPI, Mpi, installed
+from support.stepping import Stepped
 
 _PROGRAM = """\
 program planes

@@ -11,11 +11,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fuzz.gathers import procedure
-from fuzz.transfers import batch
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
-from support.places import KERNELS
-from support.stepping import Stepped
 
 from asphalt.analysis.verdicts import block_codes
 from asphalt.config.errors import UsageError
@@ -27,6 +22,11 @@ from asphalt.machine.platforms import INFINIBAND_DDR_2009
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.project import Project
 from asphalt.transforms.buffers import buffered_sends, receive_queues
+from fuzz.gathers import procedure
+from fuzz.transfers import batch
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
+from support.places import KERNELS
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine {name}(a, b, c, n, np, comm, x)

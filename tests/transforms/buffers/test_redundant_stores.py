@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, installed
-from support.stepping import Stepped
 
 from asphalt.analysis.verdicts import store_codes
 from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED
@@ -18,6 +16,8 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
 from asphalt.project import Project
 from asphalt.transforms.buffers import redundant_stores
+from support.mpi_run import MPICH, OPENMPI, installed
+from support.stepping import Stepped
 
 _PROGRAM = """\
 module sizes

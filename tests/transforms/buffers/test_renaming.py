@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, installed
-from support.stepping import Stepped
 
 from asphalt.transforms.buffers import renaming
+from support.mpi_run import MPICH, OPENMPI, installed
+from support.stepping import Stepped
 
 _SIZES = """\
 module sizes

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, installed
-from support.stepping import Stepped
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages
@@ -15,6 +13,8 @@ from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.buffers import waits_behind_loop
+from support.mpi_run import SMPI, installed
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine unit(total, w, n, m, comm)

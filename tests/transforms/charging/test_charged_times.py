@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.charges import charges
 
 from asphalt.analysis.cost.classes import Counts
+from support.charges import charges
 
 HEAD = """\
 subroutine s(n, m, a, b)

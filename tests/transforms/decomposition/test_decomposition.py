@@ -8,6 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from asphalt.analysis.verdicts import block_codes
+from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.optimiser.optimise import NAMES, Optimised, optimise
+from asphalt.transforms.decomposition import decomposition
+from asphalt.transforms.nonblocking import nonblocking
 from support.collective_programs import (
     ALLTOALL,
     BCAST,
@@ -20,14 +28,6 @@ from support.collective_programs import (
     units,
 )
 from support.mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
-
-from asphalt.analysis.verdicts import block_codes
-from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.config.settings import Settings
-from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimiser.optimise import NAMES, Optimised, optimise
-from asphalt.transforms.decomposition import decomposition
-from asphalt.transforms.nonblocking import nonblocking
 
 
 def at_root(text: str) -> str:

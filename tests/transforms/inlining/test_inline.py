@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, installed
-from support.stepping import Stepped
 
 from asphalt.analysis.inlining.codes import CODES
 from asphalt.analysis.names.visibility import words_of
 from asphalt.diagnostics.examples import examples_of
 from asphalt.transforms.inlining import inline
+from support.mpi_run import MPICH, OPENMPI, installed
+from support.stepping import Stepped
 
 PROGRAM = """\
 module halo

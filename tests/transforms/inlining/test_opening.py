@@ -6,8 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import OPENMPI, Mpi, build, installed, run
-from support.stepping import Stepped
 
 from asphalt.analysis.inlining.codes import MEANING
 from asphalt.config.resources import RUNTIME, shipped
@@ -15,6 +13,8 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.inlining import opening
+from support.mpi_run import OPENMPI, Mpi, build, installed, run
+from support.stepping import Stepped
 
 _NEST = """\
     do j = 1, m

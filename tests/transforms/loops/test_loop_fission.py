@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
-from support.stepping import Stepped
 
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
@@ -15,6 +13,8 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.loops import loop_fission
 from asphalt.transforms.loops.loop_fission import SplitNest
+from support.mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine {name}(a, b, c, d, r, n, m, from, comm)

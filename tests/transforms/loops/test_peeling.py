@@ -6,8 +6,6 @@ import random
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
-from support.stepping import Stepped
 
 from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
@@ -16,6 +14,8 @@ from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.loops import peeling
 from asphalt.transforms.loops.index_set_splitting import DividedNest
 from asphalt.transforms.motion import code_motion
+from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine step(u, after, n, m, k, above, comm)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.transforms.loops import rotation
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine steps(u, v, n, last, below, comm)

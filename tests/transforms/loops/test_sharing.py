@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.transforms.loops import sharing
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine shared(u, after, a, b, n, m, below, comm)

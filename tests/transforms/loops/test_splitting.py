@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.halo_nests import Program, once, program, split_and_moved
-from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
-from support.stepping import Stepped
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.splitting_codes import CODES, DIGITS, LONG, ORDER, SHAPE, STATEMENT
@@ -20,6 +17,9 @@ from asphalt.transforms.loops import splitting
 from asphalt.transforms.loops.index_set_splitting import DividedNest
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.step import Found, Transformation
+from support.halo_nests import Program, once, program, split_and_moved
+from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine {name}(u, after, left, n, m, k, below, comm)

@@ -6,14 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, Mpi, installed
-from support.stepping import Stepped
 
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.transforms.loops import splitting
 from asphalt.transforms.loops.index_set_splitting import DividedNest
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import single_waits
+from support.mpi_run import MPICH, OPENMPI, Mpi, installed
+from support.stepping import Stepped
 
 MAIN = """\
 program heat

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, installed
-from support.stepping import Stepped
 
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops import constant_branches, unrolling
+from support.mpi_run import MPICH, OPENMPI, installed
+from support.stepping import Stepped
 
 UNIT = """\
 subroutine step(v, n, flag)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, Mpi, installed
-from support.stepping import Stepped
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.resources import RUNTIME, shipped
@@ -14,6 +12,8 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.motion import branch_copies
+from support.mpi_run import SMPI, Mpi, installed
+from support.stepping import Stepped
 
 _PROGRAM = """\
 program main

@@ -12,11 +12,6 @@ from types import ModuleType, SimpleNamespace
 from typing import cast
 
 import pytest
-from fuzz.gathers import fields
-from fuzz.transfers import batch, compared
-from support.mpi_run import SMPI
-from support.opinions import Opinion
-from support.stepping import Stepped
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
@@ -29,6 +24,11 @@ from asphalt.transforms.buffers import buffered_sends, receive_queues
 from asphalt.transforms.loops import branch_fission, rotation, sends_first
 from asphalt.transforms.motion import code_motion, later_receives
 from asphalt.transforms.nonblocking import nonblocking
+from fuzz.gathers import fields
+from fuzz.transfers import batch, compared
+from support.mpi_run import SMPI
+from support.opinions import Opinion
+from support.stepping import Stepped
 
 _ASKING = Model((replace(ETHERNET_1, eager=1),))
 _TURNING = cast("ModuleType", SimpleNamespace(check=rotation.before_takes, apply=rotation.apply))

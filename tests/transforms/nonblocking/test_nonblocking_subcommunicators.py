@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, Mpi, build, installed, run
 
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.resources import RUNTIME, shipped
@@ -14,6 +13,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.blocking import kept_blocking
 from asphalt.optimiser.optimise import Optimised, optimise
+from support.mpi_run import SMPI, Mpi, build, installed, run
 
 _PROGRAM = """\
 module domains

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, Mpi, build, installed, run
 
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from support.mpi_run import SMPI, Mpi, build, installed, run
 
 _PROGRAM = """\
 program main

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import SMPI, Mpi, installed, same_lines
-from support.stepping import Stepped
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.nonblocking import single_waits
+from support.mpi_run import SMPI, Mpi, installed, same_lines
+from support.stepping import Stepped
 
 _PROGRAM = """\
 program main

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 
 from asphalt.cli.main import main
 from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 
 _MODULE = """\
 module kept

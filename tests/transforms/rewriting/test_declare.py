@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from support.judging import CALL, NEST, SETTINGS, program, project, transformed
 from support.mpi_run import MPICH, OPENMPI, RUNTIME, compile_source, installed
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stepping import Stepped
 
 from asphalt.transforms.loops import sharing, splitting
 from asphalt.transforms.motion import code_motion
+from support.stepping import Stepped
 
 _UNIT = """\
 subroutine guarded(u, after, left, n, m, k, below, comm)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.fortran_program import FortranProgram
-from support.judging import SETTINGS
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.ir.tree import leaves
 from asphalt.project import Project
 from asphalt.transforms.rewriting.indentation import further_in
+from support.fortran_program import FortranProgram
+from support.judging import SETTINGS
 
 
 def _moved(lines: str, columns: int) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.mpi_run import OPENMPI, Mpi, compile_source, installed
-from support.stepping import Stepped
 
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.model import Model
 from asphalt.optimiser.phases import NAMES, PREPARING
-from asphalt.optimiser.unit_state import State, Workshop
+from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.inlining import inline
+from support.mpi_run import OPENMPI, Mpi, compile_source, installed
+from support.stepping import Stepped
 
 _MODULE = """\
 module faces
@@ -67,7 +67,7 @@ def _prepared(tmp_path: Path, text: str) -> str:
     path.write_text(text)
     tree = load_tree([path], Settings(cache=False, jobs=1))
     shop = Workshop(tree, str(path), ("steps",), NAMES, frozenset(), None, Model())
-    return shop.closure(State(tree, ()), PREPARING).tree.content(str(path)).decode()
+    return shop.closure(UnitState(tree, ()), PREPARING).tree.content(str(path)).decode()
 
 
 def test_private_variables_and_procedures_are_listed(tmp_path: Path) -> None:

@@ -10,6 +10,15 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark.structures import ParameterSet
+
+from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Code
+from asphalt.config.settings import Settings
+from asphalt.diagnostics.examples import examples_of
+from asphalt.project import Project
+from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.tiling import pipelining
 from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed
 from support.stepping import Stepped
 from support.sweep_programs import (
@@ -25,15 +34,6 @@ from support.sweep_programs import (
     with_other,
 )
 from support.tiled_runs import output, outputs, transformed, with_values
-
-from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, CODES, MESSAGES, NEEDED, PARTS
-from asphalt.analysis.verdicts.splitting_codes import DIGITS
-from asphalt.analysis.verdicts.verdict import Code
-from asphalt.config.settings import Settings
-from asphalt.diagnostics.examples import examples_of
-from asphalt.project import Project
-from asphalt.transforms.nonblocking import nonblocking
-from asphalt.transforms.tiling import pipelining
 
 REFUSED: dict[str, tuple[Code, str]] = {
     "another_send": (MESSAGES, with_other(SEND.format(tag=1))),

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed
-from support.shift_programs import CHAIN, FILL, USE, branch, program
-from support.stepping import Stepped
-from support.tiled_runs import outputs, transformed, with_values
 
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, PARTS
 from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.transforms.tiling import segmentation
+from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed
+from support.shift_programs import CHAIN, FILL, USE, branch, program
+from support.stepping import Stepped
+from support.tiled_runs import outputs, transformed, with_values
 
 FIGURE = """\
 program figure

@@ -8,6 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from asphalt.analysis.verdicts.pipelining_codes import MESSAGES, NEEDED, PARTS
+from asphalt.analysis.verdicts.splitting_codes import DIGITS
+from asphalt.analysis.verdicts.verdict import Code
+from asphalt.config.settings import Settings
+from asphalt.project import Project
+from asphalt.transforms.loops import branch_fission
+from asphalt.transforms.motion import code_motion
+from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.tiling import segmentation
 from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed
 from support.shift_programs import (
     ALLOWED,
@@ -24,16 +34,6 @@ from support.shift_programs import (
 )
 from support.stepping import Stepped
 from support.tiled_runs import outputs, transformed, with_values
-
-from asphalt.analysis.verdicts.pipelining_codes import MESSAGES, NEEDED, PARTS
-from asphalt.analysis.verdicts.splitting_codes import DIGITS
-from asphalt.analysis.verdicts.verdict import Code
-from asphalt.config.settings import Settings
-from asphalt.project import Project
-from asphalt.transforms.loops import branch_fission
-from asphalt.transforms.motion import code_motion
-from asphalt.transforms.nonblocking import nonblocking
-from asphalt.transforms.tiling import segmentation
 
 QUICK = {"sendrecv", "arms", "fills_alone"}
 

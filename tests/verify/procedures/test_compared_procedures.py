@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.places import KERNELS, TESTS
-from support.procedures import write
 
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.cli.main import main
@@ -22,15 +20,17 @@ from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.project import Project
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi
-from asphalt.running.process import Outcome, run
+from asphalt.running.process import CommandResult, run
 from asphalt.verify import load
-from asphalt.verify.procedures.compare import Compared, Wanted, compare
+from asphalt.verify.procedures.compare import Compared, ComparisonRequest, compare
 from asphalt.verify.procedures.draws import Fixed, evaluate
 from asphalt.verify.procedures.find import find_procedure
 from asphalt.verify.procedures.interface import Interface, interface_of
-from asphalt.verify.procedures.roles import Role, handle_storages, roles, size_names
+from asphalt.verify.procedures.roles import MpiRole, handle_storages, roles, size_names
 from asphalt.verify.procedures.tally import Tally
 from asphalt.verify.procedures.task import Event
+from support.places import KERNELS, TESTS
+from support.procedures import write
 
 HERE = [mpi for mpi in (OPENMPI, MPICH) if not mpi.missing()]
 SETTINGS = Settings(assume=frozenset({"control"}), cache=False, jobs=1)
@@ -139,12 +139,12 @@ def test_two_procedures_of_one_name(tmp_path: Path) -> None:
 def test_roles_follow_from_calls_and_callers(tree: Tree) -> None:
     scopes = Scopes(tree)
 
-    def of(name: str) -> dict[str, Role]:
+    def of(name: str) -> dict[str, MpiRole]:
         return roles(tree, scopes, scopes.of(find_procedure(tree, name)))
 
-    assert of("planes") == {"np": Role.RANKS, "me": Role.RANK}
-    assert of("typed") == {"comm": Role.COMMUNICATOR}
-    assert of("explicit_shape") == {"comm": Role.COMMUNICATOR}
+    assert of("planes") == {"np": MpiRole.RANKS, "me": MpiRole.RANK}
+    assert of("typed") == {"comm": MpiRole.COMMUNICATOR}
+    assert of("explicit_shape") == {"comm": MpiRole.COMMUNICATOR}
 
 
 def test_handles_in_modules_are_not_compared(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_a_mistake_is_a_difference_on_ranks(tmp_path: Path) -> None:
     assert b"different: n=" in outcome.stderr
 
 
-def on_ranks(ranks: int, source: Path, *words: str) -> Outcome:
+def on_ranks(ranks: int, source: Path, *words: str) -> CommandResult:
     """What ``called_on_ranks`` does."""
     program = TESTS / "support" / "called_on_ranks.py"
     command = [
@@ -322,7 +322,7 @@ def test_a_module_that_is_missing(tmp_path: Path) -> None:
     (tmp_path / "other.f90").write_text("module other\nend module other\n")
     project = Project(tmp_path / "user.f90", settings=SETTINGS)
     with pytest.raises(InputError, match=r"uses module other.*other\.f90 defines"):
-        compare(project, Wanted("s", None), [OPENMPI], [1], [(1, None)], tmp_path, print)
+        compare(project, ComparisonRequest("s", None), [OPENMPI], [1], [(1, None)], tmp_path, print)
 
 
 # random inputs
@@ -330,7 +330,7 @@ def test_a_module_that_is_missing(tmp_path: Path) -> None:
 
 def compared(
     project: Project,
-    wanted: Wanted,
+    wanted: ComparisonRequest,
     mpi: Mpi,
     work: Path,
     tiles: Sequence[int] = (2,),
@@ -363,7 +363,7 @@ def test_a_mistake_in_a_common_block_is_found(source: Path, mpi: Mpi, tmp_path: 
         mistake = (b"ISEND(S(1,ASPHALT_LO,ASPHALT_PEER+1)", b"ISEND(S(1,ASPHALT_LO,1)")
 
     project = Shifted(source, settings=SETTINGS)
-    wanted = Wanted("planes", None, draws=2, flags=("-O0",))
+    wanted = ComparisonRequest("planes", None, draws=2, flags=("-O0",))
     found = compared(project, wanted, mpi, tmp_path, ranks=2)
     assert [row.passed for row in found.rows] == [False]
     assert found.rows[0].tiled
@@ -383,7 +383,7 @@ def test_all_kinds_of_arguments_on_three_ranks(
         "explicit_shape": ("np=ranks",),
     }.get(name, ())
     fixed = tuple(Fixed.of(text.replace("n,nz", "5,7")) for text in sizes)
-    wanted = Wanted(name, None, fixed=fixed)
+    wanted = ComparisonRequest(name, None, fixed=fixed)
     found = compared(Project(source, settings=SETTINGS), wanted, mpi, tmp_path, (1, 3))
     assert [row.difference for row in found.rows] == [None, None]
     assert found.changed is (name != "explicit_shape")
@@ -416,7 +416,7 @@ def test_kernels(
     project = Project(
         folder / file, work, KERNELS / "common" / "results.f90", settings=Settings(cache=False)
     )
-    wanted = Wanted(procedure, None, first=first, draws=4, flags=("-O2", *flags))
+    wanted = ComparisonRequest(procedure, None, first=first, draws=4, flags=("-O2", *flags))
     found = compared(project, wanted, mpi, tmp_path, (1, 3))
     assert found.changed
     assert [row.difference for row in found.rows] == [None, None]
@@ -425,8 +425,8 @@ def test_kernels(
 ORDER = ["checked", "original", "K=2 D=default"]
 
 
-def ended(status: int | None, errors: str = "") -> Outcome:
-    return Outcome(status, b"", errors.encode())
+def ended(status: int | None, errors: str = "") -> CommandResult:
+    return CommandResult(status, b"", errors.encode())
 
 
 def test_an_original_that_ends_early_throws_the_draw_away() -> None:
